@@ -1,0 +1,95 @@
+import type { HostView } from '../host/view.js'
+import type { Resolved, ServiceRef, Uses } from '../services/ref.js'
+
+/** How one command option is read. Values are typed text: `007` stays `007` unless the type says int. */
+export type OptionSpec =
+  | { readonly type: 'string'; readonly summary: string; readonly default?: string; readonly short?: string; readonly values?: readonly string[] }
+  | { readonly type: 'int' | 'number'; readonly summary: string; readonly default?: number; readonly short?: string; readonly min?: number; readonly max?: number }
+  | { readonly type: 'boolean'; readonly summary: string; readonly default?: boolean; readonly short?: string }
+
+export type OptionSpecs = Readonly<Record<string, OptionSpec>>
+
+type OptionValue<S extends OptionSpec> = S extends { type: 'boolean' }
+  ? boolean
+  : S extends { type: 'int' | 'number' }
+    ? S extends { default: number } ? number : number | undefined
+    : S extends { default: string } ? string : string | undefined
+
+/** Typed option values; keys are the option names as written (`max-backups`). */
+export type OptionValues<S extends OptionSpecs> = { readonly [K in keyof S]: OptionValue<S[K]> }
+
+export interface ArgSpec {
+  readonly name: string
+  readonly summary: string
+  /** Default true. */
+  readonly required?: boolean
+}
+
+/** Where a command writes. `table` and `record` print JSON when the user passed `--json`. */
+export interface Printer {
+  readonly json: boolean
+  line(text?: string): void
+  error(text: string): void
+  table(rows: readonly Readonly<Record<string, unknown>>[], columns?: readonly string[]): void
+  record(value: Readonly<Record<string, unknown>>): void
+}
+
+/** Signed HTTP to the running app. Non-2xx answers throw a ZinError with the answer's code and message. */
+export interface AppClient {
+  readonly baseUrl: string
+  request<T = unknown>(request: { method: string; path: string; query?: Readonly<Record<string, string | number | undefined>>; body?: unknown }): Promise<T>
+}
+
+export interface CommandContext<O extends OptionSpecs = OptionSpecs> {
+  readonly args: Readonly<Record<string, string | undefined>>
+  readonly options: OptionValues<O>
+  readonly print: Printer
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Present unless `needs` is `nothing`. */
+  readonly host: HostView
+  /** Present when `needs` is `running app`. */
+  readonly app: AppClient
+  /** A service, when `needs` is `services`. */
+  service<T>(ref: ServiceRef<T>): T
+  /** Aborted on Ctrl-C. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * A command of the `zin` CLI. The returned number is the exit code; nothing means 0.
+ * - `nothing`: runs outside of an app.
+ * - `config`: `zin.config.ts` is loaded and plugins are set up, nothing is started.
+ * - `services`: as `config`, and the plugin that owns the command is started with all it depends on; no HTTP, no workers.
+ * - `running app`: as `config`, and `app` talks to the running process over HTTP with a signed request.
+ */
+export interface CommandSpec<O extends OptionSpecs = OptionSpecs> {
+  /** `worker:list`, or two words: `queue prune`. */
+  readonly name: string
+  readonly aliases?: readonly string[]
+  readonly summary: string
+  readonly args?: readonly ArgSpec[]
+  readonly options?: O
+  /** Adds `--json`. */
+  readonly json?: boolean
+  readonly needs: 'nothing' | 'config' | 'services' | 'running app'
+  run(ctx: CommandContext<O>): number | void | Promise<number | void>
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a command of any shape
+export type Command = CommandSpec<any>
+
+/**
+ * Declares a command with typed options.
+ *
+ * @example
+ * const clear = defineCommand({
+ *   name: 'slow-jobs:clear', summary: 'Forget recorded slow jobs', needs: 'running app',
+ *   run: ({ app }) => void app.request({ method: 'DELETE', path: '/api/slow-jobs' }),
+ * })
+ */
+export function defineCommand<const O extends OptionSpecs>(command: CommandSpec<O>): CommandSpec<O> {
+  return command
+}
+
+export type { Resolved, Uses }

@@ -1,0 +1,45 @@
+import type { Context } from 'koa'
+import type { HookMap } from '../hooks/catalogue.js'
+import type { ListenerOf } from '../hooks/kinds.js'
+import type { Plugin } from '../host/plugin.js'
+import type { Route } from '../http/route.js'
+
+/** Makes the body of a refusal. It gets the reason value only, never which check failed. */
+export type Responder = (ctx: Context, reason: string) => unknown
+export type Responders = Readonly<Record<string, Responder | undefined>>
+
+/** The app: what `zin.config.ts` exports by default. */
+export interface ZinConfig {
+  readonly app?: {
+    /** Default: `APP_NAME`, else `zin-app`. */
+    readonly name?: string
+    /** Default: `HOST`, else 127.0.0.1. */
+    readonly host?: string
+    /** Default: `PORT`, else 7777. 0 takes a free one. */
+    readonly port?: number
+    /** Most bytes of a body unless a route says otherwise. Default 1 MiB. */
+    readonly bodyLimit?: number
+    /** Trusted proxies in front of the app, counted from it. Default 0: `X-Forwarded-*` is ignored. */
+    readonly trustedProxies?: number
+    /** Values the `Host` header may have. Default: on a loopback bind the loopback names with the port; else anything. */
+    readonly allowedHosts?: readonly string[]
+  }
+  readonly shutdown?: {
+    /** All of the shutdown, in ms. Default 30000. */
+    readonly deadlineMs?: number
+    /** Time between readiness 503 and closing the port, in ms. Default 5000 on Kubernetes, else 0. */
+    readonly delayMs?: number
+  }
+  /** Order does not matter except as a tie-break; falsy entries are skipped. */
+  readonly plugins?: readonly (Plugin | false | null | undefined | '')[]
+  /** The app's own listeners. */
+  readonly hooks?: { readonly [K in keyof HookMap]?: ListenerOf<HookMap[K]> }
+  /** The app's own routes. */
+  readonly routes?: readonly Route[]
+  readonly responders?: Responders
+}
+
+/** Types a configuration; it returns what it gets. */
+export function defineConfig(config: ZinConfig): ZinConfig {
+  return config
+}

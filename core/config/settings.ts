@@ -1,0 +1,43 @@
+/** How one environment setting is read. Its reader declares it, and `zin config:check` lists it. */
+export type SettingSpec =
+  | (SettingBase & { readonly type: 'string'; readonly default: string; readonly secret?: boolean; readonly pattern?: string })
+  | (SettingBase & { readonly type: 'int'; readonly default: number; readonly min?: number; readonly max?: number })
+  | (SettingBase & { readonly type: 'number'; readonly default: number; readonly min?: number; readonly max?: number })
+  | (SettingBase & { readonly type: 'bool'; readonly default: boolean })
+  | (SettingBase & { readonly type: 'list'; readonly default: readonly string[] })
+  | (SettingBase & { readonly type: 'enum'; readonly default: string; readonly values: readonly string[] })
+
+interface SettingBase {
+  /** One line: what it does, with its unit. */
+  readonly summary: string
+}
+
+export type SettingSpecs = Readonly<Record<string, SettingSpec>>
+
+type ValueOf<S extends SettingSpec> = S extends { type: 'int' | 'number' }
+  ? number
+  : S extends { type: 'bool' }
+    ? boolean
+    : S extends { type: 'list' }
+      ? readonly string[]
+      : S extends { type: 'enum'; values: readonly (infer V)[] }
+        ? V
+        : string
+
+/** Typed values of declared settings. */
+export type SettingValues<S extends SettingSpecs> = { readonly [K in keyof S]: ValueOf<S[K]> }
+
+/** Declares settings, keeping their literal types. */
+export function defineSettings<const S extends SettingSpecs>(specs: S): S {
+  return specs
+}
+
+/** One row of `zin config:check`. `value` is masked for secrets. */
+export interface SettingReport {
+  readonly name: string
+  readonly value: string
+  readonly source: 'environment' | '.env' | 'default'
+  readonly readers: readonly string[]
+  readonly type: SettingSpec['type']
+  readonly summary: string
+}

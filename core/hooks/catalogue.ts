@@ -1,0 +1,80 @@
+import type { Collect, Gate, HookSpecs, Notify, Settle, Waterfall } from './kinds.js'
+
+/** One reading of a readiness check. */
+export interface ReadinessReport {
+  readonly ready: boolean
+  /** Integer ms. */
+  readonly responseTime: number
+  readonly error?: string
+}
+
+/** One metric of a plugin, in Prometheus terms. */
+export interface MetricSample {
+  readonly name: string
+  readonly help: string
+  readonly type: 'counter' | 'gauge'
+  readonly value: number
+  readonly labels?: Readonly<Record<string, string>>
+}
+
+/** What `onListenerMuted` says about a listener that failed too often. */
+export interface MutedListener {
+  readonly plugin: string
+  readonly hook: string
+  readonly failures: number
+  readonly error: Error
+}
+
+/** The body of every error answer. */
+export interface ErrorBody {
+  readonly error: string
+  readonly message: string
+  readonly code: string
+  readonly details?: unknown
+  readonly [extra: string]: unknown
+}
+
+/** What a request error hook learns about the request; never headers or bodies. */
+export interface FailedRequest {
+  readonly id: string
+  readonly method: string
+  readonly path: string
+  readonly status: number
+}
+
+/** Hooks that the core itself fires. */
+export interface CoreHooks {
+  onReady: Settle<[address: { readonly host: string; readonly port: number } | undefined]>
+  onClose: Settle<[reason: string]>
+  onRequestError: Notify<[error: Error, request: FailedRequest]>
+  onListenerMuted: Notify<[listener: MutedListener]>
+  onPluginEnabled: Notify<[plugin: string]>
+  onPluginDisabled: Notify<[plugin: string]>
+  beforePluginStart: Gate<[plugin: string]>
+  transformErrorBody: Waterfall<ErrorBody, [error: Error, request: FailedRequest]>
+  collectReadiness: Collect<[], ReadinessReport>
+  collectMetrics: Collect<[], readonly MetricSample[]>
+}
+
+export const coreHooks = {
+  onReady: { kind: 'settle', args: ['address'], summary: 'The app listens; address is absent when it serves no HTTP' },
+  onClose: { kind: 'settle', args: ['reason'], summary: 'Shutdown begins; readiness answers 503 from here on' },
+  onRequestError: { kind: 'notify', args: ['error', 'request'], summary: 'A request ended with a 5xx answer' },
+  onListenerMuted: { kind: 'notify', args: ['listener'], summary: 'A listener failed 50 times in a row and is muted for a while' },
+  onPluginEnabled: { kind: 'notify', args: ['plugin'], summary: 'A plugin was enabled after boot' },
+  onPluginDisabled: { kind: 'notify', args: ['plugin'], summary: 'A plugin was disabled at run time' },
+  beforePluginStart: { kind: 'gate', args: ['plugin'], summary: 'All plugins are set up and this one is about to start; deny to fail it', timeoutMs: 30_000 },
+  transformErrorBody: { kind: 'waterfall', args: ['body', 'error', 'request'], summary: 'The body of an error answer before it is sent' },
+  collectReadiness: { kind: 'collect', args: [], summary: 'Readiness of every plugin that wants to say so' },
+  collectMetrics: { kind: 'collect', args: [], summary: 'Metric samples of every plugin' },
+} satisfies HookSpecs<CoreHooks>
+
+/**
+ * Every hook by name. A plugin adds its own:
+ *
+ * @example
+ * declare module 'zin' { interface HookMap extends MyHooks {} }
+ */
+export interface HookMap extends CoreHooks {}
+
+export type HookName = keyof HookMap & string

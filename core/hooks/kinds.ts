@@ -1,0 +1,145 @@
+/** All listeners are called in order and never awaited; a failing one harms nobody. */
+export interface Notify<Args extends readonly unknown[]> {
+  readonly kind: 'notify'
+  readonly args: Args
+}
+/** All listeners run in parallel and are awaited; failures are listed to the emitter. */
+export interface Settle<Args extends readonly unknown[]> {
+  readonly kind: 'settle'
+  readonly args: Args
+}
+/** All listeners run in parallel; each answers a value, and an error is that plugin's answer. */
+export interface Collect<Args extends readonly unknown[], Value> {
+  readonly kind: 'collect'
+  readonly args: Args
+  readonly value: Value
+}
+/** Listeners run in turn until one answers something other than `undefined`; an error rejects. */
+export interface First<Args extends readonly unknown[], Value> {
+  readonly kind: 'first'
+  readonly args: Args
+  readonly value: Value
+}
+/** A value is passed from listener to listener; `undefined` leaves it as it is; an error rejects. */
+export interface Waterfall<Value, Args extends readonly unknown[]> {
+  readonly kind: 'waterfall'
+  readonly value: Value
+  readonly args: Args
+}
+/** Listeners run in turn; the first `deny(reason)` ends it; an error or a timeout denies. */
+export interface Gate<Args extends readonly unknown[]> {
+  readonly kind: 'gate'
+  readonly args: Args
+}
+
+export type HookKind = 'notify' | 'settle' | 'collect' | 'first' | 'waterfall' | 'gate'
+
+// biome-ignore lint/suspicious/noExplicitAny: any hook declaration
+export type AnyHook = { readonly kind: HookKind; readonly args: any }
+
+/** The refusal of a gate listener. Build it with {@link deny}. */
+export interface Denial {
+  readonly denied: true
+  readonly reason: string
+}
+
+/** Refuses in a gate listener: `hooks.on('beforeWorkerStart', (name) => busy ? deny('too busy') : undefined)`. */
+export function deny(reason: string): Denial {
+  return { denied: true, reason }
+}
+
+/** What a gate decided. `plugin` is the listener that refused. */
+export type Verdict = { readonly denied: false } | { readonly denied: true; readonly reason: string; readonly plugin: string }
+
+/** One failed listener of a settle hook. */
+export interface ListenerFailure {
+  readonly plugin: string
+  readonly hook: string
+  readonly error: Error
+}
+
+/** The run-time half of a hook's declaration. It feeds `zin hooks`, README tables and the bus. */
+export interface HookSpec<H extends AnyHook = AnyHook> {
+  readonly kind: H['kind']
+  /** One line: when it fires and what for. */
+  readonly summary: string
+  /** Argument names in order, for listings. A waterfall's value comes first. */
+  readonly args: readonly string[]
+  /** Deadline of one listener in ms. Defaults: notify 5000, settle 10000, collect 2000, first, waterfall and gate 5000. */
+  readonly timeoutMs?: number
+}
+
+/** A table that declares every hook of an interface: `export const workerHooks = {…} satisfies HookSpecs<WorkerHooks>`. */
+export type HookSpecs<H> = { readonly [K in keyof H]: H[K] extends AnyHook ? HookSpec<H[K]> : never }
+
+type ArgsOf<H extends AnyHook> = Extract<H['args'], readonly unknown[]>
+type MaybePromise<T> = T | Promise<T>
+
+/** The function that listens to hook `H`. */
+export type ListenerOf<H> = H extends Notify<infer A>
+  ? (...args: Extract<A, readonly unknown[]>) => unknown
+  : H extends Settle<infer A>
+    ? (...args: Extract<A, readonly unknown[]>) => unknown
+    : H extends Collect<infer A, infer V>
+      ? (...args: Extract<A, readonly unknown[]>) => MaybePromise<V>
+      : H extends First<infer A, infer V>
+        ? (...args: Extract<A, readonly unknown[]>) => MaybePromise<V | undefined>
+        : H extends Waterfall<infer V, infer A>
+          ? (value: V, ...args: Extract<A, readonly unknown[]>) => MaybePromise<V | undefined | void>
+          : H extends Gate<infer A>
+            ? (...args: Extract<A, readonly unknown[]>) => MaybePromise<Denial | undefined | void>
+            : never
+
+/** A listener with its order and limits. */
+export interface ListenerOptions<H> {
+  readonly handler: ListenerOf<H>
+  /** `pre` runs before, `post` after the others; inside a tier the plugin graph decides. */
+  readonly order?: 'pre' | 'post'
+  /** Overrides the hook's deadline, in ms. */
+  readonly timeoutMs?: number
+  /** Notify only: calls of this listener never overlap; they queue, bounded by `maxPending`. */
+  readonly sequential?: boolean
+  /** Notify only: calls in flight or queued before further ones are dropped and counted. Default 1000. */
+  readonly maxPending?: number
+}
+
+interface SlotBase {
+  /** False while nobody listens. Check it before building arguments. */
+  readonly active: boolean
+}
+export interface NotifySlot<A extends readonly unknown[]> extends SlotBase {
+  call(...args: A): void
+}
+export interface SettleSlot<A extends readonly unknown[]> extends SlotBase {
+  call(...args: A): Promise<readonly ListenerFailure[]>
+}
+export interface CollectSlot<A extends readonly unknown[], V> extends SlotBase {
+  /** Plugin name → its value or its error. A plugin with several listeners gets `name#2`, …. */
+  call(...args: A): Promise<ReadonlyMap<string, V | Error>>
+}
+export interface FirstSlot<A extends readonly unknown[], V> extends SlotBase {
+  call(...args: A): Promise<V | undefined>
+}
+export interface WaterfallSlot<V, A extends readonly unknown[]> extends SlotBase {
+  call(value: V, ...args: A): Promise<V>
+}
+export interface GateSlot<A extends readonly unknown[]> extends SlotBase {
+  call(...args: A): Promise<Verdict>
+}
+
+/** The emitting end of hook `H`; it never changes identity. */
+export type SlotOf<H> = H extends Notify<infer A>
+  ? NotifySlot<Extract<A, readonly unknown[]>>
+  : H extends Settle<infer A>
+    ? SettleSlot<Extract<A, readonly unknown[]>>
+    : H extends Collect<infer A, infer V>
+      ? CollectSlot<Extract<A, readonly unknown[]>, V>
+      : H extends First<infer A, infer V>
+        ? FirstSlot<Extract<A, readonly unknown[]>, V>
+        : H extends Waterfall<infer V, infer A>
+          ? WaterfallSlot<V, Extract<A, readonly unknown[]>>
+          : H extends Gate<infer A>
+            ? GateSlot<Extract<A, readonly unknown[]>>
+            : never
+
+export type { ArgsOf }

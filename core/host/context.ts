@@ -1,0 +1,56 @@
+import type { Middleware } from 'koa'
+import type { Command, CommandSpec, OptionSpecs } from '../cli/command.js'
+import type { SettingSpecs, SettingValues } from '../config/settings.js'
+import type { HookMap } from '../hooks/catalogue.js'
+import type { ListenerOf, ListenerOptions, SlotOf } from '../hooks/kinds.js'
+import type { JsonSchema, Route, RouteSpec } from '../http/route.js'
+import type { Logger } from '../log/types.js'
+import type { Resolved, ServiceRef, Uses } from '../services/ref.js'
+import type { Clock } from '../util/clock.js'
+import type { Migration } from './migration.js'
+import type { HostView } from './view.js'
+
+/** Undoes a registration. Calling it twice does nothing. */
+export type Disposer = () => void
+
+export interface PluginHooks {
+  /** Listens until the plugin is disabled or the returned function is called. */
+  on<N extends keyof HookMap>(name: N, listener: ListenerOf<HookMap[N]> | ListenerOptions<HookMap[N]>): Disposer
+  /** The emitting end of a hook; fetch it once and guard with `.active`. */
+  slot<N extends keyof HookMap>(name: N): SlotOf<HookMap[N]>
+}
+
+/**
+ * What a plugin's functions get. Everything registered here is undone when the plugin is disabled.
+ */
+export interface PluginContext<O extends object = object, U extends Uses = Uses, S extends SettingSpecs = SettingSpecs> {
+  readonly plugin: { readonly name: string; readonly version: string }
+  /** Validated, with defaults. */
+  readonly options: Readonly<O>
+  readonly settings: SettingValues<S>
+  readonly services: Resolved<U>
+  readonly log: Logger
+  readonly clock: Clock
+  readonly host: HostView
+  readonly hooks: PluginHooks
+  /** Registers a route. */
+  route<P extends JsonSchema | undefined = undefined, Q extends JsonSchema | undefined = undefined, B extends JsonSchema | undefined = undefined>(
+    route: RouteSpec<P, Q, B>,
+  ): void
+  routes(routes: readonly Route[]): void
+  /** Registers a middleware under a key that routes name in `use`. A key has one owner. */
+  middleware(key: string, middleware: Middleware): void
+  /** Adds a middleware before the route match, for all requests but probes. */
+  use(middleware: Middleware): void
+  command<O extends OptionSpecs>(command: CommandSpec<O>): void
+  commands(commands: readonly Command[]): void
+  migration(migration: Migration): void
+  /** Provides a service listed in the spec's `provides`. */
+  provide<T>(ref: ServiceRef<T>, service: T): void
+  /** Adds a step of the phase `start`, `ready` or `stop`; stop steps run in reversed order. */
+  onStart(step: () => void | Promise<void>): void
+  onReady(step: () => void | Promise<void>): void
+  onStop(step: () => void | Promise<void>): void
+  /** Runs `task` every `ms` from now on; runs never overlap; a failure is logged. Unref'd; ends with the plugin. */
+  every(ms: number, task: () => void | Promise<void>): Disposer
+}

@@ -1,0 +1,10 @@
+/**
+ * A step of a plugin's schema. The core only carries it; the plugin `database` runs it and fixes what `Db` is.
+ * Ids sort by name within their plugin: `0001_create_users`.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: the database plugin's handle
+export interface Migration<Db = any> {
+  readonly id: string
+  up(db: Db): Promise<void>
+  down(db: Db): Promise<void>
+}

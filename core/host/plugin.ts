@@ -1,0 +1,95 @@
+import type { SettingSpecs } from '../config/settings.js'
+import type { HookSpec } from '../hooks/kinds.js'
+import type { JsonSchema } from '../http/route.js'
+import type { ServiceRef, Uses } from '../services/ref.js'
+import type { PluginContext } from './context.js'
+
+type MaybePromise<T> = T | Promise<T>
+
+/** What a plugin author writes. */
+export interface PluginSpec<O extends object, U extends Uses, S extends SettingSpecs> {
+  /** kebab-case, unique in an app. */
+  readonly name: string
+  /** major.minor.patch. */
+  readonly version: string
+  readonly author?: string
+  readonly description?: string
+  /** Plugins that must be enabled before this one, with an optional range: `database` or `database@^1.0.0`. */
+  readonly dependencies?: readonly string[]
+  /** Services it uses; each gives `ctx.services.<key>` and an edge of the graph. */
+  readonly uses?: U
+  // biome-ignore lint/suspicious/noExplicitAny: refs of any shape
+  readonly provides?: readonly ServiceRef<any>[]
+  /** Hooks this plugin owns and fires. */
+  readonly hooks?: Readonly<Record<string, HookSpec>>
+  /** Environment settings it reads. */
+  readonly settings?: S
+  /** Options of the factory call: a schema that refuses unknown keys, and a default for each. */
+  readonly options?: { readonly schema: JsonSchema; readonly defaults: O }
+  /** `continue`: a failing boot of this plugin does not stop the app; its dependents are skipped. Default `abort`. */
+  readonly onBootFailure?: 'abort' | 'continue'
+  /** Registers routes, listeners, services and commands. No I/O. */
+  setup(ctx: PluginContext<O, U, S>): MaybePromise<void>
+  /** Opens connections and begins work. */
+  start?(ctx: PluginContext<O, U, S>): MaybePromise<void>
+  /** Runs after every plugin started and before the app listens. */
+  ready?(ctx: PluginContext<O, U, S>): MaybePromise<void>
+  /** Ends what `start` began. Runs before the plugin's registrations are undone. */
+  stop?(ctx: PluginContext<O, U, S>): MaybePromise<void>
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a spec of any shape
+export type AnyPluginSpec = PluginSpec<any, any, any>
+
+const brand = Symbol.for('zin.plugin')
+
+/** A plugin with its options: an entry of `plugins` in `zin.config.ts`. */
+export interface Plugin {
+  readonly spec: AnyPluginSpec
+  /** As given; defaults are merged by the host. */
+  readonly options: Readonly<Record<string, unknown>>
+  readonly onBootFailure: 'abort' | 'continue'
+  /** False for {@link registerOnly}: known, and enabled later. */
+  readonly enabled: boolean
+}
+
+/** Options of the factory call; `onBootFailure` overrides the plugin's own. */
+export type FactoryOptions<O> = { readonly [K in keyof O]?: O[K] } & { readonly onBootFailure?: 'abort' | 'continue' }
+
+export interface PluginFactory<O extends object = object> {
+  (options?: FactoryOptions<O>): Plugin
+  readonly spec: AnyPluginSpec
+}
+
+/**
+ * Declares a plugin. Types of options, settings and services are inferred; do not pass type arguments.
+ *
+ * @example
+ * export const hello = definePlugin({
+ *   name: 'hello', version: '1.0.0',
+ *   options: { schema: Type.Object({ who: Type.String() }), defaults: { who: 'world' } },
+ *   setup({ options, route }) {
+ *     route({ method: 'GET', path: '/hello', summary: 'Greets', handler: () => ({ hello: options.who }) })
+ *   },
+ * })
+ */
+export function definePlugin<O extends object = Record<string, never>, U extends Uses = Record<never, never>, const S extends SettingSpecs = Record<never, never>>(
+  spec: PluginSpec<O, U, S>,
+): PluginFactory<O> {
+  const factory = (given: FactoryOptions<O> = {}): Plugin => {
+    const { onBootFailure = spec.onBootFailure ?? 'abort', ...options } = given
+    const plugin: Plugin = { spec, options, onBootFailure, enabled: true }
+    return Object.defineProperty(plugin, brand, { value: true })
+  }
+  return Object.assign(factory, { spec })
+}
+
+/** Registers a plugin without enabling it; `host.enable(name)` does so later. */
+export function registerOnly(plugin: Plugin): Plugin {
+  return Object.defineProperty({ ...plugin, enabled: false }, brand, { value: true })
+}
+
+/** Whether a value came from a plugin factory, of this or another copy of the package. */
+export function isPlugin(value: unknown): value is Plugin {
+  return typeof value === 'object' && value !== null && brand in value
+}

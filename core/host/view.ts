@@ -1,0 +1,67 @@
+import type { Command } from '../cli/command.js'
+import type { SettingReport } from '../config/settings.js'
+import type { Responders } from '../config/define.js'
+import type { HookReport } from '../hooks/report.js'
+import type { RouteInfo } from '../http/route.js'
+import type { Migration } from './migration.js'
+
+/** Where a plugin stands. */
+export type PluginState = 'registered' | 'enabling' | 'enabled' | 'disabling' | 'failed'
+
+/** One plugin as listings show it. */
+export interface PluginReport {
+  readonly name: string
+  readonly version: string
+  readonly description: string
+  readonly author: string
+  readonly state: PluginState
+  /** Names of the plugins it must come after. */
+  readonly after: readonly string[]
+  /** Why it stands where it stands: `after database (uses database)`. */
+  readonly why: readonly string[]
+  readonly level: number
+  /** Milliseconds spent per phase so far. */
+  readonly timings: Readonly<Partial<Record<'setup' | 'start' | 'ready' | 'stop', number>>>
+  readonly provides: readonly string[]
+  readonly error?: string
+}
+
+export type HostState = 'created' | 'starting' | 'ready' | 'draining' | 'stopped'
+export type Role = 'http' | 'worker'
+
+export interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+/** What a plugin may see and ask of its host. */
+export interface HostView {
+  readonly app: {
+    readonly name: string
+    /** `NODE_ENV`, default `development`. */
+    readonly environment: string
+    readonly production: boolean
+    /** Folder of `zin.config.ts`. */
+    readonly rootDir: string
+    /** `ZIN_DATA_DIR`, absolute. Made by whoever writes into it. */
+    readonly dataDir: string
+    /** The address it will bind to. */
+    readonly bind: Address
+  }
+  readonly state: HostState
+  /** What this process does. `zin start --roles http,worker`; a CLI command has none. */
+  readonly roles: ReadonlySet<Role>
+  /** Where it listens, once it does. */
+  readonly address: Address | undefined
+  /** The app's answers for refusals, e.g. `responders.bulletproof`. */
+  readonly responders: Responders
+  plugins(): readonly PluginReport[]
+  routes(): readonly RouteInfo[]
+  hooks(): readonly HookReport[]
+  settings(): readonly SettingReport[]
+  commands(): readonly { readonly plugin: string; readonly command: Command }[]
+  /** Migrations in graph order, then by id. */
+  migrations(): readonly { readonly plugin: string; readonly migration: Migration }[]
+  enable(plugin: string): Promise<void>
+  disable(plugin: string): Promise<void>
+}

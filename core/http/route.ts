@@ -1,0 +1,86 @@
+import type { Context, Middleware } from 'koa'
+import type { Static, TSchema } from 'typebox'
+
+export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** A JSON schema: a TypeBox type, or a plain object. */
+export type JsonSchema = TSchema | Readonly<Record<string, unknown>>
+
+// A plain JSON schema has no static type: its value is `any`, as JSON.parse gives it.
+// biome-ignore lint/suspicious/noExplicitAny: see above
+type InputOf<S> = S extends TSchema ? Static<S> : any
+
+/** The validated parts of a request. A part without a schema is as Koa gives it. */
+export interface RouteInput<P = unknown, Q = unknown, B = unknown> {
+  readonly params: InputOf<P>
+  readonly query: InputOf<Q>
+  readonly body: InputOf<B>
+}
+
+/** Koa's own context plus `input`, the validated parts of the request. */
+export interface RouteContext<P = unknown, Q = unknown, B = unknown> extends Context {
+  readonly input: RouteInput<P, Q, B>
+}
+
+/**
+ * One route. The handler's return value is the body of a 200 answer; `undefined` leaves what the handler
+ * set on Koa's context. Paths are matched strictly and case-sensitively; a static path wins over a parameter.
+ */
+export interface RouteSpec<P extends JsonSchema | undefined = undefined, Q extends JsonSchema | undefined = undefined, B extends JsonSchema | undefined = undefined> {
+  readonly method: HttpMethod
+  /** `/api/workers/:name`. */
+  readonly path: string
+  /** One line for `/docs` and `zin routes`. */
+  readonly summary: string
+  readonly description?: string
+  /** Group in `/docs`. Default: the plugin's name. */
+  readonly tag?: string
+  /** Middleware keys run in this order before the body is read. */
+  readonly use?: readonly string[]
+  readonly params?: P
+  readonly query?: Q
+  readonly body?: B
+  /** Schema by status. `200: {…}`; error answers share one schema and need not be listed. */
+  readonly response?: Readonly<Record<number, JsonSchema>>
+  /** Most bytes of a body. Default: the app's `bodyLimit`. */
+  readonly bodyLimit?: number
+  /** How the body is read. `json` (default), `form` (urlencoded or multipart), `raw` (a Buffer), `none`. */
+  readonly bodyType?: 'json' | 'form' | 'raw' | 'none'
+  /** A probe is answered before host check, rate limit, authentication and body. */
+  readonly probe?: boolean
+  /** Left out of OpenAPI and `/docs`. */
+  readonly hidden?: boolean
+  handler(ctx: RouteContext<P, Q, B>): unknown
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a route of any shape
+export type Route = RouteSpec<any, any, any>
+
+/**
+ * Declares a route with typed input.
+ *
+ * @example
+ * const getWorker = defineRoute({
+ *   method: 'GET', path: '/api/workers/:name', summary: 'One worker',
+ *   params: Type.Object({ name: Type.String() }),
+ *   handler: ({ input }) => ({ ok: true, worker: input.params.name }),
+ * })
+ */
+export function defineRoute<P extends JsonSchema | undefined = undefined, Q extends JsonSchema | undefined = undefined, B extends JsonSchema | undefined = undefined>(
+  route: RouteSpec<P, Q, B>,
+): RouteSpec<P, Q, B> {
+  return route
+}
+
+/** One row of the route table. */
+export interface RouteInfo {
+  readonly method: HttpMethod
+  readonly path: string
+  readonly plugin: string
+  readonly use: readonly string[]
+  readonly summary: string
+  readonly probe: boolean
+}
+
+/** A Koa middleware registered under a key that routes name in `use`. */
+export type KeyedMiddleware = Middleware

@@ -1,0 +1,39 @@
+declare const shape: unique symbol
+
+/** A typed name under which one plugin provides a service and others use it. */
+export interface ServiceRef<T> {
+  readonly id: string
+  readonly optional: false
+  readonly [shape]?: T
+}
+
+/** A service that may be absent: the user gets `T | undefined`, and only its order is influenced. */
+export interface OptionalServiceRef<T> {
+  readonly id: string
+  readonly optional: true
+  readonly [shape]?: T
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a record of refs of any shape
+export type Uses = Record<string, ServiceRef<any> | OptionalServiceRef<any>>
+
+/** The services a plugin gets in `ctx.services` for its `uses`. */
+export type Resolved<U extends Uses> = {
+  readonly [K in keyof U]: U[K] extends OptionalServiceRef<infer T> ? T | undefined : U[K] extends ServiceRef<infer T> ? T : never
+}
+
+/**
+ * Names a service.
+ *
+ * @example
+ * export interface Mailer { send(to: string, text: string): Promise<void> }
+ * export const mailerService = defineService<Mailer>('mailer')
+ */
+export function defineService<T>(id: string): ServiceRef<T> {
+  return { id, optional: false }
+}
+
+/** Marks a service as not required: `uses: { mailer: optional(mailerService) }`. */
+export function optional<T>(ref: ServiceRef<T>): OptionalServiceRef<T> {
+  return { id: ref.id, optional: true }
+}

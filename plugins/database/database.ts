@@ -1,0 +1,26 @@
+import type { Kysely } from 'kysely'
+import { defineService } from 'zin'
+
+/** SQL tables behind Kysely. One schema serves SQLite and MySQL/MariaDB: see the README's portability rules. */
+export interface Database {
+  readonly dialect: 'sqlite' | 'mysql'
+  /** False before the first successful connect and after a lost one. */
+  readonly connected: boolean
+  /** Connects, bounded in time. Safe to call again. */
+  connect(): Promise<void>
+  /** A handle for one's own tables. `name` is a connection of the config; default `default`. */
+  // biome-ignore lint/suspicious/noExplicitAny: each plugin names its own tables
+  tables<Tables = any>(name?: string): Kysely<Tables>
+  /** Asks the server on a connection of its own, so that a busy pool is not taken for a broken one. Integer ms. */
+  ping(signal?: AbortSignal): Promise<number>
+  /** INSERT, or update of the non-key columns when the key exists; portable over both dialects. */
+  upsert(table: string, key: readonly string[], row: Readonly<Record<string, unknown>>, name?: string): Promise<void>
+  /** INSERT that does nothing when the key exists; true when the row was inserted. Atomic. */
+  insertIfAbsent(table: string, row: Readonly<Record<string, unknown>>, name?: string): Promise<boolean>
+  /** Whether an error says that a unique key exists already. */
+  isUniqueViolation(error: unknown): boolean
+  /** Whether an error says that the server cannot be reached (so the caller answers 503). */
+  isUnavailable(error: unknown): boolean
+}
+
+export const databaseService = defineService<Database>('database')

@@ -1,0 +1,31 @@
+import type { Redis } from 'ioredis'
+import { defineService } from 'zin'
+
+export interface SetOptions {
+  /** Life in ms; without it the key stays. */
+  readonly ttlMs?: number
+  /** Write only when the key is absent; atomic. */
+  readonly ifAbsent?: boolean
+}
+
+/** A small key-value store shared by all processes of the app. Keys and values are text. */
+export interface Kv {
+  readonly driver: 'redis' | 'database'
+  get(key: string): Promise<string | null>
+  /** Values in the order of the keys, in one round trip. */
+  getMany(keys: readonly string[]): Promise<readonly (string | null)[]>
+  /** True when written. */
+  set(key: string, value: string, options?: SetOptions): Promise<boolean>
+  /** True when there was one. */
+  delete(key: string): Promise<boolean>
+  /** Adds `by` (default 1) and gives the sum; `ttlMs` counts from the first increment. Atomic. */
+  increment(key: string, options?: { readonly by?: number; readonly ttlMs?: number }): Promise<number>
+  /** Round trip in integer ms. */
+  ping(signal?: AbortSignal): Promise<number>
+  /** Whether an error says that the store cannot be reached. */
+  isUnavailable(error: unknown): boolean
+  /** The client behind it, when the driver is redis; owned by this plugin. */
+  readonly redis: Redis | undefined
+}
+
+export const kvService = defineService<Kv>('kv')
