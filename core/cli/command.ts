@@ -79,6 +79,9 @@ export interface CommandSpec<O extends OptionSpecs = OptionSpecs> {
 // biome-ignore lint/suspicious/noExplicitAny: a command of any shape
 export type Command = CommandSpec<any>
 
+/** A command without its function: what help needs, and what the cache of plugin commands holds. */
+export type CommandShape = Omit<Command, 'run'>
+
 /**
  * Declares a command with typed options.
  *

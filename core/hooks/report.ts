@@ -7,10 +7,15 @@ export interface ListenerReport {
   readonly calls: number
   readonly errors: number
   readonly timeouts: number
+  /** Calls that never reached it: too many pending, or muted. */
   readonly dropped: number
+  /** In flight or queued, without those that are overdue. */
   readonly pending: number
   readonly muted: boolean
-  /** Mean time of sampled calls in ns, 0 before the first sample. */
+  /**
+   * Mean time of timed calls (the first, then 1 in 256) in ns, 0 before the first: of notify hooks the synchronous part,
+   * of others the time until the answer.
+   */
   readonly meanNs: number
 }
 

@@ -73,7 +73,7 @@ export interface PluginFactory<O extends object = object> {
  *   },
  * })
  */
-export function definePlugin<O extends object = Record<string, never>, U extends Uses = Record<never, never>, const S extends SettingSpecs = Record<never, never>>(
+export function definePlugin<O extends object = object, U extends Uses = Record<never, never>, const S extends SettingSpecs = Record<never, never>>(
   spec: PluginSpec<O, U, S>,
 ): PluginFactory<O> {
   const factory = (given: FactoryOptions<O> = {}): Plugin => {

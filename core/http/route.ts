@@ -1,5 +1,6 @@
 import type { Context, Middleware } from 'koa'
 import type { Static, TSchema } from 'typebox'
+import type { ZinError } from '../errors.js'
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -20,6 +21,16 @@ export interface RouteInput<P = unknown, Q = unknown, B = unknown> {
 /** Koa's own context plus `input`, the validated parts of the request. */
 export interface RouteContext<P = unknown, Q = unknown, B = unknown> extends Context {
   readonly input: RouteInput<P, Q, B>
+}
+
+/** One fault that validation found in a request. */
+export interface InvalidInput {
+  readonly part: 'params' | 'query' | 'body'
+  /** Path inside the part: `name`, `items[0].id`; empty for the part itself. */
+  readonly field: string
+  /** The JSON schema keyword that failed: `required`, `type`, `pattern`, … */
+  readonly keyword: string
+  readonly message: string
 }
 
 /**
@@ -46,7 +57,9 @@ export interface RouteSpec<P extends JsonSchema | undefined = undefined, Q exten
   readonly bodyLimit?: number
   /** How the body is read. `json` (default), `form` (urlencoded or multipart), `raw` (a Buffer), `none`. */
   readonly bodyType?: 'json' | 'form' | 'raw' | 'none'
-  /** A probe is answered before host check, rate limit, authentication and body. */
+  /** Builds the error of a request that fails validation. Default: 400 `VALIDATION_FAILED`. */
+  onInvalid?(problems: readonly InvalidInput[]): ZinError
+  /** A probe is answered before host check, rate limit, authentication and body. Its path is static and it takes no input. */
   readonly probe?: boolean
   /** Left out of OpenAPI and `/docs`. */
   readonly hidden?: boolean

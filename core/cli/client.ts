@@ -1,0 +1,137 @@
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { messageOf, ZinError } from '../errors.js'
+import { readRunFile } from '../host/run-file.js'
+import type { HostView } from '../host/view.js'
+import { createHeaders } from '../signing/client.js'
+import type { AppClient } from './command.js'
+import { UsageError } from './usage-error.js'
+
+export interface AppClientOptions {
+  readonly app: HostView['app']
+  /** `--url`, `--host` and `--port`. */
+  readonly options: Readonly<Record<string, unknown>>
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Ends requests on Ctrl-C. */
+  readonly signal: AbortSignal
+  /** Of one request, in ms. Default 10000. */
+  readonly timeoutMs?: number
+}
+
+/** The key id under which the CLI signs with the app's shared secret. */
+const cliKeyId = 'zin-cli'
+
+/**
+ * Signed HTTP to the running app: to `--url`, or `--host` and `--port`, or where the app of this folder said that it listens, or
+ * where its configuration says that it will. Without a shared secret in the environment requests go out unsigned.
+ */
+export async function createAppClient(given: AppClientOptions): Promise<AppClient> {
+  const baseUrl = await findApp(given)
+  const { env } = given
+  const secret = env.BULLETPROOF_SIGNING_SECRET || env.AUTH_KEY || env.APP_KEY || ''
+  return {
+    baseUrl,
+    async request<T>({ method, path, query = {}, body }: Parameters<AppClient['request']>[0]): Promise<T> {
+      const url = `${baseUrl}${pathWith(path, query)}`
+      const text = body === undefined ? undefined : JSON.stringify(body)
+      const headers: Record<string, string> = { accept: 'application/json' }
+      if (text !== undefined) Object.assign(headers, { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) })
+      if (secret !== '') Object.assign(headers, await createHeaders({ method, url, body: text, keyId: cliKeyId, secret, headerPrefix: env.SIGNATURE_HEADER_PREFIX || 'x-sig-' }))
+      const answer = await send(url, { method, headers, body: text, baseUrl, signal: given.signal, timeoutMs: given.timeoutMs ?? 10_000 })
+      if (answer.status >= 200 && answer.status < 300) return bodyOf(answer.text) as T
+      throw refusal(`${method} ${path}`, answer, secret !== '')
+    },
+  }
+}
+
+async function findApp({ app, options }: AppClientOptions): Promise<string> {
+  const { url, host, port } = options
+  if (typeof url === 'string') return checkUrl(url)
+  const running = host === undefined && port === undefined ? await runningApp(app.dataDir) : undefined
+  const at = running ?? app.bind
+  return `http://${reachable(typeof host === 'string' ? host : at.host)}:${typeof port === 'number' ? port : at.port}`
+}
+
+function checkUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    throw new UsageError('option --url takes an address like http://127.0.0.1:7777, without user, query or fragment')
+  }
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
+}
+
+/** What the app of this folder wrote when it began to listen, unless that process is gone. */
+async function runningApp(dataDir: string): Promise<{ readonly host: string; readonly port: number } | undefined> {
+  const run = await readRunFile(dataDir)
+  if (typeof run?.host !== 'string' || !Number.isInteger(run.port) || !Number.isInteger(run.pid) || run.pid <= 0) return undefined
+  try {
+    process.kill(run.pid, 0)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return undefined
+  }
+  return run
+}
+
+/** A wildcard bind is reached over loopback; an IPv6 address needs brackets. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0' || host === '') return '127.0.0.1'
+  if (host === '::') return '[::1]'
+  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
+}
+
+function pathWith(path: string, query: Readonly<Record<string, string | number | undefined>>): string {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value))
+  return search.size === 0 ? path : `${path}${path.includes('?') ? '&' : '?'}${search}`
+}
+
+interface Answer {
+  readonly status: number
+  readonly text: string
+}
+
+interface SendOptions {
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+  readonly baseUrl: string
+  readonly signal: AbortSignal
+  readonly timeoutMs: number
+}
+
+async function send(url: string, options: SendOptions): Promise<Answer> {
+  const { method, headers, body, baseUrl, timeoutMs } = options
+  const deadline = AbortSignal.timeout(timeoutMs)
+  const signal = AbortSignal.any([options.signal, deadline])
+  const request = url.startsWith('https:') ? httpsRequest : httpRequest
+  try {
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      request(url, { method, headers, signal, agent: false }, resolve).on('error', reject).end(body)
+    })
+    const chunks: Buffer[] = []
+    for await (const chunk of response) chunks.push(chunk as Buffer)
+    return { status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }
+  } catch (error) {
+    if (options.signal.aborted) throw new ZinError('ZIN_ABORTED', 'stopped', { cause: error })
+    if (deadline.aborted) throw new ZinError('ZIN_APP_TIMEOUT', `the app on ${baseUrl} did not answer ${method} within ${timeoutMs / 1000} s`, { status: 504, cause: error })
+    const { code = '' } = error as NodeJS.ErrnoException
+    const reason = code === 'ECONNREFUSED' ? '' : ` (${code || messageOf(error)})`
+    throw new ZinError('ZIN_APP_UNREACHABLE', `no app answers on ${baseUrl}${reason}; start it with "zin start"`, { status: 503, cause: error })
+  }
+}
+
+function bodyOf(text: string): unknown {
+  try {
+    return text === '' ? undefined : JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+function refusal(what: string, { status, text }: Answer, signed: boolean): ZinError {
+  const body = bodyOf(text)
+  const { message, code, details } = (typeof body === 'object' && body !== null ? body : {}) as { message?: unknown; code?: unknown; details?: unknown }
+  const said = typeof message === 'string' ? message : `answered ${status}`
+  const hint = status !== 401 ? '' : signed ? '; is the signing secret here the one of the running app?' : '; the request was not signed: BULLETPROOF_SIGNING_SECRET, AUTH_KEY and APP_KEY are empty'
+  return new ZinError(typeof code === 'string' ? code : 'ZIN_APP_ANSWER', `${what}: ${said}${hint}`, { status, details })
+}

@@ -1,0 +1,55 @@
+import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { CommandShape } from './command.js'
+import type { OwnedCommand } from './program.js'
+
+interface CacheContent {
+  readonly key: string
+  readonly commands: readonly OwnedCommand[]
+}
+
+/** Facts that `zin help` shows; functions stay out. */
+const shapeKeys = ['name', 'aliases', 'summary', 'args', 'options', 'json', 'needs'] as const
+
+const cacheIn = (configFile: string): string => join(dirname(configFile), '.zin', 'cache', 'commands.json')
+
+/**
+ * Keeps the commands of an app's plugins for `zin help`, so that help need not load the app. It is only ever a help text: a command
+ * that runs comes from the configuration. A folder that cannot be written is no reason to fail.
+ */
+export async function writeCommandCache(configFile: string, version: string, commands: readonly OwnedCommand[]): Promise<void> {
+  const file = cacheIn(configFile)
+  const temporary = `${file}.${process.pid}.tmp`
+  try {
+    const content: CacheContent = { key: await keyOf(configFile, version), commands: commands.map(({ plugin, command }) => ({ plugin, command: shapeOf(command) })) }
+    await mkdir(dirname(file), { recursive: true })
+    await writeFile(temporary, JSON.stringify(content))
+    await rename(temporary, file)
+  } catch {
+    // See above.
+  }
+}
+
+/** The kept commands, or undefined when there are none or the configuration file changed since. */
+export async function readCommandCache(configFile: string, version: string): Promise<readonly OwnedCommand[] | undefined> {
+  try {
+    const content = JSON.parse(await readFile(cacheIn(configFile), 'utf8')) as Partial<CacheContent>
+    const fresh = content.key === (await keyOf(configFile, version)) && Array.isArray(content.commands)
+    return fresh && content.commands?.every(isOwnedCommand) ? content.commands : undefined
+  } catch {
+    return undefined
+  }
+}
+
+async function keyOf(configFile: string, version: string): Promise<string> {
+  const { mtimeMs, size } = await stat(configFile)
+  return [version, configFile, mtimeMs, size].join('|')
+}
+
+function shapeOf(command: CommandShape): CommandShape {
+  return Object.fromEntries(shapeKeys.filter((key) => command[key] !== undefined).map((key) => [key, command[key]])) as unknown as CommandShape
+}
+
+function isOwnedCommand(entry: OwnedCommand | undefined): boolean {
+  return typeof entry?.plugin === 'string' && typeof entry.command?.name === 'string' && typeof entry.command.summary === 'string'
+}

@@ -1,0 +1,117 @@
+import { findConfig } from '../config/load.js'
+import { messageOf } from '../errors.js'
+import type { Command } from './command.js'
+import { readCommandCache } from './command-cache.js'
+import { coreCommands, handlesSignals } from './commands/index.js'
+import { describeError, isDebugging } from './describe-error.js'
+import { openApp, type OpenApp } from './open-app.js'
+import { asksForHelp } from './options.js'
+import { zinPackage } from './package-root.js'
+import { type OwnedCommand, Program } from './program.js'
+import { runCommand, type Terminal } from './run-command.js'
+import { UsageError } from './usage-error.js'
+
+const core: readonly OwnedCommand<Command>[] = coreCommands.map((command) => ({ plugin: 'zin', command }))
+
+/** The `zin` command. Returns the exit code: 0, 1 for a failure, 2 for a wrong command line, 130 after Ctrl-C. */
+export async function main(argv: readonly string[], terminal: Terminal): Promise<number> {
+  const { version } = zinPackage()
+  let name: string | undefined
+  try {
+    const builtIn = new Program(core, { version })
+    if (argv[0] === '--version' || argv[0] === '-v') return shown(() => builtIn.printVersion())
+    if (isHelp(argv)) return await help(argv.slice(1), terminal, version)
+    const match = builtIn.find(argv)
+    if (match !== undefined) {
+      name = match.command.name
+      if (asksForHelp(match.rest)) return shown(() => builtIn.printHelpOf(match.command.name))
+      return await withSignals(handlesSignals(match.command), (signal) => runCommand(match, terminal, signal))
+    }
+    name = pluginCommandName(argv)
+    if (argv[0]?.startsWith('-')) throw builtIn.unknown(argv)
+    return asksForHelp(argv) ? await help(argv, terminal, version) : await runPluginCommand(argv, terminal, version)
+  } catch (error) {
+    const unknown = error instanceof UsageError && error.message.startsWith('unknown command')
+    for (const line of describeError(error, unknown ? undefined : name, isDebugging(terminal.env))) terminal.stderr.write(`${line}\n`)
+    return error instanceof UsageError ? 2 : 1
+  }
+}
+
+function isHelp(argv: readonly string[]): boolean {
+  return argv.length === 0 || argv[0] === 'help' || argv[0] === '--help' || argv[0] === '-h'
+}
+
+function shown(print: () => void): number {
+  print()
+  return 0
+}
+
+function pluginCommandName(argv: readonly string[]): string | undefined {
+  return argv[0]?.startsWith('-') ? undefined : argv[0]
+}
+
+/** `zin help [command]`. Plugin commands come from the cache, else from the loaded app. */
+async function help(words: readonly string[], terminal: Terminal, version: string): Promise<number> {
+  const { commands, problem } = await listPluginCommands(terminal, version)
+  const note = problem === undefined ? {} : { note: `Commands of plugins are missing here: ${describeError(new Error(problem), undefined, false)[0]?.slice('zin: '.length)}` }
+  const program = new Program([...core, ...commands], { version, ...note })
+  const named = words.filter((word) => !word.startsWith('-'))
+  if (named.length === 0) return shown(() => program.printHelp())
+  const match = program.find(named)
+  if (match === undefined) throw program.unknown(named)
+  return shown(() => program.printHelpOf(match.command.name))
+}
+
+interface Listing {
+  readonly commands: readonly OwnedCommand[]
+  readonly problem?: string
+}
+
+async function listPluginCommands(terminal: Terminal, version: string): Promise<Listing> {
+  const file = await findConfig(terminal.cwd)
+  if (file === undefined) return { commands: [] }
+  const cached = await readCommandCache(file, version)
+  if (cached !== undefined) return { commands: cached }
+  try {
+    const app = await open(terminal)
+    const commands = app.host.view.commands()
+    await app.close()
+    return { commands }
+  } catch (error) {
+    return { commands: [], problem: messageOf(error).split('\n')[0] ?? '' }
+  }
+}
+
+async function runPluginCommand(argv: readonly string[], terminal: Terminal, version: string): Promise<number> {
+  const file = await findConfig(terminal.cwd)
+  if (file === undefined) throw new Program(core, { version }).unknown(argv)
+  const app = await open(terminal)
+  const program = new Program<Command>([...core, ...app.host.view.commands()], { version })
+  const match = program.find(argv)
+  if (match === undefined) {
+    await app.close()
+    throw program.unknown(argv)
+  }
+  return withSignals(false, (signal) => runCommand(match, terminal, signal, app))
+}
+
+function open(terminal: Terminal): Promise<OpenApp> {
+  return openApp({ cwd: terminal.cwd, environment: terminal.env, roles: [] })
+}
+
+/** Gives a command the signal that Ctrl-C aborts; a second Ctrl-C ends the process. */
+async function withSignals(handledByCommand: boolean, run: (signal: AbortSignal) => Promise<number>): Promise<number> {
+  const controller = new AbortController()
+  const onSignal = (): void => {
+    if (controller.signal.aborted) process.exit(130)
+    controller.abort()
+  }
+  const signals: readonly NodeJS.Signals[] = handledByCommand ? [] : ['SIGINT', 'SIGTERM']
+  for (const signal of signals) process.on(signal, onSignal)
+  try {
+    const code = await run(controller.signal)
+    return controller.signal.aborted ? 130 : code
+  } finally {
+    for (const signal of signals) process.off(signal, onSignal)
+  }
+}

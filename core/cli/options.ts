@@ -1,0 +1,93 @@
+import { parseArgs } from 'node:util'
+import { suggest } from '../util/suggest.js'
+import type { CommandShape, OptionSpec, OptionSpecs } from './command.js'
+import { UsageError } from './usage-error.js'
+
+export interface ParsedArguments {
+  readonly args: Readonly<Record<string, string | undefined>>
+  readonly options: Readonly<Record<string, string | number | boolean | undefined>>
+}
+
+const jsonOption = { json: { type: 'boolean', summary: 'Print JSON' } } satisfies OptionSpecs
+
+const appOptions = {
+  url: { type: 'string', summary: 'Address of the app; default: the one that runs here' },
+  host: { type: 'string', summary: 'Host of the app' },
+  port: { type: 'int', summary: 'Port of the app', min: 1, max: 65_535 },
+} satisfies OptionSpecs
+
+/** All options of a command: its own, and those that `json` and `needs` bring along. Its own win. */
+export function optionsOf(command: CommandShape): OptionSpecs {
+  return { ...(command.needs === 'running app' ? appOptions : {}), ...(command.json ? jsonOption : {}), ...command.options }
+}
+
+/** Whether help is asked for anywhere before `--`. */
+export function asksForHelp(argv: readonly string[]): boolean {
+  const end = argv.indexOf('--')
+  const head = end < 0 ? argv : argv.slice(0, end)
+  return head.includes('--help') || head.includes('-h')
+}
+
+/**
+ * Reads what follows a command's name, strictly by its option table: values stay text unless the table says otherwise.
+ * Throws a {@link UsageError}.
+ */
+export function parseArguments(command: CommandShape, argv: readonly string[]): ParsedArguments {
+  const specs = optionsOf(command)
+  const { values, positionals } = parseStrictly(specs, argv)
+  const options = Object.entries(specs).map(([name, spec]) => [name, optionValue(name, spec, values[name])])
+  return { args: namedArguments(command, positionals), options: Object.fromEntries(options) }
+}
+
+type RawValues = Readonly<Record<string, string | boolean | undefined>>
+
+function parseStrictly(specs: OptionSpecs, argv: readonly string[]): { values: RawValues; positionals: readonly string[] } {
+  const options = Object.entries(specs).map(([name, { type, short }]) => [
+    name,
+    { type: type === 'boolean' ? 'boolean' : 'string', ...(short === undefined ? {} : { short }) },
+  ])
+  try {
+    const { values, positionals } = parseArgs({ args: [...argv], options: Object.fromEntries(options), strict: true, allowPositionals: true, allowNegative: true })
+    return { values: values as RawValues, positionals }
+  } catch (error) {
+    throw usageErrorOf(error as NodeJS.ErrnoException, Object.keys(specs))
+  }
+}
+
+function usageErrorOf(error: NodeJS.ErrnoException, names: readonly string[]): UsageError {
+  const [, given = ''] = /'(-[^' ]*)/.exec(error.message) ?? []
+  if (error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
+    const near = suggest(given.replace(/^-+/, ''), names)
+    const hint = near !== undefined ? `did you mean --${near}?` : names.length > 0 ? `known options: ${names.map((name) => `--${name}`).join(', ')}` : 'it takes no options'
+    return new UsageError(`unknown option ${given}; ${hint}`)
+  }
+  // Node's own words span lines and hold advice about its API; the first sentence is ours to say.
+  return new UsageError(/does not take an argument/.test(error.message) ? `option ${given} takes no value` : `option ${given} needs a value; a value that begins with "-" is written ${given.split(',').pop()}=…`)
+}
+
+function optionValue(name: string, spec: OptionSpec, given: string | boolean | undefined): string | number | boolean | undefined {
+  if (given === undefined) return spec.default ?? (spec.type === 'boolean' ? false : undefined)
+  if (typeof given === 'boolean') return given
+  if (spec.type === 'int' || spec.type === 'number') return numberOf(name, spec, given)
+  if (spec.type === 'string' && spec.values !== undefined && !spec.values.includes(given)) {
+    throw new UsageError(`option --${name} is one of ${spec.values.join(', ')}, not "${given}"`)
+  }
+  return given
+}
+
+function numberOf(name: string, spec: OptionSpec & { type: 'int' | 'number' }, text: string): number {
+  const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = spec
+  const value = /^[-+]?\d+(\.\d+)?(e[-+]?\d+)?$/i.test(text) ? Number(text) : Number.NaN
+  const fits = value >= min && value <= max && (spec.type === 'int' ? Number.isSafeInteger(value) : Number.isFinite(value))
+  if (fits) return value
+  const range = [Number.isFinite(min) ? ` >= ${min}` : '', Number.isFinite(max) ? ` <= ${max}` : ''].filter((part) => part !== '').join(' and')
+  throw new UsageError(`option --${name} takes a ${spec.type === 'int' ? 'whole number' : 'number'}${range}, not "${text}"`)
+}
+
+function namedArguments({ args = [] }: CommandShape, given: readonly string[]): Record<string, string | undefined> {
+  const missing = args.find((arg, index) => arg.required !== false && (given[index] ?? '') === '')
+  if (missing !== undefined) throw new UsageError(`missing argument <${missing.name}>: ${missing.summary}`)
+  const extra = given[args.length]
+  if (extra !== undefined) throw new UsageError(`unexpected argument "${extra}"; ${args.length === 0 ? 'it takes none' : `it takes ${args.map((arg) => arg.name).join(', ')}`}`)
+  return Object.fromEntries(args.map((arg, index) => [arg.name, given[index]]))
+}

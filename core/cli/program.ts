@@ -1,0 +1,142 @@
+import { type CAC, cac, type Command as CacCommand } from 'cac'
+import { ZinError } from '../errors.js'
+import { suggest } from '../util/suggest.js'
+import type { CommandShape, OptionSpec } from './command.js'
+import { optionsOf } from './options.js'
+import { UsageError } from './usage-error.js'
+
+/** A command and who brings it. Core commands have the owner `zin`. */
+export interface OwnedCommand<C extends CommandShape = CommandShape> {
+  readonly plugin: string
+  readonly command: C
+}
+
+export interface Match<C extends CommandShape = CommandShape> extends OwnedCommand<C> {
+  /** What follows the command's name. */
+  readonly rest: readonly string[]
+}
+
+/**
+ * The table of commands: finds the one that is meant and prints help. cac does both; option values are parsed in `options.ts`, because
+ * cac turns text such as `007` into numbers.
+ */
+export class Program<C extends CommandShape = CommandShape> {
+  readonly #cli: CAC
+  readonly #entries = new Map<CacCommand, OwnedCommand<C>>()
+  readonly #note: string | undefined
+
+  constructor(entries: readonly OwnedCommand<C>[], options: { readonly version: string; readonly note?: string }) {
+    refuseConflicts(entries)
+    this.#note = options.note
+    this.#cli = cac('zin')
+    this.#cli.help((sections) => this.#helpSections(sections))
+    this.#cli.version(options.version)
+    for (const entry of entries) this.#entries.set(this.#register(entry.command), entry)
+  }
+
+  /** The command that `argv` begins with, or undefined. */
+  find(argv: readonly string[]): Match<C> | undefined {
+    // cac matches one token, so a name of two words is handed over as one.
+    for (const words of [2, 1]) {
+      if (argv.length < words) continue
+      const matched = this.#match(argv.slice(0, words).join(' '))
+      if (matched !== undefined) return { ...matched, rest: argv.slice(words) }
+    }
+    return undefined
+  }
+
+  /** Prints the help of one command. */
+  printHelpOf(name: string): void {
+    this.#match(name)
+    this.#cli.outputHelp()
+  }
+
+  /** Prints all commands. */
+  printHelp(): void {
+    this.#cli.unsetMatchedCommand()
+    this.#cli.outputHelp()
+  }
+
+  printVersion(): void {
+    this.#cli.outputVersion()
+  }
+
+  /** The error for a command line that names no command. */
+  unknown(argv: readonly string[]): UsageError {
+    const [word = '', second = ''] = argv
+    if (word.startsWith('-')) return new UsageError(`unknown option ${word}; the command comes first: zin <command> [options]`)
+    const names = [...this.#entries.values()].flatMap(({ command }) => [command.name, ...(command.aliases ?? [])])
+    const family = names.filter((name) => name.startsWith(`${word} `) || name.startsWith(`${word}:`))
+    const near = suggest(word, names) ?? suggest(`${word} ${second}`, names) ?? suggest(`${word}:${second}`, names)
+    const hint = near !== undefined ? `did you mean "${near}"?` : family.length > 0 ? `there is ${family.join(', ')}` : 'see "zin help"'
+    return new UsageError(`unknown command "${word}"; ${hint}`)
+  }
+
+  #register(command: CommandShape): CacCommand {
+    const args = (command.args ?? []).map((arg) => (arg.required === false ? `[${arg.name}]` : `<${arg.name}>`))
+    const registered = this.#cli.command([command.name, ...args].join(' '), command.summary)
+    for (const alias of command.aliases ?? []) registered.alias(alias)
+    for (const [name, spec] of Object.entries(optionsOf(command))) registered.option(rawOption(name, spec), describeOption(spec))
+    return registered
+  }
+
+  #match(name: string): OwnedCommand<C> | undefined {
+    if (name.startsWith('-')) return undefined
+    this.#cli.unsetMatchedCommand()
+    // Only the name: the rest of the line is none of cac's business.
+    this.#cli.parse(['node', 'zin', name], { run: false })
+    const matched = this.#cli.matchedCommand
+    return matched === undefined ? undefined : this.#entries.get(matched)
+  }
+
+  #helpSections(sections: { title?: string; body: string }[]): { title?: string; body: string }[] {
+    const matched = this.#cli.matchedCommand
+    const entry = matched === undefined ? undefined : this.#entries.get(matched)
+    if (entry === undefined) return [...sections.slice(0, 2), ...this.#groups(), { title: 'Options', body: '  -h, --help     Help; also after a command\n  -v, --version  Version' }, ...this.#noteSection()]
+    const { command, plugin } = entry
+    const facts = [command.summary, ...(command.aliases?.length ? [`Also: ${command.aliases.join(', ')}`] : []), ...(plugin === 'zin' ? [] : [`From the plugin ${plugin}`])]
+    const args = (command.args ?? []).map((arg) => [arg.name, arg.summary] as const)
+    const [head, usage, ...others] = sections
+    return [...(head ? [head] : []), { body: facts.join('\n') }, ...(usage ? [usage] : []), ...(args.length > 0 ? [{ title: 'Arguments', body: columns(args) }] : []), ...others]
+  }
+
+  #groups(): { title: string; body: string }[] {
+    const owners = new Map<string, (readonly [string, string])[]>()
+    for (const [registered, { plugin, command }] of this.#entries) {
+      const rows = owners.get(plugin) ?? []
+      rows.push([registered.rawName, command.summary])
+      owners.set(plugin, rows)
+    }
+    return [...owners].map(([owner, rows]) => ({ title: owner === 'zin' ? 'Commands' : `Plugin ${owner}`, body: columns(rows) }))
+  }
+
+  #noteSection(): { body: string }[] {
+    return this.#note === undefined ? [] : [{ body: this.#note }]
+  }
+}
+
+function refuseConflicts(entries: readonly OwnedCommand[]): void {
+  const owners = new Map<string, string>()
+  for (const { plugin, command } of entries) {
+    for (const name of [command.name, ...(command.aliases ?? [])]) {
+      const other = owners.get(name)
+      if (other !== undefined) throw new ZinError('ZIN_COMMAND_CONFLICT', `the command "${name}" is brought by ${other} and by ${plugin}; rename one`)
+      owners.set(name, plugin)
+    }
+  }
+}
+
+function rawOption(name: string, spec: OptionSpec): string {
+  const value = spec.type === 'boolean' ? '' : ` <${spec.type === 'string' ? 'text' : spec.type}>`
+  return `${spec.short === undefined ? '' : `-${spec.short}, `}--${name}${value}`
+}
+
+function describeOption(spec: OptionSpec): string {
+  const values = spec.type === 'string' && spec.values !== undefined ? ` (${spec.values.join(', ')})` : ''
+  return `${spec.summary}${values}${spec.default === undefined || spec.default === false || spec.default === '' ? '' : ` (default: ${spec.default})`}`
+}
+
+function columns(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([left]) => left.length))
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join('\n')
+}

@@ -1,0 +1,75 @@
+import { ZinError } from '../errors.js'
+import type { ServiceRef } from '../services/ref.js'
+import type { AppClient, Command, CommandContext, Printer } from './command.js'
+import { openApp, type OpenApp } from './open-app.js'
+import { parseArguments } from './options.js'
+import { createPrinter, type Output } from './print.js'
+import type { Match } from './program.js'
+
+/** Where a command line runs. */
+export interface Terminal {
+  readonly cwd: string
+  /** Normally `process.env`; a loaded app writes missing values of `.env` into it. */
+  readonly env: Record<string, string | undefined>
+  readonly stdout: Output
+  readonly stderr: Output
+}
+
+/** Runs one command, giving it what it needs, and closes that again. Returns the exit code. */
+export async function runCommand(match: Match<Command>, terminal: Terminal, signal: AbortSignal, opened?: OpenApp): Promise<number> {
+  const { command, plugin, rest } = match
+  const needsApp = command.needs !== 'nothing'
+  let app = opened
+  try {
+    const { args, options } = parseArguments(command, rest)
+    const print = createPrinter({ stdout: terminal.stdout, stderr: terminal.stderr, json: options.json === true })
+    if (needsApp) app ??= await openApp({ cwd: terminal.cwd, environment: terminal.env, roles: [] })
+    if (app !== undefined && command.needs === 'services') await app.host.startOnly([plugin])
+    const client = app !== undefined && command.needs === 'running app' ? await clientFor(app, options, signal) : undefined
+    const context = contextFor(command, { args, options, print, terminal, signal, app: needsApp ? app : undefined, client })
+    return (await command.run(context)) ?? 0
+  } finally {
+    await app?.close()
+  }
+}
+
+async function clientFor(app: OpenApp, options: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<AppClient> {
+  // Loaded here: it brings node:http and node:https along.
+  const { createAppClient } = await import('./client.js')
+  return createAppClient({ app: app.host.view.app, options, env: app.loaded.env.values, signal })
+}
+
+interface ContextParts {
+  readonly args: CommandContext['args']
+  readonly options: Readonly<Record<string, string | number | boolean | undefined>>
+  readonly print: Printer
+  readonly terminal: Terminal
+  readonly signal: AbortSignal
+  readonly app: OpenApp | undefined
+  readonly client: AppClient | undefined
+}
+
+function contextFor(command: Command, { args, options, print, terminal, signal, app, client }: ContextParts): CommandContext {
+  const absent = (what: string, needs: string): ZinError =>
+    new ZinError('ZIN_COMMAND_NEEDS', `the command "${command.name}" uses ${what}, but says needs: '${command.needs}'; it must say needs: '${needs}'`)
+  return {
+    args,
+    options: options as CommandContext['options'],
+    print,
+    cwd: terminal.cwd,
+    env: app?.loaded.env.values ?? terminal.env,
+    signal,
+    get host() {
+      if (app === undefined) throw absent('the host', 'config')
+      return app.host.view
+    },
+    get app() {
+      if (client === undefined) throw absent('the running app', 'running app')
+      return client
+    },
+    service<T>(ref: ServiceRef<T>): T {
+      if (app === undefined || command.needs !== 'services') throw absent(`the service "${ref.id}"`, 'services')
+      return app.host.service(ref)
+    },
+  }
+}

@@ -1,0 +1,43 @@
+import { Ajv, type ErrorObject } from 'ajv'
+import type { AnyPluginSpec } from '../host/plugin.js'
+import { suggest } from '../util/suggest.js'
+
+export type OptionsResult = { readonly options: object } | { readonly problems: readonly string[] }
+
+/** Merges given options over the defaults and checks them. Keys that the schema does not know are problems. */
+export class OptionsValidator {
+  readonly #ajv = new Ajv({ allErrors: true, strict: false, useDefaults: false })
+
+  validate(spec: AnyPluginSpec, given: Readonly<Record<string, unknown>>): OptionsResult {
+    const known = spec.options?.schema as { properties?: Record<string, unknown> } | undefined
+    const keys = Object.keys(known?.properties ?? {})
+    const unknown = Object.keys(given).filter((key) => !keys.includes(key))
+    const problems = unknown.map((key) => unknownOption(spec.name, key, keys))
+    const options = { ...spec.options?.defaults, ...defined(given) }
+    if (spec.options !== undefined) {
+      const validate = this.#ajv.compile(spec.options.schema)
+      if (!validate(options)) problems.push(...(validate.errors ?? []).filter(isNotUnknownKey).map((error) => describe(spec.name, error)))
+    }
+    return problems.length > 0 ? { problems } : { options }
+  }
+}
+
+function defined(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+}
+
+function unknownOption(plugin: string, key: string, keys: readonly string[]): string {
+  const near = suggest(key, keys)
+  const hint = near !== undefined ? `did you mean "${near}"?` : keys.length > 0 ? `known options: ${keys.join(', ')}` : 'it takes no options'
+  return `${plugin}: unknown option "${key}"; ${hint}`
+}
+
+function isNotUnknownKey(error: ErrorObject): boolean {
+  return !(error.keyword === 'additionalProperties' && error.instancePath === '')
+}
+
+function describe(plugin: string, error: ErrorObject): string {
+  const where = error.instancePath === '' ? 'options' : `option "${error.instancePath.slice(1).replaceAll('/', '.')}"`
+  const allowed = error.keyword === 'enum' ? `: ${(error.params as { allowedValues: unknown[] }).allowedValues.join(', ')}` : ''
+  return `${plugin}: ${where} ${error.message ?? 'is invalid'}${allowed}`
+}

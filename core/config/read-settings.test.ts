@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { plainEnv, SettingsReader } from './read-settings.js'
+import { defineSettings } from './settings.js'
+
+const specs = defineSettings({
+  COUNT: { type: 'int', default: 5, min: 1, max: 10, summary: 'Count' },
+  RATE: { type: 'number', default: 0.5, min: 0, max: 1, summary: 'Rate' },
+  ON: { type: 'bool', default: true, summary: 'On' },
+  NAMES: { type: 'list', default: [], summary: 'Names' },
+  MODE: { type: 'enum', values: ['a', 'b'], default: 'a', summary: 'Mode' },
+  KEY: { type: 'string', default: '', secret: true, summary: 'Key' },
+})
+
+const read = (values: Record<string, string>) => new SettingsReader(plainEnv(values)).read('test', specs)
+
+describe('settings', () => {
+  it('have their declared types and defaults', () => {
+    assert.deepEqual(read({}), { COUNT: 5, RATE: 0.5, ON: true, NAMES: [], MODE: 'a', KEY: '' })
+    assert.deepEqual(read({ COUNT: '7', RATE: '0.25', ON: 'off', NAMES: 'a, b,', MODE: 'b', KEY: '007' }), {
+      COUNT: 7, RATE: 0.25, ON: false, NAMES: ['a', 'b'], MODE: 'b', KEY: '007',
+    })
+  })
+
+  it('take an empty value for an unset one', () => assert.equal(read({ COUNT: '' }).COUNT, 5))
+
+  for (const [name, value, expected] of [
+    ['COUNT', '1.5', /COUNT=1.5: expected a whole number >= 1 <= 10/],
+    ['COUNT', '11', /COUNT=11/],
+    ['COUNT', '1e1', /COUNT=1e1/],
+    ['ON', 'maybe', /ON=maybe: expected true or false/],
+    ['MODE', 'c', /MODE=c: expected one of a, b/],
+  ] as const) {
+    it(`refuse ${name}=${value}`, () => assert.throws(() => read({ [name]: value }), expected))
+  }
+
+  it('are listed with source and readers, secrets masked', () => {
+    const reader = new SettingsReader(plainEnv({ KEY: 'hunter2' }))
+    reader.read('one', specs)
+    reader.read('two', specs)
+    const rows = reader.report()
+    assert.deepEqual(rows.find((row) => row.name === 'KEY'), {
+      name: 'KEY', value: '********', source: 'environment', readers: ['one', 'two'], type: 'string', summary: 'Key',
+    })
+    assert.equal(rows.find((row) => row.name === 'COUNT')?.source, 'default')
+  })
+})

@@ -1,0 +1,68 @@
+import type { Clock } from '../util/clock.js'
+import { hookFailed, hookTimeout, toError } from './failure.js'
+import type { Listener } from './listener.js'
+
+/**
+ * Calls a listener whose answer somebody waits for. Returns what it returned, and a promise only if that was one.
+ * Throws or rejects with `ZIN_HOOK_FAILED`, or with `ZIN_HOOK_TIMEOUT` after the listener's deadline.
+ */
+export function ask(listener: Listener, args: readonly unknown[], clock: Clock): unknown {
+  const startedAt = listener.sampleNext ? clock.monotonic() : undefined
+  listener.calls++
+  const { handler } = listener
+  let answer: unknown
+  let waits: boolean
+  try {
+    answer = handler(...args)
+    waits = isThenable(answer)
+  } catch (thrown) {
+    listener.errors++
+    throw hookFailed(listener, toError(thrown))
+  }
+  if (waits) return answerInTime(listener, answer, startedAt, clock)
+  if (startedAt !== undefined) listener.sample(clock.monotonic() - startedAt)
+  return answer
+}
+
+/** Like {@link ask}, but a throw is a rejection too. */
+export async function askLater(listener: Listener, args: readonly unknown[], clock: Clock): Promise<unknown> {
+  return ask(listener, args, clock)
+}
+
+/** Whether somebody could wait for `value`. Reads `then`, which may throw. */
+export function isThenable(value: unknown): value is PromiseLike<unknown> {
+  if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return false
+  return typeof (value as { then?: unknown }).then === 'function'
+}
+
+function answerInTime(listener: Listener, answer: unknown, startedAt: number | undefined, clock: Clock): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    let waiting = true
+    listener.pending++
+    const timer = setTimeout(() => {
+      stopWaiting()
+      listener.timeouts++
+      reject(hookTimeout(listener))
+    }, listener.timeoutMs)
+    const stopWaiting = (): void => {
+      waiting = false
+      listener.pending--
+      clearTimeout(timer)
+    }
+    Promise.resolve(answer).then(
+      (value) => {
+        if (!waiting) return
+        stopWaiting()
+        if (startedAt !== undefined) listener.sample(clock.monotonic() - startedAt)
+        resolve(value)
+      },
+      (thrown: unknown) => {
+        // A rejection after the deadline was answered by the timeout already.
+        if (!waiting) return
+        stopWaiting()
+        listener.errors++
+        reject(hookFailed(listener, toError(thrown)))
+      },
+    )
+  })
+}

@@ -1,0 +1,243 @@
+import { ZinError } from '../errors.js'
+import type { Logger } from '../log/types.js'
+import type { Clock } from '../util/clock.js'
+import { suggest } from '../util/suggest.js'
+import type { HookMap } from './catalogue.js'
+import { CollectSlot } from './collect.js'
+import { Delivery } from './delivery.js'
+import { FirstSlot } from './first.js'
+import { GateSlot } from './gate.js'
+import type { HookKind, HookSpec, SlotOf } from './kinds.js'
+import { type AnyListener, Listener, LONGEST_TIMEOUT_MS, sortListeners } from './listener.js'
+import { NOTIFY_MAX_ARGS, NotifySlot } from './notify.js'
+import type { HookReport } from './report.js'
+import { SettleSlot } from './settle.js'
+import type { Recorder, Slot } from './slot.js'
+import { Watchdog } from './watchdog.js'
+import { WaterfallSlot } from './waterfall.js'
+
+const DEFAULT_TIMEOUT_MS: Readonly<Record<HookKind, number>> = {
+  notify: 5_000,
+  settle: 10_000,
+  collect: 2_000,
+  first: 5_000,
+  waterfall: 5_000,
+  gate: 5_000,
+}
+
+export interface HookBusOptions {
+  readonly clock: Clock
+  readonly log: Logger
+  /** Position of a plugin in the graph; lower runs first. */
+  readonly rank: (plugin: string) => number
+}
+
+interface Declaration {
+  readonly owner: string
+  readonly spec: HookSpec
+}
+
+/** All about one hook name. It outlives its declaration, so that slots keep their identity and listeners can wait. */
+interface Hook {
+  readonly name: string
+  declaration: Declaration | undefined
+  slot: Slot | undefined
+  /** In the order in which they run. */
+  listeners: readonly Listener[]
+}
+
+/** Every hook of one host: who declares it, who listens, and the slot that emits it. */
+export class HookBus {
+  readonly #options: HookBusOptions
+  readonly #watchdog: Watchdog
+  readonly #delivery: Delivery
+  readonly #hooks = new Map<string, Hook>()
+  #recorders: readonly Recorder[] = []
+  #registrations = 0
+  #closed = false
+
+  constructor(options: HookBusOptions) {
+    const { clock, log } = options
+    this.#options = options
+    this.#watchdog = new Watchdog(clock)
+    this.#delivery = new Delivery({ clock, log, watchdog: this.#watchdog, onMuted: (muted) => this.#emitMuted(muted) })
+  }
+
+  /**
+   * Makes hooks known; the disposer makes them unknown again. All or nothing.
+   * Throws `ZIN_HOOK_DUPLICATE` for a name that is declared already, `ZIN_HOOK_KIND` for an unknown kind or another one than
+   * before, `ZIN_HOOK_TIMEOUT_MS` for a malformed deadline, `ZIN_HOOK_ARGS` for a notify hook with more than 4 arguments.
+   */
+  declare(owner: string, specs: Readonly<Record<string, HookSpec>>): () => void {
+    for (const [name, spec] of Object.entries(specs)) this.#checkDeclaration(owner, name, spec)
+    const declared = Object.entries(specs).map(([name, spec]) => {
+      const hook = this.#hook(name)
+      hook.declaration = { owner, spec }
+      hook.slot ??= this.#makeSlot(name, spec.kind)
+      this.#refresh(hook)
+      return { hook, declaration: hook.declaration }
+    })
+    return () => {
+      for (const { hook, declaration } of declared) {
+        if (hook.declaration !== declaration) continue
+        hook.declaration = undefined
+        this.#refresh(hook)
+      }
+    }
+  }
+
+  /**
+   * Adds a listener, also to a hook that nobody declares yet: it waits for the declaration, and `problems` names it.
+   * Throws `ZIN_HOOK_LISTENER` when the listener or one of its options is malformed.
+   */
+  on(plugin: string, name: string, listener: AnyListener): () => void {
+    const added = new Listener(plugin, name, listener, this.#registrations++)
+    const hook = this.#hook(name)
+    hook.listeners = sortListeners([...hook.listeners, added], this.#options.rank)
+    this.#refresh(hook)
+    return () => {
+      if (!hook.listeners.includes(added)) return
+      hook.listeners = hook.listeners.filter((one) => one !== added)
+      this.#delivery.clear(added)
+      this.#refresh(hook)
+    }
+  }
+
+  /** The emitting end of a hook: one object per name for ever. Throws `ZIN_HOOK_UNKNOWN` when nobody declares the hook. */
+  slot<N extends keyof HookMap>(name: N): SlotOf<HookMap[N]> {
+    const hook = this.#hooks.get(name)
+    if (hook?.declaration === undefined || hook.slot === undefined) {
+      throw new ZinError('ZIN_HOOK_UNKNOWN', `Hook "${name}" is declared by no enabled plugin; ${this.#hint(name)}`)
+    }
+    return hook.slot as unknown as SlotOf<HookMap[N]>
+  }
+
+  /** Sorts all listeners anew. To be called when `rank` answers differently than before. */
+  reorder(): void {
+    for (const hook of this.#hooks.values()) {
+      hook.listeners = sortListeners(hook.listeners, this.#options.rank)
+      this.#refresh(hook)
+    }
+  }
+
+  /** Every declared hook with its listeners in the order in which they run. */
+  report(): readonly HookReport[] {
+    return [...this.#hooks.values()].flatMap(({ name, declaration, listeners }) => {
+      if (declaration === undefined) return []
+      const { owner, spec } = declaration
+      const { kind, summary, args } = spec
+      return [{ name, kind, owner, summary, args, listeners: listeners.map((listener) => listener.report()) }]
+    })
+  }
+
+  /** Listeners that nobody will ever call, and listener options without effect, one sentence each. */
+  problems(): readonly string[] {
+    const problems = [...this.#hooks.values()].flatMap(({ name, declaration, listeners }) => {
+      if (declaration === undefined) {
+        return listeners.map(({ plugin }) => `${plugin}: listens to hook "${name}", which no enabled plugin declares; ${this.#hint(name)}`)
+      }
+      const { kind } = declaration.spec
+      if (kind === 'notify') return []
+      return listeners
+        .filter((listener) => listener.notifyOnly)
+        .map(({ plugin }) => `${plugin}: sets "sequential" or "maxPending" on hook "${name}", where they do nothing: it is of kind ${kind}, not notify; remove them`)
+    })
+    return [...new Set(problems)]
+  }
+
+  /** For tests: sees every notify and settle emission from now on, also of hooks that nobody listens to. */
+  record(listener: Recorder): () => void {
+    // A wrapper, so that one function recorded twice is two recorders.
+    const recorder: Recorder = (name, args) => listener(name, args)
+    this.#setRecorders([...this.#recorders, recorder])
+    return () => this.#setRecorders(this.#recorders.filter((one) => one !== recorder))
+  }
+
+  /** Drops all listeners and stops watching. Slots stay callable and do nothing. */
+  close(): void {
+    this.#closed = true
+    this.#watchdog.close()
+    for (const hook of this.#hooks.values()) {
+      for (const listener of hook.listeners) this.#delivery.clear(listener)
+      hook.listeners = []
+      this.#refresh(hook)
+    }
+  }
+
+  #hook(name: string): Hook {
+    let hook = this.#hooks.get(name)
+    if (hook === undefined) {
+      hook = { name, declaration: undefined, slot: undefined, listeners: [] }
+      this.#hooks.set(name, hook)
+    }
+    return hook
+  }
+
+  #checkDeclaration(owner: string, name: string, spec: HookSpec): void {
+    const { declaration, slot } = this.#hooks.get(name) ?? {}
+    if (declaration !== undefined) {
+      throw new ZinError('ZIN_HOOK_DUPLICATE', `${owner}: declares hook "${name}", which ${declaration.owner} declares already; rename one of them`)
+    }
+    if (slot !== undefined && slot.kind !== spec.kind) {
+      throw new ZinError('ZIN_HOOK_KIND', `${owner}: declares hook "${name}" as ${spec.kind}, but it was ${slot.kind} before; rename it`)
+    }
+    if (!Object.hasOwn(DEFAULT_TIMEOUT_MS, spec.kind)) {
+      const kinds = Object.keys(DEFAULT_TIMEOUT_MS).join(', ')
+      throw new ZinError('ZIN_HOOK_KIND', `${owner}: declares hook "${name}" with kind "${spec.kind}"; use one of ${kinds}`)
+    }
+    if (spec.timeoutMs !== undefined && !(spec.timeoutMs > 0 && spec.timeoutMs <= LONGEST_TIMEOUT_MS)) {
+      throw new ZinError('ZIN_HOOK_TIMEOUT_MS', `${owner}: declares hook "${name}" with timeoutMs ${spec.timeoutMs}; use 1 to ${LONGEST_TIMEOUT_MS}`)
+    }
+    if (spec.kind === 'notify' && spec.args.length > NOTIFY_MAX_ARGS) {
+      const message = `${owner}: declares notify hook "${name}" with ${spec.args.length} arguments; use at most ${NOTIFY_MAX_ARGS}, the last one an object`
+      throw new ZinError('ZIN_HOOK_ARGS', message)
+    }
+  }
+
+  #makeSlot(name: string, kind: HookKind): Slot {
+    const { clock, log } = this.#options
+    switch (kind) {
+      case 'notify':
+        return new NotifySlot(name, this.#delivery)
+      case 'settle':
+        return new SettleSlot(name, clock)
+      case 'collect':
+        return new CollectSlot(name, clock)
+      case 'first':
+        return new FirstSlot(name, clock)
+      case 'waterfall':
+        return new WaterfallSlot(name, clock)
+      case 'gate':
+        return new GateSlot(name, clock, log)
+    }
+  }
+
+  /** Brings a hook's slot in line with its declaration and listeners. */
+  #refresh(hook: Hook): void {
+    const { slot, declaration, listeners } = hook
+    if (slot === undefined) return
+    if (declaration === undefined || this.#closed) {
+      slot.update([], [])
+      return
+    }
+    const { kind, timeoutMs } = declaration.spec
+    for (const listener of listeners) listener.timeoutMs = listener.ownTimeoutMs ?? timeoutMs ?? DEFAULT_TIMEOUT_MS[kind]
+    slot.update(listeners, kind === 'notify' || kind === 'settle' ? this.#recorders : [])
+  }
+
+  #setRecorders(recorders: readonly Recorder[]): void {
+    this.#recorders = recorders
+    for (const hook of this.#hooks.values()) this.#refresh(hook)
+  }
+
+  #emitMuted(muted: HookMap['onListenerMuted']['args'][0]): void {
+    const slot = this.#hooks.get('onListenerMuted')?.slot
+    if (slot instanceof NotifySlot) slot.call(muted)
+  }
+
+  #hint(name: string): string {
+    const declared = [...this.#hooks.values()].filter((hook) => hook.declaration !== undefined).map((hook) => hook.name)
+    const near = suggest(name, declared)
+    return near === undefined ? 'enable the plugin that declares it' : `did you mean "${near}"?`
+  }
+}

@@ -1,0 +1,217 @@
+import type { Logger } from '../log/types.js'
+import type { Clock } from '../util/clock.js'
+import type { MutedListener } from './catalogue.js'
+import { isThenable } from './ask.js'
+import { hookTimeout, toError } from './failure.js'
+import type { Listener } from './listener.js'
+import type { Watchdog, Watched } from './watchdog.js'
+
+/** Failures in a row after which a listener is muted. */
+export const MUTE_AFTER = 50
+/** How long a muted listener is left alone before one call is tried, in ms. */
+export const MUTE_MS = 30_000
+
+export interface DeliveryParts {
+  readonly clock: Clock
+  readonly log: Logger
+  readonly watchdog: Watchdog
+  readonly onMuted: (muted: MutedListener) => void
+}
+
+/** What happens to notify calls beyond the plain one: outcomes, muting, promises that nobody waits for, queues. */
+export class Delivery {
+  readonly #parts: DeliveryParts
+  readonly #queues = new WeakMap<Listener, SequentialQueue>()
+
+  constructor(parts: DeliveryParts) {
+    this.#parts = parts
+  }
+
+  /** A call that needs care: the listener is muted, full or sequential, or the call is to be timed. */
+  careful(listener: Listener, args: readonly unknown[]): void {
+    if (listener.pending >= listener.maxPending) {
+      listener.dropped++
+      return
+    }
+    let trial = false
+    if (listener.muted) {
+      if (this.#parts.clock.monotonic() < listener.retryAt) {
+        listener.dropped++
+        return
+      }
+      listener.retryAt = Number.POSITIVE_INFINITY
+      trial = true
+    }
+    if (listener.sequential) this.#queueOf(listener).add(args, trial)
+    else this.run(listener, args, trial)
+  }
+
+  /** Calls now. True when the answer is a promise; `then` runs when it settled or is overdue. */
+  run(listener: Listener, args: readonly unknown[], trial: boolean, then?: () => void): boolean {
+    const startedAt = listener.sampleNext ? this.#parts.clock.monotonic() : undefined
+    listener.calls++
+    const { handler } = listener
+    try {
+      const answer = handler(...args)
+      if (startedAt !== undefined) listener.sample(this.#parts.clock.monotonic() - startedAt)
+      if (isThenable(answer)) {
+        this.track(listener, answer, trial, then)
+        return true
+      }
+    } catch (thrown) {
+      this.failed(listener, thrown, trial)
+      return false
+    }
+    this.succeeded(listener, trial)
+    return false
+  }
+
+  /** Follows a promise that nobody waits for. */
+  track(listener: Listener, answer: PromiseLike<unknown>, trial: boolean, then?: () => void): void {
+    const call = new PendingCall(this, listener, trial, then)
+    this.#parts.watchdog.watch(call)
+    Promise.resolve(answer).then(
+      () => call.fulfilled(),
+      (thrown: unknown) => call.rejected(thrown),
+    )
+  }
+
+  forget(call: PendingCall): void {
+    this.#parts.watchdog.forget(call)
+  }
+
+  succeeded(listener: Listener, trial: boolean): void {
+    // A call that began before the mute proves nothing about the listener now.
+    if (listener.muted && !trial) return
+    listener.failuresInRow = 0
+    if (!listener.muted) return
+    listener.muted = false
+    this.#parts.log.info({ plugin: listener.plugin, hook: listener.hook }, 'listener works again and is no longer muted')
+  }
+
+  failed(listener: Listener, thrown: unknown, trial: boolean): void {
+    listener.errors++
+    this.#count(listener, toError(thrown), trial)
+  }
+
+  timedOut(listener: Listener, trial: boolean): void {
+    listener.timeouts++
+    this.#count(listener, hookTimeout(listener), trial)
+  }
+
+  /** Drops what waits for a sequential listener, e.g. because it was removed. */
+  clear(listener: Listener): void {
+    this.#queues.get(listener)?.clear()
+  }
+
+  #count(listener: Listener, error: Error, trial: boolean): void {
+    const { clock, log, onMuted } = this.#parts
+    const { plugin, hook } = listener
+    listener.failuresInRow++
+    if (listener.failuresInRow === 1) log.error({ plugin, hook, err: error }, 'listener failed; further failures in a row are only counted')
+    if (trial) listener.retryAt = clock.monotonic() + MUTE_MS
+    if (listener.muted || listener.failuresInRow < MUTE_AFTER) return
+    listener.muted = true
+    listener.retryAt = clock.monotonic() + MUTE_MS
+    this.clear(listener)
+    log.warn({ plugin, hook, failures: listener.failuresInRow }, `listener is muted; one call is tried every ${MUTE_MS / 1000} s`)
+    onMuted({ plugin, hook, failures: listener.failuresInRow, error })
+  }
+
+  #queueOf(listener: Listener): SequentialQueue {
+    let queue = this.#queues.get(listener)
+    if (queue === undefined) {
+      queue = new SequentialQueue(listener, this)
+      this.#queues.set(listener, queue)
+    }
+    return queue
+  }
+}
+
+/** A promise that nobody waits for. What happens first counts: it settles or it is overdue. */
+class PendingCall implements Watched {
+  since: number | undefined = undefined
+  readonly timeoutMs: number
+  readonly #delivery: Delivery
+  readonly #listener: Listener
+  readonly #trial: boolean
+  readonly #then: (() => void) | undefined
+  #open = true
+
+  constructor(delivery: Delivery, listener: Listener, trial: boolean, then: (() => void) | undefined) {
+    this.timeoutMs = listener.timeoutMs
+    this.#delivery = delivery
+    this.#listener = listener
+    this.#trial = trial
+    this.#then = then
+    listener.pending++
+  }
+
+  fulfilled(): void {
+    if (!this.#open) return
+    this.#delivery.forget(this)
+    this.#end()
+    this.#delivery.succeeded(this.#listener, this.#trial)
+    this.#then?.()
+  }
+
+  rejected(thrown: unknown): void {
+    if (!this.#open) return
+    this.#delivery.forget(this)
+    this.#end()
+    this.#delivery.failed(this.#listener, thrown, this.#trial)
+    this.#then?.()
+  }
+
+  expire(): void {
+    this.#end()
+    this.#delivery.timedOut(this.#listener, this.#trial)
+    this.#then?.()
+  }
+
+  #end(): void {
+    this.#open = false
+    this.#listener.pending--
+  }
+}
+
+interface QueuedCall {
+  readonly args: readonly unknown[]
+  readonly trial: boolean
+}
+
+/** The calls of one sequential listener, one after another. An overdue call no longer holds up the next one. */
+class SequentialQueue {
+  readonly #listener: Listener
+  readonly #delivery: Delivery
+  #waiting: QueuedCall[] = []
+  #busy = false
+
+  constructor(listener: Listener, delivery: Delivery) {
+    this.#listener = listener
+    this.#delivery = delivery
+  }
+
+  /** The caller has checked that there is room. */
+  add(args: readonly unknown[], trial: boolean): void {
+    this.#waiting.push({ args, trial })
+    this.#listener.pending++
+    if (!this.#busy) this.#drain()
+  }
+
+  clear(): void {
+    const dropped = this.#waiting.length
+    this.#waiting = []
+    this.#listener.pending -= dropped
+    this.#listener.dropped += dropped
+  }
+
+  #drain(): void {
+    this.#busy = true
+    for (let call = this.#waiting.shift(); call !== undefined; call = this.#waiting.shift()) {
+      this.#listener.pending--
+      if (this.#delivery.run(this.#listener, call.args, call.trial, () => this.#drain())) return
+    }
+    this.#busy = false
+  }
+}

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { First } from './kinds.js'
+import { busWith, never, testKind } from './tester.js'
+
+type Hook = First<[keyId: string], string | null>
+
+testKind('first')
+
+describe('a first hook', () => {
+  it('answers the first value that is not undefined, and asks nobody after that', async () => {
+    const { bus, slot, listener } = busWith<Hook>('first')
+    bus.on('first', 'onTest', async () => undefined)
+    bus.on('second', 'onTest', (keyId: string) => `secret of ${keyId}`)
+    bus.on('third', 'onTest', () => 'weaker')
+    assert.equal(await slot.call('k1'), 'secret of k1')
+    assert.equal(listener(2).calls, 0)
+  })
+
+  it('takes null for an answer', async () => {
+    const { bus, slot } = busWith<Hook>('first')
+    bus.on('first', 'onTest', () => null)
+    bus.on('second', 'onTest', () => 'other')
+    assert.equal(await slot.call('k1'), null)
+  })
+
+  it('answers undefined when nobody knows', async () => {
+    const { bus, slot } = busWith<Hook>('first')
+    assert.equal(await slot.call('k1'), undefined)
+    bus.on('first', 'onTest', () => undefined)
+    assert.equal(await slot.call('k1'), undefined)
+  })
+
+  it('rejects at a broken or late listener instead of asking a weaker one', async () => {
+    const { bus, slot, listener } = busWith<Hook>('first')
+    const cause = new Error('store is down')
+    const dispose = bus.on('first', 'onTest', () => Promise.reject(cause))
+    bus.on('second', 'onTest', () => 'weaker')
+    await assert.rejects(slot.call('k1'), { code: 'ZIN_HOOK_FAILED', cause, details: { plugin: 'first', hook: 'onTest' } })
+    dispose()
+    bus.on('first', 'onTest', { handler: never, timeoutMs: 2 })
+    await assert.rejects(slot.call('k1'), { code: 'ZIN_HOOK_TIMEOUT', status: 503 })
+    assert.equal(listener(1).calls, 0)
+  })
+})

@@ -1,0 +1,32 @@
+import type { Clock } from '../util/clock.js'
+import { ask, isThenable } from './ask.js'
+import { Slot } from './slot.js'
+
+const NO_ANSWER: Promise<undefined> = Promise.resolve(undefined)
+
+/**
+ * Asks listeners in turn until one answers something other than `undefined`. A failing one ends it: a broken resolver
+ * must not fall through to a weaker one.
+ */
+export class FirstSlot extends Slot {
+  readonly kind = 'first'
+  readonly #clock: Clock
+
+  constructor(name: string, clock: Clock) {
+    super(name)
+    this.#clock = clock
+  }
+
+  call(...args: unknown[]): Promise<unknown> {
+    return this.active ? this.#run(args) : NO_ANSWER
+  }
+
+  async #run(args: readonly unknown[]): Promise<unknown> {
+    for (const listener of this.listeners) {
+      const answer = ask(listener, args, this.#clock)
+      const value = isThenable(answer) ? await answer : answer
+      if (value !== undefined) return value
+    }
+    return undefined
+  }
+}

@@ -1,0 +1,55 @@
+import { messageOf } from '../errors.js'
+import type { Logger } from '../log/types.js'
+import type { Clock } from '../util/clock.js'
+import { ask, isThenable } from './ask.js'
+import type { Denial, Verdict } from './kinds.js'
+import type { Listener } from './listener.js'
+import { Slot } from './slot.js'
+
+const ALLOWED: Verdict = Object.freeze({ denied: false })
+const ALLOWED_LATER: Promise<Verdict> = Promise.resolve(ALLOWED)
+
+/** Asks listeners in turn; the first refusal ends it. A listener that fails, is late or answers nonsense refuses. */
+export class GateSlot extends Slot {
+  readonly kind = 'gate'
+  readonly #clock: Clock
+  readonly #log: Logger
+
+  constructor(name: string, clock: Clock, log: Logger) {
+    super(name)
+    this.#clock = clock
+    this.#log = log
+  }
+
+  call(...args: unknown[]): Promise<Verdict> {
+    return this.active ? this.#run(args) : ALLOWED_LATER
+  }
+
+  async #run(args: readonly unknown[]): Promise<Verdict> {
+    for (const listener of this.listeners) {
+      const verdict = await this.#verdictOf(listener, args)
+      if (verdict.denied) return verdict
+    }
+    return ALLOWED
+  }
+
+  async #verdictOf(listener: Listener, args: readonly unknown[]): Promise<Verdict> {
+    const { plugin, hook } = listener
+    try {
+      const answer = ask(listener, args, this.#clock)
+      const value = isThenable(answer) ? await answer : answer
+      if (value === undefined) return ALLOWED
+      if (isDenial(value)) return { denied: true, reason: value.reason, plugin }
+    } catch (error) {
+      this.#log.error({ plugin, hook, err: error }, 'listener of a gate failed, so the gate stays closed')
+      return { denied: true, reason: messageOf(error), plugin }
+    }
+    const reason = `${plugin}: its listener of hook "${hook}" must return deny(reason) or nothing, so the gate stays closed`
+    this.#log.error({ plugin, hook }, reason)
+    return { denied: true, reason, plugin }
+  }
+}
+
+function isDenial(value: unknown): value is Denial {
+  return typeof value === 'object' && value !== null && (value as Denial).denied === true && typeof (value as Denial).reason === 'string'
+}

@@ -1,0 +1,98 @@
+import { ZinError } from '../errors.js'
+import type { ListenerOptions } from './kinds.js'
+import type { ListenerReport } from './report.js'
+
+export type Handler = (...args: unknown[]) => unknown
+
+/** What may be given to `on`: a function or a record with one. */
+// biome-ignore lint/suspicious/noExplicitAny: any function listens to some hook; the typed face is PluginHooks
+export type AnyListener = ((...args: any[]) => unknown) | ListenerOptions<any>
+
+/** One call in this many is timed. A power of two, so that finding it costs one `&`. */
+const SAMPLE_MASK = 255
+const TIERS = { pre: 0, normal: 1, post: 2 } as const
+/** Node's timers know no longer span; a longer one would end at once. */
+export const LONGEST_TIMEOUT_MS = 2_147_483_647
+
+/** One registered listener: what it is, what it did so far, and whether it is muted. */
+export class Listener {
+  readonly plugin: string
+  readonly hook: string
+  readonly handler: Handler
+  readonly order: keyof typeof TIERS
+  /** The listener's own deadline in ms; without one the hook's counts. */
+  readonly ownTimeoutMs: number | undefined
+  readonly sequential: boolean
+  readonly maxPending: number
+  /** Whether it set an option that only notify hooks know. */
+  readonly notifyOnly: boolean
+  /** Registration number; breaks ties. */
+  readonly index: number
+
+  /** The deadline in force, in ms. Set when the hook is declared. */
+  timeoutMs = 0
+  calls = 0
+  errors = 0
+  timeouts = 0
+  dropped = 0
+  pending = 0
+
+  failuresInRow = 0
+  muted = false
+  /** While muted: monotonic ms from which one call is let through; `Infinity` while that call is under way. */
+  retryAt = 0
+
+  #sampledNs = 0
+  #samples = 0
+
+  constructor(plugin: string, hook: string, listener: AnyListener, index: number) {
+    const options: ListenerOptions<unknown> = typeof listener === 'function' ? { handler: listener as never } : listener
+    check(plugin, hook, options)
+    this.plugin = plugin
+    this.hook = hook
+    this.handler = options.handler as Handler
+    this.order = options.order ?? 'normal'
+    this.ownTimeoutMs = options.timeoutMs
+    this.sequential = options.sequential ?? false
+    this.maxPending = options.maxPending ?? 1000
+    this.notifyOnly = options.sequential !== undefined || options.maxPending !== undefined
+    this.index = index
+  }
+
+  /** Whether the next call is one of those that are timed. The first call is. */
+  get sampleNext(): boolean {
+    return (this.calls & SAMPLE_MASK) === 0
+  }
+
+  /** Adds the time of one timed call. */
+  sample(ms: number): void {
+    this.#sampledNs += ms * 1e6
+    this.#samples++
+  }
+
+  report(): ListenerReport {
+    const { plugin, order, calls, errors, timeouts, dropped, pending, muted } = this
+    const meanNs = this.#samples === 0 ? 0 : Math.round(this.#sampledNs / this.#samples)
+    return { plugin, order, calls, errors, timeouts, dropped, pending, muted, meanNs }
+  }
+}
+
+/** `pre` before normal before `post`; then the plugin graph; then registration. */
+export function sortListeners(listeners: Iterable<Listener>, rank: (plugin: string) => number): Listener[] {
+  return [...listeners].sort((a, b) => TIERS[a.order] - TIERS[b.order] || rank(a.plugin) - rank(b.plugin) || a.index - b.index)
+}
+
+function check(plugin: string, hook: string, options: ListenerOptions<unknown> | null | undefined): void {
+  const refuse = (what: string): never => {
+    throw new ZinError('ZIN_HOOK_LISTENER', `${plugin}: its listener of hook "${hook}" ${what}`)
+  }
+  if (typeof options !== 'object' || options === null || typeof options.handler !== 'function') {
+    return refuse('must be a function or an object with a function "handler"')
+  }
+  const { order, timeoutMs, maxPending } = options
+  if (order !== undefined && order !== 'pre' && order !== 'post') refuse(`has order "${String(order)}"; use 'pre', 'post' or leave it out`)
+  if (timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs <= LONGEST_TIMEOUT_MS)) {
+    refuse(`has timeoutMs ${timeoutMs}; use a number of ms between 1 and ${LONGEST_TIMEOUT_MS}`)
+  }
+  if (maxPending !== undefined && !(Number.isInteger(maxPending) && maxPending > 0)) refuse(`has maxPending ${maxPending}; use a whole number above 0`)
+}

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Waterfall } from './kinds.js'
+import { busWith, never, testKind } from './tester.js'
+
+type Hook = Waterfall<readonly string[], [worker: string]>
+
+testKind('waterfall')
+
+describe('a waterfall hook', () => {
+  it('passes the value on; undefined leaves it as it is', async () => {
+    const { bus, slot } = busWith<Hook>('waterfall')
+    bus.on('first', 'onTest', (value: readonly string[], worker: string) => [...value, worker])
+    bus.on('second', 'onTest', () => undefined)
+    bus.on('third', 'onTest', async (value: readonly string[]) => [...value, 'third'])
+    assert.deepEqual(await slot.call(['start'], 'emails'), ['start', 'emails', 'third'])
+  })
+
+  it('answers the value itself while nobody listens', async () => {
+    const value = ['start']
+    assert.equal(await busWith<Hook>('waterfall').slot.call(value, 'emails'), value)
+  })
+
+  it('rejects with the plugin and the hook when a listener fails or is late', async () => {
+    const { bus, slot } = busWith<Hook>('waterfall')
+    const cause = new Error('no such queue')
+    const dispose = bus.on('first', 'onTest', () => {
+      throw cause
+    })
+    await assert.rejects(slot.call([], 'emails'), { code: 'ZIN_HOOK_FAILED', cause, details: { plugin: 'first', hook: 'onTest' } })
+    dispose()
+    bus.on('second', 'onTest', { handler: never, timeoutMs: 2 })
+    await assert.rejects(slot.call([], 'emails'), { code: 'ZIN_HOOK_TIMEOUT', message: /^second: .*"onTest"/ })
+  })
+})

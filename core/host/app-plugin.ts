@@ -1,0 +1,19 @@
+import type { ZinConfig } from '../config/define.js'
+import type { HookMap } from '../hooks/catalogue.js'
+import type { ListenerOf } from '../hooks/kinds.js'
+import { definePlugin, type Plugin } from './plugin.js'
+
+/** The app's own routes and listeners, as a plugin like any other. Its name is `app`. */
+export function appPlugin(config: ZinConfig): Plugin {
+  return definePlugin({
+    name: 'app',
+    version: '0.0.0',
+    description: 'Routes and listeners of zin.config.ts',
+    setup(ctx) {
+      ctx.routes(config.routes ?? [])
+      for (const [name, listener] of Object.entries(config.hooks ?? {})) {
+        ctx.hooks.on(name as keyof HookMap, listener as ListenerOf<HookMap[keyof HookMap]>)
+      }
+    },
+  })()
+}

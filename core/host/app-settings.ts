@@ -1,0 +1,36 @@
+import { isAbsolute, join } from 'node:path'
+import type { ZinConfig } from '../config/define.js'
+import { defineSettings, type SettingValues } from '../config/settings.js'
+import type { HostView } from './view.js'
+
+/** Settings that the core reads. */
+export const appSettings = defineSettings({
+  NODE_ENV: { type: 'string', default: 'development', summary: 'Environment of the app; `production` turns on redaction and refuses unsafe settings' },
+  APP_NAME: { type: 'string', default: 'zin-app', summary: 'Name of the app; prefix of its keys in shared stores' },
+  HOST: { type: 'string', default: '127.0.0.1', summary: 'Address to listen on' },
+  PORT: { type: 'int', default: 7777, min: 0, max: 65_535, summary: 'Port to listen on; 0 takes a free one' },
+  ZIN_DATA_DIR: { type: 'string', default: '.zin/data', summary: 'Folder for everything the app keeps on disk; relative to zin.config.ts' },
+  LOG_LEVEL: {
+    type: 'enum',
+    values: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+    default: 'info',
+    summary: 'Least level that is logged',
+  },
+  LOG_CHANNEL: { type: 'enum', values: ['console', 'stderr', 'file', 'silent'], default: 'console', summary: 'Where log lines go; `file` is logs/zin.log in the data folder' },
+  LOG_FORMAT: { type: 'enum', values: ['text', 'json'], default: 'text', summary: 'How log lines look' },
+})
+
+export type AppSettings = SettingValues<typeof appSettings>
+
+/** The facts about the app that plugins see. The configuration wins over settings. */
+export function describeApp(config: ZinConfig, settings: AppSettings, rootDir: string): HostView['app'] {
+  const { app = {} } = config
+  return {
+    name: app.name ?? settings.APP_NAME,
+    environment: settings.NODE_ENV,
+    production: settings.NODE_ENV === 'production',
+    rootDir,
+    dataDir: isAbsolute(settings.ZIN_DATA_DIR) ? settings.ZIN_DATA_DIR : join(rootDir, settings.ZIN_DATA_DIR),
+    bind: { host: app.host ?? settings.HOST, port: app.port ?? settings.PORT },
+  }
+}

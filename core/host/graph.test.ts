@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { buildGraph, type GraphNode, type PluginGraph } from './graph.js'
+
+const node = (name: string, more: Partial<GraphNode> = {}): GraphNode => ({ name, version: '1.0.0', dependencies: [], uses: [], provides: [], ...more })
+const uses = (...services: string[]) => services.map((service) => ({ service, optional: false }))
+
+function graphOf(...nodes: GraphNode[]): PluginGraph {
+  const result = buildGraph(nodes)
+  assert.ok('graph' in result, 'problems' in result ? result.problems.join('\n') : '')
+  return result.graph
+}
+
+function problemsOf(...nodes: GraphNode[]): readonly string[] {
+  const result = buildGraph(nodes)
+  assert.ok('problems' in result)
+  return result.problems
+}
+
+describe('the plugin graph', () => {
+  it('puts dependencies first and keeps the given order otherwise', () => {
+    const graph = graphOf(node('c', { uses: uses('a') }), node('b'), node('a', { provides: ['a'] }))
+    assert.deepEqual(graph.levels, [['b', 'a'], ['c']])
+    assert.deepEqual(graph.order, ['b', 'a', 'c'])
+    assert.deepEqual(graph.edgesOf('c').map(({ on, why }) => ({ on, why })), [{ on: 'a', why: 'uses a' }])
+  })
+
+  it('orders after an optional service when it is there, and does without when it is not', () => {
+    const use = [{ service: 'mail', optional: true }]
+    assert.deepEqual(graphOf(node('x', { uses: use }), node('mailer', { provides: ['mail'] })).order, ['mailer', 'x'])
+    assert.deepEqual(graphOf(node('x', { uses: use })).order, ['x'])
+  })
+
+  it('names who misses what, with a suggestion', () => {
+    assert.deepEqual(problemsOf(node('canary', { dependencies: ['worker'] }), node('workers')), [
+      'canary: depends on plugin "worker", which is not enabled; did you mean "workers"?',
+    ])
+    assert.match(problemsOf(node('x', { uses: uses('kv') }))[0] ?? '', /x: uses service "kv", which no enabled plugin provides/)
+  })
+
+  it('takes services from outside for provided', () => {
+    assert.ok('graph' in buildGraph([node('x', { uses: uses('kv') })], new Set(['kv'])))
+  })
+
+  it('prints the path of a cycle with the reason of each step', () => {
+    const [problem] = problemsOf(
+      node('login', { uses: uses('devices') }),
+      node('devices', { provides: ['devices'], uses: uses('tokens') }),
+      node('jwt', { provides: ['tokens'], dependencies: ['devices'] }),
+    )
+    assert.match(problem ?? '', /circle: devices → jwt \(devices uses tokens\) → devices \(jwt depends on devices\)/)
+  })
+
+  it('reports all problems at once', () => {
+    assert.equal(problemsOf(node('a'), node('a'), node('b', { dependencies: ['zzz'] })).length, 2)
+  })
+
+  it('refuses two providers of one service', () => {
+    assert.deepEqual(problemsOf(node('a', { provides: ['s'] }), node('b', { provides: ['s'] })), [
+      'b: provides service "s", which a provides already; enable one of them',
+    ])
+  })
+
+  it('checks version ranges', () => {
+    assert.deepEqual(graphOf(node('b', { dependencies: ['a@^1.0.0'] }), node('a')).order, ['a', 'b'])
+    assert.deepEqual(problemsOf(node('b', { dependencies: ['a@^2.0.0'] }), node('a')), ['b: needs a@^2.0.0, but a is 1.0.0; upgrade one of them'])
+  })
+
+  it('knows dependents over hard edges only, and the closure over all', () => {
+    const graph = graphOf(
+      node('db', { provides: ['db'] }),
+      node('kv', { uses: uses('db'), provides: ['kv'] }),
+      node('jwt', { uses: [{ service: 'kv', optional: true }] }),
+      node('workers', { uses: uses('kv') }),
+    )
+    assert.deepEqual(graph.dependentsOf('db'), ['kv', 'workers'])
+    assert.deepEqual([...graph.closureOf(['jwt'])].sort(), ['db', 'jwt', 'kv'])
+  })
+})

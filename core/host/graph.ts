@@ -1,0 +1,168 @@
+import semver from 'semver'
+import { suggest } from '../util/suggest.js'
+
+/** One plugin as the graph sees it. */
+export interface GraphNode {
+  readonly name: string
+  readonly version: string
+  /** `database` or `database@^1.0.0`. */
+  readonly dependencies: readonly string[]
+  readonly uses: readonly { readonly service: string; readonly optional: boolean }[]
+  readonly provides: readonly string[]
+}
+
+/** Why one plugin comes after another. */
+export interface Edge {
+  readonly on: string
+  readonly why: string
+}
+
+export interface PluginGraph {
+  /** Dependencies first; the given order breaks ties. */
+  readonly order: readonly string[]
+  /** Plugins of one level do not depend on each other. */
+  readonly levels: readonly (readonly string[])[]
+  edgesOf(name: string): readonly Edge[]
+  /** Plugins that cannot run without this one, directly or through others. */
+  dependentsOf(name: string): readonly string[]
+  /** This plugin and all it depends on. */
+  closureOf(names: readonly string[]): ReadonlySet<string>
+}
+
+export type GraphResult = { readonly graph: PluginGraph } | { readonly problems: readonly string[] }
+
+interface DirectedEdge extends Edge {
+  readonly hard: boolean
+}
+
+/**
+ * Sorts plugins by what they need. Finds every duplicate, missing plugin or service, unmet version range and cycle.
+ * `external` are services that somebody else than a plugin provides.
+ */
+export function buildGraph(nodes: readonly GraphNode[], external: ReadonlySet<string> = new Set()): GraphResult {
+  const problems = [...duplicateNames(nodes), ...duplicateProviders(nodes)]
+  const byName = new Map(nodes.map((node) => [node.name, node]))
+  const providerOf = new Map(nodes.flatMap((node) => node.provides.map((service) => [service, node.name] as const)))
+  const edges = new Map(nodes.map((node) => [node.name, edgesFrom(node, byName, providerOf, external, problems)]))
+  if (problems.length > 0) return { problems }
+
+  const sorted = sort(nodes.map((node) => node.name), edges)
+  if ('cycle' in sorted) return { problems: [describeCycle(sorted.cycle, edges)] }
+  return { graph: makeGraph(sorted.levels, edges) }
+}
+
+function duplicateNames(nodes: readonly GraphNode[]): string[] {
+  const names = nodes.map((node) => node.name)
+  return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))].map(
+    (name) => `${name}: registered twice; remove one of the two entries from "plugins"`,
+  )
+}
+
+function duplicateProviders(nodes: readonly GraphNode[]): string[] {
+  const seen = new Map<string, string>()
+  const problems: string[] = []
+  for (const node of nodes) {
+    for (const service of node.provides) {
+      const first = seen.get(service)
+      if (first !== undefined && first !== node.name) problems.push(`${node.name}: provides service "${service}", which ${first} provides already; enable one of them`)
+      seen.set(service, node.name)
+    }
+  }
+  return problems
+}
+
+function edgesFrom(
+  node: GraphNode,
+  byName: ReadonlyMap<string, GraphNode>,
+  providerOf: ReadonlyMap<string, string>,
+  external: ReadonlySet<string>,
+  problems: string[],
+): DirectedEdge[] {
+  const edges: DirectedEdge[] = []
+  for (const dependency of node.dependencies) {
+    const [name = '', range] = splitRange(dependency)
+    const found = byName.get(name)
+    if (found === undefined) problems.push(missingPlugin(node.name, name, [...byName.keys()]))
+    else if (range !== undefined && !semver.satisfies(found.version, range)) problems.push(`${node.name}: needs ${name}@${range}, but ${name} is ${found.version}; upgrade one of them`)
+    else edges.push({ on: name, why: `depends on ${dependency}`, hard: true })
+  }
+  for (const use of node.uses) {
+    const provider = providerOf.get(use.service)
+    if (provider === node.name) continue
+    if (provider !== undefined) edges.push({ on: provider, why: `uses ${use.service}`, hard: !use.optional })
+    else if (!use.optional && !external.has(use.service)) {
+      problems.push(missingService(node.name, use.service, [...providerOf.keys()]))
+    }
+  }
+  return edges
+}
+
+function splitRange(dependency: string): [string?, string?] {
+  const at = dependency.indexOf('@', 1)
+  return at < 0 ? [dependency] : [dependency.slice(0, at), dependency.slice(at + 1)]
+}
+
+function missingPlugin(plugin: string, name: string, known: readonly string[]): string {
+  const near = suggest(name, known)
+  return `${plugin}: depends on plugin "${name}", which is not enabled; ${near === undefined ? `add it to "plugins" in zin.config.ts` : `did you mean "${near}"?`}`
+}
+
+function missingService(plugin: string, service: string, known: readonly string[]): string {
+  const near = suggest(service, known)
+  const hint = near === undefined ? 'add the plugin that provides it to "plugins" in zin.config.ts' : `did you mean "${near}"?`
+  return `${plugin}: uses service "${service}", which no enabled plugin provides; ${hint}`
+}
+
+/** Kahn's algorithm by levels, or the plugins of one cycle. */
+function sort(names: readonly string[], edges: ReadonlyMap<string, readonly Edge[]>): { levels: string[][] } | { cycle: string[] } {
+  const levels: string[][] = []
+  const done = new Set<string>()
+  let rest = [...names]
+  while (rest.length > 0) {
+    const level = rest.filter((name) => (edges.get(name) ?? []).every((edge) => done.has(edge.on)))
+    if (level.length === 0) return { cycle: findCycle(rest, edges) }
+    for (const name of level) done.add(name)
+    levels.push(level)
+    rest = rest.filter((name) => !done.has(name))
+  }
+  return { levels }
+}
+
+/** Every plugin of `stuck` waits for another of them, so that following edges must come back. */
+function findCycle(stuck: readonly string[], edges: ReadonlyMap<string, readonly Edge[]>): string[] {
+  const path: string[] = []
+  let at = stuck[0] as string
+  while (!path.includes(at)) {
+    path.push(at)
+    at = (edges.get(at) ?? []).find((edge) => stuck.includes(edge.on))?.on as string
+  }
+  return [...path.slice(path.indexOf(at)), at]
+}
+
+function describeCycle(cycle: readonly string[], edges: ReadonlyMap<string, readonly Edge[]>): string {
+  const steps = cycle.slice(1).map((to, index) => {
+    const why = (edges.get(cycle[index] as string) ?? []).find((edge) => edge.on === to)?.why
+    return `→ ${to} (${cycle[index]} ${why})`
+  })
+  return `${cycle[0]}: plugins depend on each other in a circle: ${cycle[0]} ${steps.join(' ')}; make one of these services optional, or split a plugin`
+}
+
+function makeGraph(levels: readonly (readonly string[])[], edges: ReadonlyMap<string, readonly DirectedEdge[]>): PluginGraph {
+  const order = levels.flat()
+  const reach = (from: readonly string[], next: (name: string) => readonly string[]): Set<string> => {
+    const found = new Set(from)
+    for (const name of found) for (const other of next(name)) found.add(other)
+    return found
+  }
+  return {
+    order,
+    levels,
+    edgesOf: (name) => edges.get(name) ?? [],
+    dependentsOf: (name) => {
+      const all = reach([name], (at) => order.filter((other) => edges.get(other)?.some((edge) => edge.hard && edge.on === at)))
+      all.delete(name)
+      return order.filter((other) => all.has(other))
+    },
+    closureOf: (names) => reach(names, (at) => (edges.get(at) ?? []).map((edge) => edge.on)),
+  }
+}

@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Type } from 'typebox'
+import { plainEnv } from '../config/read-settings.js'
+import type { ZinConfig } from '../config/define.js'
+import { defineSettings } from '../config/settings.js'
+import { memoryLogger } from '../log/memory-logger.js'
+import { defineService, optional } from '../services/ref.js'
+import { createTestHost, fake } from '../testing/test-host.js'
+import { BootError } from './boot-error.js'
+import { Host } from './host.js'
+import { definePlugin, registerOnly } from './plugin.js'
+
+interface Greeter {
+  greet(): string
+}
+const greeterService = defineService<Greeter>('greeter')
+
+const greeter = definePlugin({
+  name: 'greeter',
+  version: '1.0.0',
+  provides: [greeterService],
+  options: { schema: Type.Object({ word: Type.String() }), defaults: { word: 'hello' } },
+  setup({ options, provide }) {
+    provide(greeterService, { greet: () => options.word })
+  },
+})
+
+const door = definePlugin({
+  name: 'door',
+  version: '1.0.0',
+  uses: { greeter: greeterService },
+  setup({ services, route }) {
+    route({ method: 'GET', path: '/door', summary: 'Knocks', handler: () => ({ says: services.greeter.greet() }) })
+  },
+})
+
+async function bootFailure(config: ZinConfig, env: Record<string, string> = {}): Promise<BootError> {
+  const host = new Host(config, { rootDir: '.', env: plainEnv(env), log: memoryLogger() })
+  try {
+    await host.start({ listen: false })
+  } catch (error) {
+    assert.ok(error instanceof BootError, String(error))
+    return error
+  }
+  await host.stop()
+  throw new Error('the boot did not fail')
+}
+
+describe('the host', () => {
+  it('boots plugins in the order of their needs, whatever the order of the list', async () => {
+    const host = await createTestHost({ plugins: [door(), greeter({ word: 'hi' })] })
+    const answer = await host.inject({ method: 'GET', path: '/door' })
+    assert.deepEqual([answer.status, answer.body], [200, { says: 'hi' }])
+    assert.deepEqual(host.host.view.plugins().find((plugin) => plugin.name === 'door')?.why, ['after greeter (uses greeter)'])
+    await host.stop()
+  })
+
+  it('lets two hosts live in one process without seeing each other', async () => {
+    const [one, two] = await Promise.all([
+      createTestHost({ plugins: [greeter({ word: 'one' }), door()], listen: true }),
+      createTestHost({ plugins: [greeter({ word: 'two' }), door()], listen: true }),
+    ])
+    const says = async (url: string) => ((await (await fetch(`${url}/door`)).json()) as { says: string }).says
+    assert.deepEqual([await says(one.url), await says(two.url)], ['one', 'two'])
+    await one.stop()
+    assert.equal(await says(two.url), 'two')
+    await two.stop()
+  })
+
+  it('reports every configuration problem at once, naming the plugin, and starts nothing', async () => {
+    const limits = definePlugin({
+      name: 'limits',
+      version: '1.0.0',
+      settings: defineSettings({ LIMIT: { type: 'int', default: 1, min: 1, summary: 'Limit' } }),
+      setup: () => assert.fail('set up in spite of problems'),
+    })
+    // biome-ignore lint/suspicious/noExplicitAny: the wrong option is the point
+    const wrong = greeter({ wrod: 'x', word: 3 } as any)
+    const error = await bootFailure({ plugins: [wrong, limits(), definePlugin({ name: 'lost', version: '1.0.0', dependencies: ['limit'], setup() {} })()] }, { LIMIT: 'many' })
+    assert.deepEqual(error.message.split('\n'), [
+      'greeter: unknown option "wrod"; did you mean "word"?',
+      'greeter: option "word" must be string',
+      'limits: LIMIT=many: expected a whole number >= 1 (read by limits)',
+      'lost: depends on plugin "limit", which is not enabled; did you mean "limits"?',
+    ])
+  })
+
+  it('never shows the value of a malformed secret', async () => {
+    const keys = definePlugin({
+      name: 'keys',
+      version: '1.0.0',
+      settings: defineSettings({ API_KEY: { type: 'string', default: '', secret: true, pattern: '^k_', summary: 'Key' } }),
+      setup() {},
+    })
+    const error = await bootFailure({ plugins: [keys()] }, { API_KEY: 'hunter2' })
+    assert.ok(!error.message.includes('hunter2'))
+    assert.match(error.message, /API_KEY=\*{8}/)
+  })
+
+  it('undoes what was set up when one plugin fails, and names plugin and phase', async () => {
+    const log: string[] = []
+    const steady = definePlugin({ name: 'steady', version: '1.0.0', setup: () => void log.push('setup'), start: () => void log.push('start'), stop: () => void log.push('stop') })
+    const broken = definePlugin({
+      name: 'broken',
+      version: '1.0.0',
+      dependencies: ['steady'],
+      setup() {},
+      start: () => Promise.reject(new Error('no disk')),
+    })
+    const error = await bootFailure({ plugins: [broken(), steady()] })
+    assert.equal(error.message, 'broken: failed in start: no disk')
+    assert.deepEqual(log, ['setup', 'start', 'stop'])
+  })
+
+  it('goes on without a plugin that may fail, skipping those that need it', async () => {
+    const shaky = definePlugin({ name: 'shaky', version: '1.0.0', setup() {}, start: () => Promise.reject(new Error('no luck')) })
+    const needy = definePlugin({ name: 'needy', version: '1.0.0', dependencies: ['shaky'], setup: ({ route }) => route({ method: 'GET', path: '/needy', summary: 'x', handler: () => 1 }) })
+    const host = await createTestHost({ plugins: [needy(), shaky({ onBootFailure: 'continue' }), greeter(), door()] })
+    const states = Object.fromEntries(host.host.view.plugins().map((plugin) => [plugin.name, plugin.state]))
+    assert.deepEqual([states.shaky, states.needy, states.door], ['failed', 'failed', 'enabled'])
+    assert.equal((await host.inject({ method: 'GET', path: '/needy' })).status, 404)
+    assert.equal((await host.inject({ method: 'GET', path: '/door' })).status, 200)
+    await host.stop()
+  })
+
+  it('stops dependents first and does not skip one because another failed', async () => {
+    const log: string[] = []
+    const make = (name: string, dependencies: string[], fail = false) =>
+      definePlugin({
+        name,
+        version: '1.0.0',
+        dependencies,
+        setup() {},
+        stop: () => {
+          log.push(name)
+          if (fail) throw new Error('boom')
+        },
+      })()
+    const host = new Host({ plugins: [make('a', []), make('b', ['a'], true), make('c', ['b'])] }, { rootDir: '.', env: plainEnv({}), log: memoryLogger() })
+    await host.start({ listen: false })
+    const report = await host.stop()
+    assert.deepEqual(log, ['c', 'b', 'a'])
+    assert.equal(report.clean, false)
+    assert.match(report.lines.join(), /b: failed .*boom/)
+  })
+
+  it('disables a plugin at run time: its routes answer 404, and enabling brings them back', async () => {
+    const host = await createTestHost({ plugins: [greeter(), door()] })
+    await host.disable('door')
+    assert.equal((await host.inject({ method: 'GET', path: '/door' })).status, 404)
+    await host.enable('door')
+    assert.equal((await host.inject({ method: 'GET', path: '/door' })).status, 200)
+    await host.stop()
+  })
+
+  it('refuses to disable a plugin while another one needs it', async () => {
+    const host = await createTestHost({ plugins: [greeter(), door()] })
+    await assert.rejects(host.disable('greeter'), { code: 'ZIN_PLUGIN_IN_USE', message: /door need it/ })
+    assert.equal((await host.inject({ method: 'GET', path: '/door' })).status, 200)
+    await host.stop()
+  })
+
+  it('keeps a registered plugin off until it is enabled, and a failed enabling leaves the app as it was', async () => {
+    const taken = definePlugin({ name: 'taken', version: '1.0.0', setup: ({ route }) => route({ method: 'GET', path: '/door', summary: 'again', handler: () => 0 }) })
+    const host = await createTestHost({ plugins: [greeter(), door(), registerOnly(taken())] })
+    await assert.rejects(host.enable('taken'), { code: 'ZIN_PLUGIN_ENABLE_FAILED' })
+    assert.deepEqual((await host.inject({ method: 'GET', path: '/door' })).body, { says: 'hello' })
+    await host.stop()
+  })
+
+  it('gives an optional service only while its plugin is there', async () => {
+    const seen: (string | undefined)[] = []
+    const curious = definePlugin({
+      name: 'curious',
+      version: '1.0.0',
+      uses: { greeter: optional(greeterService) },
+      setup: ({ services, route }) => route({ method: 'GET', path: '/look', summary: 'Looks', handler: () => (seen.push(services.greeter?.greet()), {}) }),
+    })
+    const host = await createTestHost({ plugins: [curious(), greeter()] })
+    await host.inject({ method: 'GET', path: '/look' })
+    await host.disable('greeter')
+    await host.inject({ method: 'GET', path: '/look' })
+    assert.deepEqual(seen, ['hello', undefined])
+    await host.stop()
+  })
+
+  it('takes a faked service in the place of a plugin', async () => {
+    const host = await createTestHost({ plugins: [door()], services: [fake(greeterService, { greet: () => 'fake' })] })
+    assert.deepEqual((await host.inject({ method: 'GET', path: '/door' })).body, { says: 'fake' })
+    await host.stop()
+  })
+
+  it('fails a test that leaves a timer behind, and names the plugin', async () => {
+    let timer: NodeJS.Timeout | undefined
+    const leaky = definePlugin({ name: 'leaky', version: '1.0.0', setup() {}, start: () => void (timer = setInterval(() => {}, 60_000)) })
+    const host = await createTestHost({ plugins: [leaky()] })
+    await assert.rejects(host.stop(), /leaky left a Timeout open/)
+    clearInterval(timer)
+  })
+
+  it('denies the start of a plugin when a gate listener says so', async () => {
+    const guard = definePlugin({
+      name: 'guard',
+      version: '1.0.0',
+      setup: ({ hooks }) => void hooks.on('beforePluginStart', (plugin) => (plugin === 'door' ? { denied: true, reason: 'closed today' } : undefined)),
+    })
+    const error = await bootFailure({ plugins: [guard(), greeter(), door()] })
+    assert.match(error.message, /door: failed in start: guard refused the start: closed today/)
+  })
+
+  it('refuses a value in "plugins" that is no plugin', () => {
+    assert.throws(() => new Host({ plugins: [greeter as never] }, { rootDir: '.', env: plainEnv({}), log: memoryLogger() }), /call its factory/)
+  })
+
+  it('undoes everything when the port is taken', async () => {
+    const first = await createTestHost({ listen: true })
+    const { port } = new URL(first.url)
+    const second = new Host({ app: { port: Number(port) } }, { rootDir: first.rootDir, env: plainEnv({}), log: memoryLogger() })
+    await assert.rejects(second.start(), (thrown: Error) => thrown.message.includes(port))
+    await first.stop()
+  })
+})

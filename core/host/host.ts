@@ -1,0 +1,363 @@
+import { join } from 'node:path'
+import type { ZinConfig } from '../config/define.js'
+import { type EnvSource, plainEnv, SettingsReader } from '../config/read-settings.js'
+import { messageOf, ZinError } from '../errors.js'
+import { coreHooks } from '../hooks/catalogue.js'
+import { HookBus } from '../hooks/bus.js'
+import { HttpApp } from '../http/app.js'
+import { docsRoutes } from '../http/docs-routes.js'
+import { createLogger, type OwnedLogger } from '../log/logger.js'
+import type { Logger } from '../log/types.js'
+import type { ServiceRef } from '../services/ref.js'
+import { ServiceRegistry } from '../services/registry.js'
+import { type Clock, systemClock } from '../util/clock.js'
+import { withDeadline } from '../util/deadline.js'
+import { appPlugin } from './app-plugin.js'
+import { type AppSettings, appSettings, describeApp } from './app-settings.js'
+import { type BootCause, BootError } from './boot-error.js'
+import { Lifecycle } from './lifecycle.js'
+import type { HostParts } from './make-context.js'
+import type { Instrument } from './phases.js'
+import { isPlugin, type Plugin } from './plugin.js'
+import { removeRunFile, writeRunFile } from './run-file.js'
+import { type ShutdownReport, shutdownReport } from './shutdown.js'
+import { PluginUnit } from './unit.js'
+import { type BootPlan, bootPlan, reportUnit } from './report.js'
+import type { Address, HostState, HostView, Role } from './view.js'
+
+/** A service given from outside, in the place of a plugin. */
+export interface ProvidedService {
+  // biome-ignore lint/suspicious/noExplicitAny: a ref of any shape
+  readonly ref: ServiceRef<any>
+  readonly service: unknown
+}
+
+export interface HostOptions {
+  /** Folder of the app; relative paths start there. */
+  readonly rootDir: string
+  /** Default: `process.env`. */
+  readonly env?: EnvSource
+  readonly clock?: Clock
+  /** Default: made from `LOG_LEVEL`, `LOG_CHANNEL` and `LOG_FORMAT`, and closed by `stop`. */
+  readonly log?: Logger
+  /** Default: http and worker. */
+  readonly roles?: readonly Role[]
+  readonly services?: readonly ProvidedService[]
+  readonly instrument?: Instrument
+}
+
+/**
+ * Runs plugins: checks them, sorts them, takes them through `setup`, `start` and `ready`, serves HTTP,
+ * enables and disables them at run time, and stops them in reversed order. Several hosts may live in one process.
+ *
+ * @example
+ * const host = new Host(defineConfig({ plugins: [health()] }), { rootDir: import.meta.dirname })
+ * const address = await host.start()
+ * await host.stop('done')
+ */
+export class Host {
+  readonly view: HostView
+  readonly #config: ZinConfig
+  readonly #env: EnvSource
+  readonly #settings: SettingsReader
+  readonly #parts: HostParts
+  readonly #lifecycle: Lifecycle
+  readonly #units: readonly PluginUnit[]
+  readonly #ownLog: OwnedLogger | undefined
+  #state: HostState = 'created'
+  #address: Address | undefined
+  /** Starting, enabling, disabling and stopping wait for each other. */
+  #turn: Promise<unknown> = Promise.resolve()
+
+  constructor(config: ZinConfig, options: HostOptions) {
+    this.#config = config
+    this.#env = options.env ?? plainEnv(process.env)
+    this.#settings = new SettingsReader(this.#env)
+    const settings = this.#settings.read('core', appSettings)
+    const app = describeApp(config, settings, options.rootDir)
+    const clock = options.clock ?? systemClock
+    this.#ownLog = options.log === undefined ? loggerOf(app, settings) : undefined
+    const log = options.log ?? (this.#ownLog as OwnedLogger)
+    const services = new ServiceRegistry()
+    const external = options.services ?? []
+    for (const { ref, service } of external) services.provide('outside', ref, service)
+
+    const rank = (plugin: string): number => this.#rankOf(plugin)
+    const bus = new HookBus({ clock, log, rank })
+    bus.declare('core', coreHooks)
+    const http = makeHttp(config, app, log, clock, bus)
+    http.setRank(rank)
+    this.view = this.#makeView(app, new Set(options.roles ?? ['http', 'worker']))
+    this.#parts = { bus, http, services, commands: new Set(), migrations: new Set(), log, clock, view: this.view }
+    this.#units = [...pluginsOf(config), appPlugin(config)].map((plugin) => new PluginUnit(plugin))
+    this.#lifecycle = new Lifecycle({
+      units: this.#units,
+      settings: this.#settings,
+      external: new Set(external.map(({ ref }) => ref.id)),
+      parts: this.#parts,
+      phases: { clock, log, instrument: options.instrument ?? ((_plugin, run) => run()) },
+    })
+  }
+
+  get log(): Logger {
+    return this.#parts.log
+  }
+
+  /** The HTTP side, for `inject` and tests. */
+  get http(): HttpApp {
+    return this.#parts.http
+  }
+
+  /** Every notify and settle call, for tests. */
+  record(listener: (name: string, args: readonly unknown[]) => void): () => void {
+    return this.#parts.bus.record(listener)
+  }
+
+  service<T>(ref: ServiceRef<T>): T {
+    return this.#parts.services.get(ref, 'host')
+  }
+
+  plan(): BootPlan {
+    return bootPlan(this.view, this.#lifecycle.graph)
+  }
+
+  /** Checks the configuration, sets every plugin up and freezes the routes. Starts nothing. Throws a {@link BootError}. */
+  prepare(): Promise<void> {
+    return this.#inTurn(() => this.#prepare())
+  }
+
+  /** Boots the whole app. Returns where it listens, or undefined without the role `http`. Throws a {@link BootError}. */
+  async start(options: { readonly listen?: boolean } = {}): Promise<Address | undefined> {
+    await this.#inTurn(async () => {
+      if (this.#state === 'created') await this.#prepare()
+      await this.#startAndReady(new Set(this.#lifecycle.graph.order))
+      if (options.listen !== false && this.view.roles.has('http')) await this.#listen()
+      this.#state = 'ready'
+    })
+    await this.#parts.bus.slot('onReady').call(this.#address)
+    return this.#address
+  }
+
+  /** After {@link prepare}: starts only these plugins and what they depend on; for commands. */
+  startOnly(plugins: readonly string[]): Promise<void> {
+    return this.#inTurn(() => this.#startAndReady(this.#lifecycle.graph.closureOf(plugins)))
+  }
+
+  /** Enables a registered plugin at run time. */
+  enable(name: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const unit = this.#lifecycle.unit(name)
+      if (unit.state === 'enabled') return
+      const before = this.#lifecycle.graph
+      this.#lifecycle.adopt([...this.#lifecycle.enabled(), unit])
+      try {
+        await this.#lifecycle.setUp(unit)
+        this.#parts.bus.reorder()
+        this.#parts.http.compile()
+        await this.#lifecycle.startUnit(unit)
+        await this.#lifecycle.ready(unit)
+      } catch (error) {
+        await this.#lifecycle.stopUnit(unit)
+        Object.assign(unit, { state: 'failed', error })
+        this.#lifecycle.graph = before
+        this.#parts.http.compile()
+        throw new ZinError('ZIN_PLUGIN_ENABLE_FAILED', `${name}: was not enabled: ${messageOf(error)}`, { cause: error })
+      }
+      unit.state = 'enabled'
+      this.#parts.bus.slot('onPluginEnabled').call(name)
+    })
+  }
+
+  /** Disables a plugin at run time; refused while another one needs it. */
+  disable(name: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const unit = this.#lifecycle.unit(name)
+      if (unit.state !== 'enabled') return
+      this.#refuseWhileNeeded(name)
+      unit.state = 'disabling'
+      unit.traffic.unwind()
+      this.#parts.http.compile()
+      const row = await this.#lifecycle.stopUnit(unit)
+      this.#lifecycle.adopt(this.#lifecycle.enabled())
+      this.#parts.bus.slot('onPluginDisabled').call(name)
+      if (row.error !== undefined) throw new ZinError('ZIN_PLUGIN_STOP_FAILED', `${name}: is disabled, but ${row.outcome} while stopping: ${row.error}`)
+    })
+  }
+
+  /** Ends the app: readiness 503, no new connections, requests in flight, then plugins in reversed order. */
+  stop(reason = 'stop'): Promise<ShutdownReport> {
+    return this.#inTurn(async () => {
+      if (this.#state === 'stopped') return shutdownReport([], 0)
+      const { deadlineMs = 30_000, delayMs = this.#env.values.KUBERNETES_SERVICE_HOST ? 5_000 : 0 } = this.#config.shutdown ?? {}
+      this.#state = 'draining'
+      await this.#parts.bus.slot('onClose').call(reason)
+      const forced = this.#address === undefined ? 0 : await this.#stopListening(delayMs, deadlineMs)
+      const report = await this.#stopPlugins(forced, deadlineMs)
+      for (const line of report.lines) this.log.error(line)
+      await this.#close()
+      return report
+    })
+  }
+
+  async #prepare(): Promise<void> {
+    if (this.#state !== 'created') throw new ZinError('ZIN_HOST_STATE', `the host was prepared already: it is ${this.#state}`)
+    this.#state = 'starting'
+    const enabled = this.#units.filter((unit) => unit.plugin.enabled)
+    try {
+      this.#lifecycle.adopt(enabled)
+    } catch (error) {
+      return this.#abort((error as BootError).causes)
+    }
+    const causes = await this.#lifecycle.runLevels('setup', new Set(enabled.map((unit) => unit.name)))
+    if (causes.length > 0) return this.#abort(causes)
+    this.#parts.bus.reorder()
+    try {
+      this.#parts.http.compile()
+    } catch (error) {
+      return this.#abort([{ plugin: 'http', phase: 'routes', error: error as Error }])
+    }
+    for (const problem of this.#parts.bus.problems()) this.log.warn(problem)
+  }
+
+  async #startAndReady(names: ReadonlySet<string>): Promise<void> {
+    for (const phase of ['start', 'ready'] as const) {
+      const causes = await this.#lifecycle.runLevels(phase, names)
+      if (causes.length > 0) return this.#abort(causes)
+    }
+    for (const unit of this.#lifecycle.levels(names).flat()) if (unit.state === 'enabling') unit.state = 'enabled'
+  }
+
+  async #listen(): Promise<void> {
+    const { bind, dataDir } = this.view.app
+    try {
+      const address = await this.#parts.http.listen(bind)
+      this.#address = address
+      await writeRunFile(dataDir, address)
+    } catch (error) {
+      await this.#abort([{ plugin: 'http', phase: 'listen', error: error as Error }])
+    }
+  }
+
+  /** Undoes what was set up and fails with all causes. */
+  async #abort(causes: readonly BootCause[]): Promise<never> {
+    await this.#lifecycle.stopAll()
+    await this.#close()
+    throw new BootError(causes)
+  }
+
+  async #stopListening(delayMs: number, deadlineMs: number): Promise<number> {
+    this.#parts.http.setDraining()
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs))
+    const { forced } = await this.#parts.http.drain({ deadlineMs: Math.min(20_000, deadlineMs) })
+    await removeRunFile(this.view.app.dataDir)
+    return forced
+  }
+
+  async #stopPlugins(forced: number, deadlineMs: number): Promise<ShutdownReport> {
+    try {
+      return shutdownReport(await withDeadline(this.#lifecycle.stopAll(), deadlineMs, 'shutdown'), forced)
+    } catch {
+      const left = this.#units.filter((unit) => unit.state === 'disabling')
+      return shutdownReport(left.map((unit) => ({ plugin: unit.name, outcome: 'hung', ms: deadlineMs })), forced)
+    }
+  }
+
+  async #close(): Promise<void> {
+    await this.#parts.http.close()
+    this.#parts.bus.close()
+    this.#state = 'stopped'
+    this.#address = undefined
+    await this.#ownLog?.close()
+  }
+
+  #refuseWhileNeeded(name: string): void {
+    const dependents = this.#lifecycle.graph.dependentsOf(name).filter((other) => this.#lifecycle.unit(other).state === 'enabled')
+    if (dependents.length > 0) {
+      throw new ZinError('ZIN_PLUGIN_IN_USE', `${name}: cannot be disabled while ${dependents.join(', ')} need it; disable them first`, { status: 409 })
+    }
+    const users = this.#parts.http.usersOfMiddleware(name)
+    if (users.length > 0) {
+      throw new ZinError('ZIN_PLUGIN_IN_USE', `${name}: cannot be disabled while routes use its middleware: ${users.join(', ')}`, { status: 409 })
+    }
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(work)
+    this.#turn = result.catch(() => {})
+    return result
+  }
+
+  #makeView(app: HostView['app'], roles: ReadonlySet<Role>): HostView {
+    const host = this
+    return {
+      app,
+      roles,
+      responders: this.#config.responders ?? {},
+      get state() {
+        return host.#state
+      },
+      get address() {
+        return host.#address
+      },
+      plugins: () => this.#units.map((unit) => reportUnit(unit, this.#lifecycle.graph)),
+      routes: () => this.#parts.http.routes(),
+      hooks: () => this.#parts.bus.report(),
+      settings: () => this.#settings.report(),
+      commands: () => [...this.#parts.commands],
+      migrations: () =>
+        [...this.#parts.migrations].sort((a, b) => this.#rankOf(a.plugin) - this.#rankOf(b.plugin) || a.migration.id.localeCompare(b.migration.id)),
+      enable: (name) => this.enable(name),
+      disable: (name) => this.disable(name),
+    }
+  }
+
+  /** Position in the graph; the core comes first, strangers last. */
+  #rankOf(plugin: string): number {
+    const position = this.#lifecycle.graph.order.indexOf(plugin)
+    return plugin === 'core' ? -1 : position < 0 ? Number.MAX_SAFE_INTEGER : position
+  }
+}
+
+function loggerOf(app: HostView['app'], settings: AppSettings): OwnedLogger {
+  const { LOG_LEVEL: level, LOG_CHANNEL: channel, LOG_FORMAT: format } = settings
+  const file = channel === 'file' ? { destination: join(app.dataDir, 'logs', 'zin.log') } : {}
+  return createLogger({ name: app.name, level, channel, format, ...file })
+}
+
+function makeHttp(config: ZinConfig, app: HostView['app'], log: Logger, clock: Clock, bus: HookBus): HttpApp {
+  const requestError = bus.slot('onRequestError')
+  const http = new HttpApp({
+    log,
+    clock,
+    production: app.production,
+    bodyLimit: config.app?.bodyLimit ?? 1_048_576,
+    trustedProxies: config.app?.trustedProxies ?? 0,
+    allowedHosts: config.app?.allowedHosts ?? (isLoopback(app.bind.host) ? loopbackNames : undefined),
+    info: { title: app.name, version: '1.0.0' },
+    onError: (error, failed) => requestError.call(error, failed),
+    transformErrorBody: bus.slot('transformErrorBody'),
+  })
+  for (const route of docsRoutes(http)) http.addRoute('core', route)
+  return http
+}
+
+/** Names under which a browser on this machine reaches a loopback bind. */
+const loopbackNames: readonly string[] = ['127.0.0.1', 'localhost', '[::1]']
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.')
+}
+
+function pluginsOf(config: ZinConfig): Plugin[] {
+  return (config.plugins ?? []).filter((entry): entry is Plugin => {
+    if (!entry) return false
+    if (!isPlugin(entry)) {
+      throw new ZinError('ZIN_CONFIG_INVALID', `"plugins" in zin.config.ts holds ${describeValue(entry)}, which is not a plugin; call its factory: health()`)
+    }
+    return true
+  })
+}
+
+function describeValue(value: unknown): string {
+  return typeof value === 'function' ? `the function ${value.name || 'without a name'}` : typeof value
+}

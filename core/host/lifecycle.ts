@@ -1,0 +1,158 @@
+import { OptionsValidator } from '../config/options.js'
+import type { SettingsReader } from '../config/read-settings.js'
+import { messageOf, ZinError } from '../errors.js'
+import { type BootCause, BootError } from './boot-error.js'
+import { buildGraph, type GraphNode, type PluginGraph } from './graph.js'
+import { type HostParts, makeContext } from './make-context.js'
+import type { ServiceRef, Uses } from '../services/ref.js'
+import { announceSlow, type PhaseOptions, runPhase } from './phases.js'
+import { stopLevels, stopUnit, type StopRow } from './shutdown.js'
+import type { Phase, PluginUnit } from './unit.js'
+
+export type BootPhase = Exclude<Phase, 'stop'>
+
+export interface LifecycleOptions {
+  readonly units: readonly PluginUnit[]
+  readonly settings: SettingsReader
+  /** Ids of services that come from outside. */
+  readonly external: ReadonlySet<string>
+  readonly parts: HostParts
+  readonly phases: PhaseOptions
+}
+
+/** Takes the plugins of one host through their phases, in the order of their graph. */
+export class Lifecycle {
+  readonly #options: LifecycleOptions
+  graph: PluginGraph = emptyGraph
+
+  constructor(options: LifecycleOptions) {
+    this.#options = options
+  }
+
+  /** Checks options and settings of these plugins and sorts them; a {@link BootError} lists every problem at once. */
+  adopt(units: readonly PluginUnit[]): void {
+    const causes: BootCause[] = []
+    const complain = (plugin: string, message: string): void => {
+      causes.push({ plugin, phase: 'configuration', error: new ZinError('ZIN_CONFIG_INVALID', message) })
+    }
+    const validator = new OptionsValidator()
+    for (const unit of units) {
+      const { spec, options } = unit.plugin
+      const result = validator.validate(spec, options)
+      if ('options' in result) unit.options = result.options
+      else for (const problem of result.problems) complain(unit.name, problem)
+      try {
+        unit.settings = this.#options.settings.read(unit.name, spec.settings ?? {})
+      } catch (error) {
+        complain(unit.name, messageOf(error))
+      }
+    }
+    const result = buildGraph(units.map(nodeOf), this.#options.external)
+    if ('problems' in result) for (const problem of result.problems) complain(problem.slice(0, problem.indexOf(':')), problem)
+    if (causes.length > 0 || 'problems' in result) throw new BootError(causes)
+    this.graph = result.graph
+  }
+
+  /** One phase over all levels; plugins of a level run in parallel. Returns what must stop the boot. */
+  async runLevels(phase: BootPhase, names: ReadonlySet<string>): Promise<BootCause[]> {
+    const busy = new Set<string>()
+    const silence = announceSlow(phase, () => [...busy], this.#options.parts.log)
+    try {
+      for (const level of this.levels(names)) {
+        const causes: BootCause[] = []
+        const run = async (unit: PluginUnit): Promise<void> => {
+          if (unit.state === 'failed') return
+          busy.add(unit.name)
+          try {
+            await this.runUnit(unit, phase)
+          } catch (error) {
+            if (unit.plugin.onBootFailure === 'continue') await this.#giveUp(unit, phase, error as Error)
+            else causes.push({ plugin: unit.name, phase, error: error as Error })
+          }
+          busy.delete(unit.name)
+        }
+        await Promise.all(level.map(run))
+        if (causes.length > 0) return causes
+      }
+      return []
+    } finally {
+      silence()
+    }
+  }
+
+  runUnit(unit: PluginUnit, phase: BootPhase): Promise<void> {
+    if (phase === 'setup') return this.setUp(unit)
+    return phase === 'start' ? this.startUnit(unit) : runPhase(unit, 'ready', this.#options.phases)
+  }
+
+  async setUp(unit: PluginUnit): Promise<void> {
+    unit.state = 'enabling'
+    unit.error = undefined
+    unit.context = makeContext(unit, this.#options.parts)
+    unit.resources.add(this.#options.parts.bus.declare(unit.name, unit.plugin.spec.hooks ?? {}))
+    await runPhase(unit, 'setup', this.#options.phases)
+  }
+
+  async startUnit(unit: PluginUnit): Promise<void> {
+    unit.started = true
+    await runPhase(unit, 'start', this.#options.phases, async () => {
+      const verdict = await this.#options.parts.bus.slot('beforePluginStart').call(unit.name)
+      if (verdict.denied) throw new ZinError('ZIN_PLUGIN_START_DENIED', `${verdict.plugin} refused the start: ${verdict.reason}`)
+    })
+  }
+
+  /** The boot goes on without this plugin and without those that cannot run without it. */
+  async #giveUp(unit: PluginUnit, phase: Phase, error: Error): Promise<void> {
+    this.#options.parts.log.error({ err: error, plugin: unit.name, phase }, `${unit.name} failed in ${phase}; the app goes on without it`)
+    await stopUnit(unit, this.#options.phases)
+    Object.assign(unit, { state: 'failed', error })
+    for (const name of this.graph.dependentsOf(unit.name)) {
+      const dependent = this.unit(name)
+      await stopUnit(dependent, this.#options.phases)
+      Object.assign(dependent, { state: 'failed', error: new ZinError('ZIN_PLUGIN_SKIPPED', `${name}: skipped, because ${unit.name} failed`) })
+    }
+    if (phase !== 'setup') this.#options.parts.http.compile()
+  }
+
+  unit(name: string): PluginUnit {
+    const unit = this.#options.units.find((candidate) => candidate.name === name)
+    if (!unit) throw new ZinError('ZIN_PLUGIN_UNKNOWN', `no plugin is named "${name}"; known: ${this.#options.units.map((known) => known.name).join(', ')}`, { status: 404 })
+    return unit
+  }
+
+  enabled(): PluginUnit[] {
+    return this.#options.units.filter((unit) => unit.state === 'enabled')
+  }
+
+  /** Plugins by level, all of them or the named ones. */
+  levels(names?: ReadonlySet<string>): PluginUnit[][] {
+    return this.graph.levels.map((level) => level.filter((name) => names?.has(name) ?? true).map((name) => this.unit(name)))
+  }
+
+  ready(unit: PluginUnit): Promise<void> {
+    return runPhase(unit, 'ready', this.#options.phases)
+  }
+
+  /** Stops one plugin and undoes what it registered. */
+  stopUnit(unit: PluginUnit): Promise<StopRow> {
+    return stopUnit(unit, this.#options.phases)
+  }
+
+  /** Stops all plugins, dependents first. */
+  stopAll(): Promise<StopRow[]> {
+    return stopLevels(this.levels(), this.#options.phases)
+  }
+}
+
+const emptyGraph: PluginGraph = { order: [], levels: [], edgesOf: () => [], dependentsOf: () => [], closureOf: () => new Set() }
+
+function nodeOf(unit: PluginUnit): GraphNode {
+  const { name, version, dependencies = [], uses = {}, provides = [] } = unit.plugin.spec
+  return {
+    name,
+    version,
+    dependencies,
+    uses: Object.values(uses as Uses).map((ref) => ({ service: ref.id, optional: ref.optional })),
+    provides: (provides as readonly ServiceRef<unknown>[]).map((ref) => ref.id),
+  }
+}

@@ -1,0 +1,78 @@
+import type { HookBus } from '../hooks/bus.js'
+import type { HttpApp } from '../http/app.js'
+import { ZinError } from '../errors.js'
+import type { Logger } from '../log/types.js'
+import type { ServiceRegistry } from '../services/registry.js'
+import type { Uses } from '../services/ref.js'
+import type { Clock } from '../util/clock.js'
+import type { Command } from '../cli/command.js'
+import type { Disposer, PluginContext } from './context.js'
+import { every } from './every.js'
+import type { Migration } from './migration.js'
+import type { PluginUnit } from './unit.js'
+import type { HostView } from './view.js'
+
+/** The parts of a host that plugins register into. */
+export interface HostParts {
+  readonly bus: HookBus
+  readonly http: HttpApp
+  readonly services: ServiceRegistry
+  readonly commands: Set<{ readonly plugin: string; readonly command: Command }>
+  readonly migrations: Set<{ readonly plugin: string; readonly migration: Migration }>
+  readonly log: Logger
+  readonly clock: Clock
+  readonly view: HostView
+}
+
+/** Builds what a plugin's functions get; every registration lands in one of the unit's scopes. */
+export function makeContext(unit: PluginUnit, parts: HostParts): PluginContext {
+  const { name, version, uses = {}, provides = [] } = unit.plugin.spec
+  const log = parts.log.child({ plugin: name })
+  const addTo = <T>(set: Set<T>, entry: T): Disposer => {
+    set.add(entry)
+    return unit.resources.add(() => void set.delete(entry))
+  }
+  const context: PluginContext = {
+    plugin: { name, version },
+    options: unit.options,
+    settings: unit.settings as never,
+    services: resolveServices(name, uses, parts.services),
+    log,
+    clock: parts.clock,
+    host: parts.view,
+    hooks: {
+      on: (hook, listener) => unit.traffic.add(parts.bus.on(name, hook, listener as never)),
+      slot: (hook) => parts.bus.slot(hook),
+    },
+    route: (route) => void unit.traffic.add(parts.http.addRoute(name, route)),
+    routes: (routes) => routes.forEach((route) => void unit.traffic.add(parts.http.addRoute(name, route))),
+    middleware: (key, middleware) => void unit.traffic.add(parts.http.addMiddleware(name, key, middleware)),
+    use: (middleware) => void unit.traffic.add(parts.http.addGlobal(name, middleware)),
+    command: (command) => void addTo(parts.commands, { plugin: name, command: command as Command }),
+    commands: (commands) => commands.forEach((command) => void addTo(parts.commands, { plugin: name, command })),
+    migration: (migration) => void addTo(parts.migrations, { plugin: name, migration }),
+    provide: (ref, service) => {
+      if (!provides.some((declared) => declared.id === ref.id)) {
+        throw new ZinError('ZIN_SERVICE_UNDECLARED', `${name}: provides service "${ref.id}" without listing it; add its ref to "provides"`)
+      }
+      unit.resources.add(parts.services.provide(name, ref, service))
+    },
+    onStart: (step) => unit.addStep('start', step),
+    onReady: (step) => unit.addStep('ready', step),
+    onStop: (step) => unit.addStep('stop', step),
+    every: (ms, task) => unit.resources.add(every(ms, task, log)),
+  }
+  return context
+}
+
+/** Services are looked up when they are read, so that an optional one may come and go. */
+function resolveServices(plugin: string, uses: Uses, registry: ServiceRegistry): never {
+  const services = {}
+  for (const [key, ref] of Object.entries(uses)) {
+    Object.defineProperty(services, key, {
+      enumerable: true,
+      get: () => (ref.optional ? registry.find(ref) : registry.get(ref as never, plugin)),
+    })
+  }
+  return services as never
+}

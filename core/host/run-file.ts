@@ -1,0 +1,32 @@
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Address } from './view.js'
+
+/** Where the running app listens, for the CLI. */
+export interface RunFile extends Address {
+  readonly pid: number
+}
+
+const fileIn = (dataDir: string): string => join(dataDir, 'run.json')
+
+/** Writes `<dataDir>/run.json`. */
+export async function writeRunFile(dataDir: string, address: Address): Promise<void> {
+  await mkdir(dataDir, { recursive: true })
+  const content: RunFile = { pid: process.pid, host: address.host, port: address.port }
+  await writeFile(fileIn(dataDir), `${JSON.stringify(content)}\n`, { mode: 0o600 })
+}
+
+/** What the last started app wrote, or undefined. */
+export async function readRunFile(dataDir: string): Promise<RunFile | undefined> {
+  try {
+    return JSON.parse(await readFile(fileIn(dataDir), 'utf8')) as RunFile
+  } catch {
+    return undefined
+  }
+}
+
+/** Removes the file, unless another process has written its own since. */
+export async function removeRunFile(dataDir: string): Promise<void> {
+  const current = await readRunFile(dataDir)
+  if (current?.pid === process.pid) await rm(fileIn(dataDir), { force: true })
+}

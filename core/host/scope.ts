@@ -1,0 +1,35 @@
+import type { Disposer } from './context.js'
+
+/** The registrations of one plugin: undone last in, first out, each on its own. */
+export class Scope {
+  readonly #disposers: Disposer[] = []
+
+  /** Keeps a disposer; the returned function runs it early, once. */
+  add(dispose: Disposer): Disposer {
+    const entry = (): void => {
+      const index = this.#disposers.indexOf(entry)
+      if (index < 0) return
+      this.#disposers.splice(index, 1)
+      dispose()
+    }
+    this.#disposers.push(entry)
+    return entry
+  }
+
+  get size(): number {
+    return this.#disposers.length
+  }
+
+  /** Undoes everything and returns what failed on the way. */
+  unwind(): readonly Error[] {
+    const failures: Error[] = []
+    for (let dispose = this.#disposers.at(-1); dispose !== undefined; dispose = this.#disposers.at(-1)) {
+      try {
+        dispose()
+      } catch (error) {
+        failures.push(error instanceof Error ? error : new Error(String(error)))
+      }
+    }
+    return failures
+  }
+}

@@ -1,0 +1,63 @@
+import { messageOf } from '../errors.js'
+import { DeadlineError } from '../util/deadline.js'
+import { type PhaseOptions, runPhase } from './phases.js'
+import type { PluginUnit } from './unit.js'
+
+export type StopOutcome = 'ok' | 'slow' | 'failed' | 'hung'
+
+export interface StopRow {
+  readonly plugin: string
+  readonly outcome: StopOutcome
+  readonly ms: number
+  readonly error?: string
+}
+
+/** How a shutdown went. */
+export interface ShutdownReport {
+  /** True when no plugin failed or hung and no connection was cut. */
+  readonly clean: boolean
+  readonly plugins: readonly StopRow[]
+  /** Connections cut because their requests did not end in time. */
+  readonly forcedConnections: number
+  readonly lines: readonly string[]
+}
+
+/** A stop that takes longer than this, in ms, is reported as slow. */
+const slowMs = 2_000
+
+/** Stops one plugin and undoes its registrations; a failure is a row, never a throw. */
+export async function stopUnit(unit: PluginUnit, options: PhaseOptions): Promise<StopRow> {
+  unit.state = 'disabling'
+  const failures: Error[] = []
+  let hung = false
+  if (unit.started) {
+    try {
+      await runPhase(unit, 'stop', options)
+    } catch (error) {
+      hung = error instanceof DeadlineError
+      failures.push(error as Error)
+    }
+  }
+  failures.push(...unit.unwind())
+  unit.state = 'registered'
+  const ms = unit.timings.stop ?? 0
+  const outcome: StopOutcome = hung ? 'hung' : failures.length > 0 ? 'failed' : ms > slowMs ? 'slow' : 'ok'
+  const row = { plugin: unit.name, outcome, ms }
+  return failures.length === 0 ? row : { ...row, error: failures.map(messageOf).join('; ') }
+}
+
+/** Stops plugins level by level, dependents first, never skipping one because another failed. */
+export async function stopLevels(levels: readonly (readonly PluginUnit[])[], options: PhaseOptions): Promise<StopRow[]> {
+  const rows: StopRow[] = []
+  for (const level of [...levels].reverse()) {
+    rows.push(...(await Promise.all(level.map((unit) => stopUnit(unit, options)))))
+  }
+  return rows
+}
+
+export function shutdownReport(plugins: readonly StopRow[], forcedConnections: number): ShutdownReport {
+  const bad = plugins.filter((row) => row.outcome !== 'ok')
+  const lines = bad.map((row) => `${row.plugin}: ${row.outcome} after ${Math.round(row.ms)} ms${row.error === undefined ? '' : `: ${row.error}`}`)
+  if (forcedConnections > 0) lines.push(`http: cut ${forcedConnections} connection(s) whose requests did not end in time`)
+  return { clean: forcedConnections === 0 && bad.every((row) => row.outcome === 'slow'), plugins, forcedConnections, lines }
+}

@@ -1,0 +1,69 @@
+import type { PluginContext } from './context.js'
+import type { Plugin } from './plugin.js'
+import { Scope } from './scope.js'
+import type { PluginState } from './view.js'
+
+export type Phase = 'setup' | 'start' | 'ready' | 'stop'
+export type Step = () => void | Promise<void>
+
+/** One plugin of one host: its state, what it registered and how long its phases took. */
+export class PluginUnit {
+  readonly plugin: Plugin
+  readonly name: string
+  /** Validated options with defaults; set when the configuration was checked. */
+  options: object = {}
+  settings: object = {}
+  state: PluginState = 'registered'
+  error: Error | undefined
+  context: PluginContext | undefined
+  /** Routes, middleware and listeners: gone before `stop` runs, so that nothing reaches a stopping plugin. */
+  readonly traffic = new Scope()
+  /** Services, hooks, timers and all else: gone after `stop`. */
+  readonly resources = new Scope()
+  readonly timings: Partial<Record<Phase, number>> = {}
+  /** What the running phase waits for, for messages about deadlines. */
+  waitingFor = ''
+  /** Whether `start` was begun, so that `stop` has something to end. */
+  started = false
+  #steps = emptySteps()
+
+  constructor(plugin: Plugin) {
+    this.plugin = plugin
+    this.name = plugin.spec.name
+  }
+
+  addStep(phase: 'start' | 'ready' | 'stop', step: Step): void {
+    this.#steps[phase].push(step)
+  }
+
+  /** Runs the plugin's function of a phase and the steps it registered for it; stop steps run last in, first out. */
+  async run(phase: Phase): Promise<void> {
+    const own = this.plugin.spec[phase]
+    const steps = phase === 'setup' ? [] : this.#steps[phase]
+    const labelled: [string, Step][] = own === undefined ? [] : [[`${phase}()`, () => own(this.context as PluginContext)]]
+    steps.forEach((step, index) => labelled.push([`${phase} step ${index + 1} of ${steps.length}`, step]))
+    if (phase === 'stop') labelled.reverse()
+    const failures: unknown[] = []
+    for (const [label, step] of labelled) {
+      this.waitingFor = label
+      if (phase !== 'stop') await step()
+      else await Promise.resolve().then(step).catch((error: unknown) => failures.push(error))
+    }
+    this.waitingFor = ''
+    if (failures.length === 1) throw failures[0]
+    if (failures.length > 1) throw new AggregateError(failures, failures.map(String).join('; '))
+  }
+
+  /** Back to how it was before `setup`. Returns what failed while undoing. */
+  unwind(): readonly Error[] {
+    const failures = [...this.traffic.unwind(), ...this.resources.unwind()]
+    this.#steps = emptySteps()
+    this.context = undefined
+    this.started = false
+    return failures
+  }
+}
+
+function emptySteps(): Record<'start' | 'ready' | 'stop', Step[]> {
+  return { start: [], ready: [], stop: [] }
+}

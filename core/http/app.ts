@@ -1,0 +1,211 @@
+import Koa from 'koa'
+import type { Context, Middleware } from 'koa'
+import type { ErrorBody, FailedRequest } from '../hooks/catalogue.js'
+import type { WaterfallSlot } from '../hooks/kinds.js'
+import type { Disposer } from '../host/context.js'
+import type { Address } from '../host/view.js'
+import type { Logger } from '../log/types.js'
+import type { Clock } from '../util/clock.js'
+import { httpErrors, statusError } from './errors.js'
+import { repeatedHeader, requestIdOf } from './headers.js'
+import { HostCheck } from './host-check.js'
+import type { InjectRequest, InjectResponse } from './inject.js'
+import { inject } from './inject.js'
+import { closeAfterUnreadBody } from './linger.js'
+import { MiddlewareRegistry } from './middleware.js'
+import { openapiDocument } from './openapi.js'
+import { runInRequest } from './request-context.js'
+import { ErrorResponder } from './respond.js'
+import type { Route, RouteInfo } from './route.js'
+import { HttpServer } from './server.js'
+import type { LiveTable, Registration } from './table.js'
+import { compileTable, infoOf } from './table.js'
+import { pathOf, targetProblem } from './target.js'
+import { Schemas } from './validate.js'
+
+export interface HttpAppOptions {
+  readonly log: Logger
+  readonly clock: Clock
+  readonly production: boolean
+  /** Most bytes of a body unless a route says otherwise. */
+  readonly bodyLimit: number
+  /** Trusted proxies in front of the app; 0 ignores `X-Forwarded-*`. */
+  readonly trustedProxies: number
+  /** Values the `Host` header may have; one without a port also stands for the name with the port listened on. `undefined`: anything. */
+  readonly allowedHosts: readonly string[] | undefined
+  readonly info: { readonly title: string; readonly version: string }
+  /** Called for 5xx only. */
+  readonly onError: (error: Error, failed: FailedRequest) => void
+  readonly transformErrorBody: WaterfallSlot<ErrorBody, [Error, FailedRequest]>
+}
+
+/**
+ * The HTTP side of a host: a Koa app with fixed phases. Registrations take effect with the next {@link HttpApp.compile}.
+ *
+ * request id and log → probes → host check → errors → global middleware → route match → middleware of the route →
+ * body → validation → handler.
+ */
+export class HttpApp {
+  readonly #options: HttpAppOptions
+  readonly #middleware = new MiddlewareRegistry()
+  readonly #registrations = new Set<Registration>()
+  readonly #schemas = new Schemas()
+  readonly #errors: ErrorResponder
+  readonly #hosts: HostCheck | undefined
+  readonly #server: HttpServer
+  #rank: (plugin: string) => number = () => 0
+  #table: LiveTable
+  #port: number | undefined
+  #draining = false
+
+  constructor(options: HttpAppOptions) {
+    this.#options = options
+    this.#errors = new ErrorResponder(options)
+    this.#hosts = options.allowedHosts && new HostCheck(options.allowedHosts)
+    this.#table = this.#build([])
+    const { trustedProxies, production } = options
+    const koa = new Koa({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies, env: production ? 'production' : 'development' })
+    // What reaches Koa's own error handling happened after the answer began: a client that left, a stream that broke.
+    koa.on('error', (error: Error) => options.log.debug({ err: error }, 'an answer did not complete'))
+    koa.use((ctx) => this.#serve(ctx))
+    this.#server = new HttpServer(koa.callback(), options.clock)
+  }
+
+  addRoute(plugin: string, route: Route): Disposer {
+    const registration = { plugin, route }
+    this.#registrations.add(registration)
+    return () => {
+      if (this.#registrations.delete(registration)) this.#schemas.forget(route)
+    }
+  }
+
+  /** Throws `ZIN_MIDDLEWARE_TAKEN` when the key has an owner. */
+  addMiddleware(plugin: string, key: string, middleware: Middleware): Disposer {
+    return this.#middleware.add(plugin, key, middleware)
+  }
+
+  /** Adds a middleware that runs before the route match, for all requests but probes. */
+  addGlobal(plugin: string, middleware: Middleware): Disposer {
+    return this.#middleware.addGlobal(plugin, middleware)
+  }
+
+  /** Orders global middleware: lower ranks run first. */
+  setRank(rank: (plugin: string) => number): void {
+    this.#rank = rank
+  }
+
+  /**
+   * Checks all registrations and swaps the live table; requests in flight finish on the old one.
+   * Throws one ZinError `ZIN_ROUTES_INVALID` whose details list every problem, and keeps the old table.
+   */
+  compile(): void {
+    this.#table = this.#build([...this.#registrations])
+  }
+
+  /** What is registered, by path and method. */
+  routes(): readonly RouteInfo[] {
+    return [...this.#registrations].map(infoOf).sort((a, b) => (a.path === b.path ? compare(a.method, b.method) : compare(a.path, b.path)))
+  }
+
+  /** Other plugins whose routes name a middleware key of this one. */
+  usersOfMiddleware(plugin: string): readonly string[] {
+    const users = [...this.#registrations].filter((entry) => entry.plugin !== plugin && entry.route.use?.some((key) => this.#middleware.ownerOf(key) === plugin))
+    return [...new Set(users.map((entry) => entry.plugin))]
+  }
+
+  /** The OpenAPI 3.1 document of the live table. */
+  openapi(): object {
+    return openapiDocument(this.#options.info, this.#table.registrations)
+  }
+
+  /** Sends a request through the app without a socket. */
+  inject(request: InjectRequest): Promise<InjectResponse> {
+    const name = this.#options.allowedHosts?.[0] ?? 'localhost'
+    const host = this.#port === undefined || /:\d+$/.test(name) ? name : `${name}:${this.#port}`
+    return inject((connection) => this.#server.connect(connection), host, request)
+  }
+
+  /** Throws `ZIN_LISTEN_FAILED`. */
+  async listen(address: Address): Promise<Address> {
+    const bound = await this.#server.listen(address)
+    this.#port = bound.port
+    this.#hosts?.setPort(bound.port)
+    return bound
+  }
+
+  /** From now on answers close their connection. */
+  setDraining(): void {
+    this.#draining = true
+  }
+
+  /**
+   * Stops accepting, waits for requests in flight, and cuts the connections that are left after `deadlineMs`.
+   * `forced` counts those.
+   */
+  drain({ deadlineMs }: { readonly deadlineMs: number }): Promise<{ readonly forced: number }> {
+    this.setDraining()
+    return this.#server.drain(deadlineMs)
+  }
+
+  /** Closes the port and every connection at once. */
+  close(): Promise<void> {
+    this.setDraining()
+    return this.#server.close()
+  }
+
+  #build(registrations: readonly Registration[]): LiveTable {
+    const { bodyLimit, production, log } = this.#options
+    const parts = { middleware: this.#middleware, rank: this.#rank, schemas: this.#schemas, bodyLimit }
+    return compileTable({ ...parts, registrations, warn: production ? undefined : log })
+  }
+
+  #serve(ctx: Context): Promise<void> {
+    const { req, res } = ctx
+    const requestId = requestIdOf(req)
+    res.setHeader('x-request-id', requestId)
+    const { level } = this.#options.log
+    if (level === 'debug' || level === 'trace') this.#logAccess(ctx, requestId)
+    const table = this.#table
+    const path = pathOf(req.url ?? '')
+    const probe = table.probe(req.method ?? 'GET', path)
+    if (probe) return this.#guard(ctx, requestId, probe)
+    return runInRequest({ requestId, userId: undefined, route: undefined }, () => this.#guard(ctx, requestId, () => this.#answer(ctx, table)))
+  }
+
+  /** Runs a task; whatever it throws becomes the answer. */
+  async #guard(ctx: Context, requestId: string, task: (ctx: Context) => Promise<void>): Promise<void> {
+    try {
+      await task(ctx)
+      if (ctx.status >= 400 && ctx.body == null && ctx.respond !== false && !ctx.headerSent) throw statusError(ctx.status)
+    } catch (thrown) {
+      await this.#errors.answer(ctx, requestId, thrown)
+    }
+    if (ctx.headerSent) return
+    if (this.#draining) ctx.set('Connection', 'close')
+    closeAfterUnreadBody(ctx.req, ctx.res)
+  }
+
+  #answer(ctx: Context, table: LiveTable): Promise<void> {
+    const { req } = ctx
+    if (this.#hosts && !this.#hosts.accepts(req.headers.host)) throw httpErrors.MISDIRECTED()
+    const problem = targetProblem(req.url ?? '')
+    if (problem !== undefined) throw httpErrors.BAD_REQUEST_TARGET(problem)
+    const repeated = repeatedHeader(req)
+    if (repeated !== undefined) throw httpErrors.DUPLICATE_HEADER(repeated)
+    if (req.headers['early-data'] === '1' && req.method !== 'GET' && req.method !== 'HEAD') throw httpErrors.TOO_EARLY()
+    return table.run(ctx)
+  }
+
+  #logAccess(ctx: Context, requestId: string): void {
+    const { log, clock } = this.#options
+    const began = clock.monotonic()
+    const { method } = ctx
+    const path = pathOf(ctx.url)
+    ctx.res.once('close', () => {
+      const ms = Math.round(clock.monotonic() - began)
+      log.debug({ requestId, method, path, status: ctx.res.statusCode, ms, complete: ctx.res.writableFinished }, 'request')
+    })
+  }
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)

@@ -1,0 +1,101 @@
+import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Context } from 'koa'
+import type { ZinError } from '../errors.js'
+import { httpErrors } from './errors.js'
+import { announcesBody } from './headers.js'
+import { parseJson } from './json.js'
+import type { Route } from './route.js'
+
+const captured = Symbol('zin.body')
+const limitKey = Symbol('zin.bodyLimit')
+const defaultLimit = 1024 * 1024
+
+interface BodyState {
+  [captured]?: Promise<Buffer>
+  [limitKey]?: number
+}
+
+/** Fixes the most bytes that {@link captureBody} reads for this request. */
+export function setBodyLimit(ctx: Context, limit: number): void {
+  const state = ctx as BodyState
+  state[limitKey] = limit
+}
+
+/**
+ * Reads the body of a request once, as the bytes of the wire, and keeps them: a middleware that verifies a signature
+ * calls this, and the parser after it gets the same bytes. `limit` in bytes defaults to the limit of the matched route.
+ *
+ * Throws a ZinError: 413 `PAYLOAD_TOO_LARGE`, 400 `BODY_ABORTED` when the client went away.
+ */
+export async function captureBody(ctx: Context, limit?: number): Promise<Buffer> {
+  const state = ctx as BodyState
+  const most = limit ?? state[limitKey] ?? defaultLimit
+  state[captured] ??= announcesBody(ctx.req) ? readBytes(ctx.req, ctx.res, most) : Promise.resolve(Buffer.alloc(0))
+  const bytes = await state[captured]
+  if (bytes.length > most) throw httpErrors.PAYLOAD_TOO_LARGE(most)
+  return bytes
+}
+
+function readBytes(req: IncomingMessage, res: ServerResponse, limit: number): Promise<Buffer> {
+  if (Number(req.headers['content-length']) > limit) return Promise.reject(httpErrors.PAYLOAD_TOO_LARGE(limit))
+  if (req.destroyed) return Promise.reject(httpErrors.BODY_ABORTED())
+  if (req.readableEnded) return Promise.reject(httpErrors.BODY_CONSUMED())
+  if (awaitsContinue(req)) continueReading(req, res)
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const onData = (chunk: Buffer): void => {
+      size += chunk.length
+      chunks.push(chunk)
+      if (size <= limit) return
+      req.pause()
+      settle(httpErrors.PAYLOAD_TOO_LARGE(limit))
+    }
+    const onEnd = (): void => settle()
+    const onAbort = (): void => settle(httpErrors.BODY_ABORTED())
+    const settle = (error?: ZinError): void => {
+      req.off('data', onData).off('end', onEnd).off('error', onAbort).off('close', onAbort)
+      if (error) reject(error)
+      else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size))
+    }
+    req.on('data', onData).on('end', onEnd).on('error', onAbort).on('close', onAbort)
+  })
+}
+
+const continueSent = Symbol('zin.continueSent')
+
+/** Whether the client holds its body back until it is told to continue. */
+export function awaitsContinue(req: IncomingMessage): boolean {
+  return req.headers.expect !== undefined && !(continueSent in req)
+}
+
+function continueReading(req: IncomingMessage, res: ServerResponse): void {
+  Object.defineProperty(req, continueSent, { value: true })
+  res.writeContinue()
+}
+
+/**
+ * The parsed body of a request for a route. A body that the route does not ask for is read up to the limit and ignored.
+ * An empty JSON body is `undefined`.
+ */
+export async function readBody(ctx: Context, route: Route): Promise<unknown> {
+  const type = route.bodyType ?? (route.body === undefined ? 'none' : 'json')
+  if (!announcesBody(ctx.req)) return type === 'raw' ? Buffer.alloc(0) : undefined
+  const encoding = ctx.req.headers['content-encoding']
+  if (type !== 'none' && encoding !== undefined && encoding.toLowerCase() !== 'identity') throw httpErrors.UNSUPPORTED_CONTENT_ENCODING()
+  if (type === 'json') requireType(ctx, ['json', '+json'], 'JSON (Content-Type: application/json)')
+  if (type === 'form') requireType(ctx, ['urlencoded', 'multipart'], 'a form (urlencoded or multipart)')
+  const bytes = await captureBody(ctx)
+  if (type === 'raw') return bytes
+  if (type === 'none' || bytes.length === 0) return undefined
+  if (type === 'form') return (await import('./form.js')).parseForm(ctx, bytes)
+  const charset = ctx.request.charset.toLowerCase()
+  if (charset !== '' && charset !== 'utf-8' && charset !== 'utf8') throw httpErrors.UNSUPPORTED_MEDIA_TYPE('JSON in UTF-8')
+  if (!isUtf8(bytes)) throw httpErrors.INVALID_JSON('it is not UTF-8')
+  return parseJson(bytes)
+}
+
+function requireType(ctx: Context, types: string[], expected: string): void {
+  if (!ctx.is(types)) throw httpErrors.UNSUPPORTED_MEDIA_TYPE(expected)
+}

@@ -1,0 +1,37 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+
+const wellFormedId = /^[A-Za-z0-9._-]{8,128}$/
+
+/** The inbound `x-request-id` when it is well formed, else a new UUID. */
+export function requestIdOf(req: IncomingMessage): string {
+  const inbound = req.headers['x-request-id']
+  return typeof inbound === 'string' && wellFormedId.test(inbound) ? inbound : randomUUID()
+}
+
+const guarded = (name: string): boolean => name === 'host' || name === 'authorization' || name.startsWith('content-')
+
+/**
+ * The name of a header that must be unique and is not. Node keeps the first of some repeated headers and joins others,
+ * so that two readers may see two values; the raw list is read only when it has more names than the parsed one.
+ */
+export function repeatedHeader(req: IncomingMessage): string | undefined {
+  const raw = req.rawHeaders
+  let names = 0
+  for (const _ in req.headers) names++
+  if (names * 2 === raw.length) return undefined
+  const seen = new Set<string>()
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = (raw[i] as string).toLowerCase()
+    if (!guarded(name)) continue
+    if (seen.has(name)) return name
+    seen.add(name)
+  }
+  return undefined
+}
+
+/** Whether a request announces a body. */
+export function announcesBody(req: IncomingMessage): boolean {
+  const length = req.headers['content-length']
+  return (length !== undefined && length !== '0') || req.headers['transfer-encoding'] !== undefined
+}

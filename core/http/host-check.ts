@@ -1,0 +1,28 @@
+/**
+ * Decides which `Host` headers an app answers, by an exact list. An entry with a port stands for itself;
+ * an entry without one stands for the bare name and for the name with the port the app listens on.
+ */
+export class HostCheck {
+  readonly #entries: readonly string[]
+  #accepted: ReadonlySet<string>
+
+  constructor(entries: readonly string[]) {
+    this.#entries = entries.map((entry) => entry.toLowerCase())
+    this.#accepted = new Set(this.#entries)
+  }
+
+  /** Tells the port the app listens on. */
+  setPort(port: number): void {
+    const withPort = this.#entries.filter((entry) => !hasPort(entry)).map((entry) => `${entry}:${port}`)
+    this.#accepted = new Set([...this.#entries, ...withPort])
+  }
+
+  accepts(host: string | undefined): boolean {
+    return host !== undefined && (this.#accepted.has(host) || this.#accepted.has(host.toLowerCase()))
+  }
+}
+
+/** `[::1]` has no port, `[::1]:80` and `localhost:80` have one. */
+function hasPort(entry: string): boolean {
+  return /:\d+$/.test(entry) && !entry.endsWith(']')
+}

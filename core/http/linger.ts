@@ -1,0 +1,35 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { awaitsContinue } from './body.js'
+import { announcesBody } from './headers.js'
+
+/** An unread body up to this size is read and dropped, and the connection stays open. */
+const dropQuietly = 64 * 1024
+/** How long a client that keeps on sending may do so after its answer went out, in ms. */
+const lingerMs = 1000
+
+/**
+ * Closes the connection of a request whose body nobody read, so that the client still gets the answer: it is written at
+ * once and ended when the client stopped sending. Closing while bytes arrive would reset the connection, answer included.
+ */
+export function closeAfterUnreadBody(req: IncomingMessage, res: ServerResponse): void {
+  if (req.complete || !announcesBody(req) || res.headersSent) return
+  if (awaitsContinue(req)) {
+    res.setHeader('Connection', 'close')
+    return
+  }
+  if (Number(req.headers['content-length'] ?? Number.POSITIVE_INFINITY) <= dropQuietly) return
+  res.setHeader('Connection', 'close')
+  const end = res.end.bind(res) as (done?: unknown) => ServerResponse
+  res.end = ((chunk?: unknown) => {
+    if (typeof chunk === 'string' || chunk instanceof Uint8Array) res.write(chunk)
+    else res.flushHeaders()
+    const timer = setTimeout(() => finish(), lingerMs).unref()
+    const finish = (): void => {
+      clearTimeout(timer)
+      req.off('end', finish).off('close', finish)
+      end()
+    }
+    req.once('end', finish).once('close', finish).resume()
+    return res
+  }) as typeof res.end
+}

@@ -1,0 +1,68 @@
+import type { Context, Middleware, Next } from 'koa'
+import { ZinError } from '../errors.js'
+import type { Disposer } from '../host/context.js'
+
+interface Keyed {
+  readonly plugin: string
+  readonly middleware: Middleware
+}
+
+/** Middleware by the key that routes name in `use`, and middleware that runs for every request. */
+export class MiddlewareRegistry {
+  readonly #keyed = new Map<string, Keyed>()
+  readonly #globals = new Set<Keyed>()
+
+  get keys(): readonly string[] {
+    return [...this.#keyed.keys()]
+  }
+
+  ownerOf(key: string): string | undefined {
+    return this.#keyed.get(key)?.plugin
+  }
+
+  get(key: string): Middleware | undefined {
+    return this.#keyed.get(key)?.middleware
+  }
+
+  add(plugin: string, key: string, middleware: Middleware): Disposer {
+    const owner = this.#keyed.get(key)
+    if (owner) {
+      throw new ZinError(
+        'ZIN_MIDDLEWARE_TAKEN',
+        `Plugin "${plugin}" registers the middleware key "${key}", which belongs to plugin "${owner.plugin}"; rename one of them`,
+      )
+    }
+    const keyed = { plugin, middleware }
+    this.#keyed.set(key, keyed)
+    return () => {
+      if (this.#keyed.get(key) === keyed) this.#keyed.delete(key)
+    }
+  }
+
+  addGlobal(plugin: string, middleware: Middleware): Disposer {
+    const entry = { plugin, middleware }
+    this.#globals.add(entry)
+    return () => void this.#globals.delete(entry)
+  }
+
+  /** Global middleware by rank of its plugin, then in order of registration. */
+  globals(rank: (plugin: string) => number): readonly Middleware[] {
+    return [...this.#globals].sort((a, b) => rank(a.plugin) - rank(b.plugin)).map((entry) => entry.middleware)
+  }
+}
+
+/** Chains middleware in front of `last`. Without middleware it is `last` itself. */
+export function chain(middleware: readonly Middleware[], last: (ctx: Context) => Promise<void>): (ctx: Context) => Promise<void> {
+  if (middleware.length === 0) return last
+  return (ctx) => {
+    let reached = -1
+    const run = async (index: number): Promise<void> => {
+      if (index <= reached) throw new Error('next() was called more than once in one middleware')
+      reached = index
+      const step = middleware[index]
+      const next: Next = () => run(index + 1)
+      await (step ? step(ctx as Parameters<Middleware>[0], next) : last(ctx))
+    }
+    return run(0)
+  }
+}

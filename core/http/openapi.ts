@@ -1,0 +1,90 @@
+import { STATUS_CODES } from 'node:http'
+import type { JsonSchema, Route } from './route.js'
+import type { Registration } from './table.js'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** The OpenAPI 3.1 document of a route table. Hidden routes are left out. */
+export function openapiDocument(info: { readonly title: string; readonly version: string }, registrations: readonly Registration[]): Json {
+  const shown = registrations.filter(({ route }) => !route.hidden)
+  const paths: Record<string, Record<string, Json>> = {}
+  for (const { plugin, route } of [...shown].sort((a, b) => (a.route.path < b.route.path ? -1 : 1))) {
+    const path = route.path.replaceAll(/[:*](\w+)/g, '{$1}')
+    paths[path] ??= {}
+    paths[path][route.method.toLowerCase()] = operation(plugin, route)
+  }
+  const tags = [...new Set(shown.map(({ plugin, route }) => route.tag ?? plugin))].sort()
+  return { openapi: '3.1.0', info, tags: tags.map((name) => ({ name })), paths, components: { schemas: { Error: errorSchema } } }
+}
+
+const errorSchema = {
+  type: 'object',
+  required: ['error', 'message', 'code'],
+  properties: {
+    error: { type: 'string', description: 'Short text' },
+    message: { type: 'string' },
+    code: { type: 'string', description: 'Stable, for programs' },
+    details: { description: 'Facts for programs, where they help' },
+  },
+}
+
+function operation(plugin: string, route: Route): Json {
+  const parameters = [...pathParameters(route), ...parametersOf('query', route.query)]
+  const requestBody = bodyOf(route)
+  return {
+    operationId: `${route.method.toLowerCase()}${route.path.replaceAll(/[^A-Za-z0-9]+(.)?/g, (_, next: string | undefined) => (next ?? '').toUpperCase())}`,
+    summary: route.summary,
+    ...(route.description !== undefined && { description: route.description }),
+    tags: [route.tag ?? plugin],
+    ...(parameters.length > 0 && { parameters }),
+    ...(requestBody && { requestBody }),
+    responses: responsesOf(route),
+    'x-plugin': plugin,
+    ...(route.use?.length && { 'x-middleware': route.use }),
+  }
+}
+
+interface ObjectSchema {
+  readonly properties?: Readonly<Record<string, Json>>
+  readonly required?: readonly string[]
+}
+
+function pathParameters(route: Route): readonly Json[] {
+  const known = (route.params as ObjectSchema | undefined)?.properties ?? {}
+  const names = [...route.path.matchAll(/[:*](\w+)/g)].map((found) => found[1] as string)
+  return names.map((name) => parameter('path', name, true, known[name] ?? { type: 'string' }))
+}
+
+function parametersOf(place: string, schema: JsonSchema | undefined): readonly Json[] {
+  const { properties = {}, required = [] } = (schema ?? {}) as ObjectSchema
+  return Object.entries(properties).map(([name, property]) => parameter(place, name, required.includes(name), property))
+}
+
+function parameter(place: string, name: string, required: boolean, schema: Json): Json {
+  const { description } = schema
+  return { name, in: place, required, ...(typeof description === 'string' && { description }), schema }
+}
+
+const mediaTypes = {
+  json: ['application/json'],
+  form: ['application/x-www-form-urlencoded', 'multipart/form-data'],
+  raw: ['application/octet-stream'],
+} as const
+
+function bodyOf(route: Route): Json | undefined {
+  const type = route.bodyType ?? 'json'
+  if (type === 'none' || (route.body === undefined && route.bodyType === undefined)) return undefined
+  const schema = route.body ?? {}
+  const required = type !== 'json' || ((schema as ObjectSchema).required?.length ?? 0) > 0
+  return { required, content: Object.fromEntries(mediaTypes[type].map((media) => [media, { schema }])) }
+}
+
+function responsesOf(route: Route): Json {
+  const responses: Record<string, Json> = {}
+  for (const [status, schema] of Object.entries(route.response ?? {})) {
+    responses[status] = { description: STATUS_CODES[status] ?? 'Answer', content: { 'application/json': { schema } } }
+  }
+  if (Object.keys(responses).length === 0) responses['200'] = { description: 'OK' }
+  const schema = { $ref: '#/components/schemas/Error' }
+  return { ...responses, default: { description: 'Error', content: { 'application/json': { schema } } } }
+}

@@ -1,0 +1,15 @@
+/**
+ * Parses a query string as Koa does: a repeated name gives an array. Koa's own parser takes quadratic time on many names.
+ */
+export function parseQuery(querystring: string): Record<string, string | string[]> {
+  const query: Record<string, string | string[]> = {}
+  if (querystring === '') return query
+  for (const [name, value] of new URLSearchParams(querystring)) {
+    if (name === '__proto__') continue
+    const earlier = Object.hasOwn(query, name) ? query[name] : undefined
+    if (earlier === undefined) query[name] = value
+    else if (typeof earlier === 'string') query[name] = [earlier, value]
+    else earlier.push(value)
+  }
+  return query
+}

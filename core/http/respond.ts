@@ -1,0 +1,93 @@
+import type { Context } from 'koa'
+import { messageOf, ZinError } from '../errors.js'
+import type { ErrorBody, FailedRequest } from '../hooks/catalogue.js'
+import type { WaterfallSlot } from '../hooks/kinds.js'
+import type { Logger } from '../log/types.js'
+import { statusError } from './errors.js'
+
+export interface ResponderOptions {
+  readonly log: Logger
+  readonly production: boolean
+  readonly onError: (error: Error, failed: FailedRequest) => void
+  readonly transformErrorBody: WaterfallSlot<ErrorBody, [Error, FailedRequest]>
+}
+
+/** Headers that describe a body which an error answer replaces. */
+const bodyHeaders = ['content-type', 'content-length', 'content-encoding', 'content-disposition', 'content-range', 'etag', 'last-modified', 'transfer-encoding']
+
+/** Turns what was thrown into an answer. */
+export class ErrorResponder {
+  readonly #options: ResponderOptions
+
+  constructor(options: ResponderOptions) {
+    this.#options = options
+  }
+
+  async answer(ctx: Context, requestId: string, thrown: unknown): Promise<void> {
+    const { log } = this.#options
+    const cause = thrown instanceof Error ? thrown : new Error(`A handler threw something that is no error: ${messageOf(thrown)}`)
+    const error = toZinError(cause)
+    const failed: FailedRequest = { id: requestId, method: ctx.method, path: ctx.path, status: error.status }
+    if (error.status >= 500) this.#report(cause, failed)
+    if (ctx.headerSent || !ctx.writable) {
+      // Half an answer went out: cutting the connection is the only way to say that it is incomplete.
+      if (!ctx.res.writableEnded) ctx.res.destroy()
+      return
+    }
+    const body = this.#redact(error)
+    const { transformErrorBody } = this.#options
+    let sent: ErrorBody = body
+    if (transformErrorBody.active) {
+      try {
+        sent = await transformErrorBody.call(body, cause, failed)
+      } catch (fault) {
+        log.error({ err: fault, requestId }, 'transformErrorBody failed; the body is sent as it was')
+      }
+    }
+    for (const name of bodyHeaders) ctx.remove(name)
+    ctx.respond = true
+    ctx.status = error.status
+    ctx.set('Cache-Control', 'no-store')
+    for (const [name, value] of Object.entries(error.headers)) ctx.set(name, value)
+    ctx.body = sent
+  }
+
+  #report(error: Error, failed: FailedRequest): void {
+    const { log, onError } = this.#options
+    log.error({ err: error, requestId: failed.id, method: failed.method, path: failed.path, status: failed.status }, 'request failed')
+    try {
+      onError(error, failed)
+    } catch (fault) {
+      log.error({ err: fault, requestId: failed.id }, 'onError failed')
+    }
+  }
+
+  #redact(error: ZinError): ErrorBody {
+    if (this.#options.production && error.status >= 500) {
+      const message = 'The server could not handle the request; quote the request id'
+      return { error: error.title, message, code: error.code }
+    }
+    const body = { error: error.title, message: error.message, code: error.code }
+    return error.details === undefined ? body : { ...body, details: error.details }
+  }
+}
+
+interface HttpError extends Error {
+  readonly status: number
+  readonly expose: boolean
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Our errors as they are, Koa's http-errors by their status, everything else as 500. */
+function toZinError(error: Error): ZinError {
+  if (error instanceof ZinError || (error.name === 'ZinError' && 'code' in error)) return error as ZinError
+  if (isHttpError(error)) {
+    return statusError(error.status, error.expose || error.status < 500 ? error.message : undefined, error.headers)
+  }
+  return new ZinError('INTERNAL_ERROR', error.message, { status: 500, title: 'Internal server error', cause: error })
+}
+
+function isHttpError(error: Error): error is HttpError {
+  const { status, expose } = error as Partial<HttpError>
+  return typeof expose === 'boolean' && typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599
+}

@@ -1,0 +1,127 @@
+import type { RequestListener, Server } from 'node:http'
+import { createServer } from 'node:http'
+import { Server as NetServer } from 'node:net'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { ZinError } from '../errors.js'
+import type { Address } from '../host/view.js'
+import type { Clock } from '../util/clock.js'
+
+/** Time a client has for its headers, and for all of its request, in ms. */
+const headersTimeout = 20_000
+const requestTimeout = 120_000
+/** Idle time of a kept connection in ms; longer than that of the usual load balancers, which must be first to close. */
+const keepAliveTimeout = 65_000
+/** How long connections that are idle when draining begins may still send a request that was on its way, in ms. */
+const idleGraceMs = 100
+const drainCheckMs = 20
+
+/** An HTTP server that can be drained. It takes connections from its port and from {@link HttpServer.connect}. */
+export class HttpServer {
+  readonly #http: Server
+  readonly #clock: Clock
+  readonly #sockets = new Set<Socket>()
+
+  constructor(listener: RequestListener, clock: Clock) {
+    this.#clock = clock
+    this.#http = createServer({ headersTimeout, requestTimeout, keepAliveTimeout, connectionsCheckingInterval: 5000 }, listener)
+    // Without this listener Node tells every client to continue; ours does when the body is wanted.
+    this.#http.on('checkContinue', listener)
+    this.#http.on('clientError', answerClientError)
+    this.#http.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket)
+      socket.once('close', () => this.#sockets.delete(socket))
+    })
+  }
+
+  /** Serves one end of an in-process connection. */
+  connect(connection: Duplex): void {
+    this.#http.emit('connection', connection)
+  }
+
+  listen({ host, port }: Address): Promise<Address> {
+    return new Promise((resolve, reject) => {
+      const onError = (error: NodeJS.ErrnoException): void => reject(listenFailed(error, host, port))
+      this.#http.once('error', onError)
+      this.#http.listen({ host, port }, () => {
+        this.#http.off('error', onError)
+        const bound = this.#http.address()
+        resolve({ host, port: typeof bound === 'object' && bound !== null ? bound.port : port })
+      })
+    })
+  }
+
+  /** Stops accepting, waits until every connection is closed, and cuts those that are left at the deadline. */
+  async drain(deadlineMs: number): Promise<{ readonly forced: number }> {
+    this.#stopAccepting()
+    const began = this.#clock.monotonic()
+    let forced = 0
+    await new Promise<void>((resolve) => {
+      const check = (): void => {
+        const waited = this.#clock.monotonic() - began
+        if (waited >= idleGraceMs) this.#closeIdle()
+        if (waited >= deadlineMs) {
+          forced = this.#sockets.size
+          for (const socket of this.#sockets) socket.destroy()
+        } else if (this.#sockets.size > 0) return
+        clearInterval(timer)
+        resolve()
+      }
+      const timer = setInterval(check, drainCheckMs)
+      check()
+    })
+    await this.close()
+    return { forced }
+  }
+
+  /** Closes the port and every connection at once. */
+  async close(): Promise<void> {
+    this.#stopAccepting()
+    // A second close only stops the timer that watches connections.
+    this.#http.close()
+    const closed = [...this.#sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve)))
+    for (const socket of this.#sockets) socket.destroy()
+    await Promise.all(closed)
+  }
+
+  /** Closes the port only: the `close` of an HTTP server also cuts idle connections, whose next request may be on its way. */
+  #stopAccepting(): void {
+    if (this.#http.listening) NetServer.prototype.close.call(this.#http)
+  }
+
+  #closeIdle(): void {
+    this.#http.closeIdleConnections()
+    // Connections that never sent a byte are not idle in the sense of Node.
+    for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy()
+  }
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the port is in use; stop the other process or choose another port with PORT=…',
+  EACCES: 'this user may not open it; choose a port from 1024 up with PORT=…',
+  EADDRNOTAVAIL: 'this machine has no such address; correct HOST=…',
+  ENOTFOUND: 'the host name is unknown; correct HOST=…',
+}
+
+function listenFailed(error: NodeJS.ErrnoException, host: string, port: number): ZinError {
+  const reason = reasons[error.code ?? ''] ?? error.message
+  return new ZinError('ZIN_LISTEN_FAILED', `The HTTP server cannot listen on ${host}:${port}: ${reason}`, { cause: error })
+}
+
+const clientErrors: Readonly<Record<string, readonly [status: string, code: string, message: string]>> = {
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'REQUEST_HEADER_FIELDS_TOO_LARGE', 'The headers are too large'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'REQUEST_TIMEOUT', 'The request took too long to arrive'],
+}
+
+/** Answers what is no HTTP request. Once part of an answer went out, the connection can only be cut. */
+function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+  const answering = (socket as Duplex & { _httpMessage?: { headersSent: boolean } | null })._httpMessage
+  if (error.code === 'ECONNRESET' || !socket.writable || answering?.headersSent) {
+    socket.destroy()
+    return
+  }
+  const [status, code, message] = clientErrors[error.code ?? ''] ?? ['400 Bad Request', 'BAD_REQUEST', 'The request is not valid HTTP']
+  const body = JSON.stringify({ error: status.slice(4), message, code })
+  const head = ['Content-Type: application/json; charset=utf-8', `Content-Length: ${body.length}`, 'Cache-Control: no-store', 'Connection: close']
+  socket.end(`HTTP/1.1 ${status}\r\n${head.join('\r\n')}\r\n\r\n${body}`)
+}

@@ -1,0 +1,26 @@
+const SLASH = 0x2f
+
+/** Bytes that no target may have: controls, space, non-ASCII, `\`, and `#`, which belongs to no request. */
+const forbidden = /[^\x21-\x7e]|[\\#]/
+
+/** Paths that a URL parser leaves alone: no dot segment, plain or encoded, and nothing it would encode. */
+const untouched = /^(?:\/(?!\.|%2e)[\w.!$&'()*+,;=:@~%-]*)+$/i
+
+/** The path of a request target: everything before `?`. */
+export function pathOf(target: string): string {
+  const end = target.indexOf('?')
+  return end === -1 ? target : target.slice(0, end)
+}
+
+/**
+ * Why a raw request target is refused, or `undefined`. The path that is routed, the path that a signature
+ * covers and the path that a URL parser sees must be one and the same text.
+ */
+export function targetProblem(target: string): string | undefined {
+  if (target.charCodeAt(0) !== SLASH) return 'is not in origin form, a path that begins with one slash'
+  if (target.charCodeAt(1) === SLASH) return 'begins with two slashes'
+  if (forbidden.test(target)) return 'contains a backslash, a fragment, a space, a control byte or a byte outside of ASCII'
+  const path = pathOf(target)
+  if (untouched.test(path)) return undefined
+  return new URL(path, 'http://localhost').pathname === path ? undefined : 'has a path that a URL parser would rewrite'
+}

@@ -1,0 +1,142 @@
+import type { ErrorObject, Options, ValidateFunction } from 'ajv'
+import { Ajv } from 'ajv'
+import ajvFormats from 'ajv-formats'
+import { ZinError } from '../errors.js'
+import type { InvalidInput, JsonSchema, Route } from './route.js'
+import { schemaProblems } from './schema-check.js'
+
+/** Most problems that one answer lists. */
+const maxProblems = 20
+
+type Part = InvalidInput['part']
+type Mode = 'text' | 'json' | 'response'
+
+/** The parts of a request. Defaults and, in params and query, converted scalars are written into them. */
+export interface RequestParts {
+  params: unknown
+  query: unknown
+  body: unknown
+}
+
+/**
+ * All validators of an app. `text` converts scalars, since params and query are text; `json` converts nothing;
+ * `response` also fills in no default. A schema is compiled when it is first used.
+ */
+export class Schemas {
+  readonly #engines = new Map<string, Ajv>()
+
+  /** What is wrong with the schemas of a route. */
+  problems(route: Route): readonly string[] {
+    const ajv = this.#engine('json', false)
+    const schemas: [string, JsonSchema | undefined][] = [['params', route.params], ['query', route.query], ['body', route.body]]
+    for (const [status, schema] of Object.entries(route.response ?? {})) schemas.push([`response ${status}`, schema])
+    return schemas.flatMap(([part, schema]) =>
+      schema === undefined ? [] : schemaProblems(ajv, schema).map((problem) => `its ${part} schema is broken: ${problem}`),
+    )
+  }
+
+  /** A function that throws 400 when a request does not fit the route; `undefined` when the route has no schema. */
+  validator(route: Route): ((parts: RequestParts) => void) | undefined {
+    const checks = (['params', 'query', 'body'] as const).flatMap((part) => {
+      const schema = route[part]
+      return schema === undefined ? [] : [{ part, find: this.#finder(part === 'body' ? 'json' : 'text', schema) }]
+    })
+    if (checks.length === 0) return undefined
+    const emptyBody = (route.body as { type?: unknown } | undefined)?.type === 'object'
+    return (parts) => {
+      if (emptyBody && parts.body === undefined) parts.body = {}
+      const problems = checks.flatMap(({ part, find }) => find(parts[part])?.map((error) => describe(part, error)) ?? [])
+      if (problems.length > 0) throw route.onInvalid?.(problems) ?? validationFailed(problems)
+    }
+  }
+
+  /** Problems of an answer against its schema, for warnings. The answer is compared as it goes over the wire. */
+  responseCheck(schema: JsonSchema): (value: unknown) => readonly string[] {
+    const find = this.#finder('response', schema)
+    return (value) => {
+      const errors = find(JSON.parse(JSON.stringify(value))) ?? []
+      return errors.map((error) => describe('body', error)).map(({ field, message }) => `${field || 'the answer'} ${message}`)
+    }
+  }
+
+  /** Drops what was compiled for a route. */
+  forget(route: Route): void {
+    const schemas = [route.params, route.query, route.body, ...Object.values(route.response ?? {})]
+    for (const ajv of this.#engines.values()) for (const schema of schemas) if (schema) ajv.removeSchema(schema)
+  }
+
+  /**
+   * Listing every problem of a value costs memory for each, so the value is first judged by a validator that stops at
+   * the first problem, and values that could hide very many get that one problem as their answer.
+   */
+  #finder(mode: Mode, schema: JsonSchema): (value: unknown) => ErrorObject[] | undefined {
+    let first: ValidateFunction | undefined
+    return (value) => {
+      first ??= this.#engine(mode, false).compile(schema)
+      if (first(value)) return undefined
+      const errors = first.errors ?? []
+      if (countsMoreThan(value, 1000)) return errors
+      const all = this.#engine(mode, true).compile(schema)
+      all(value)
+      return (all.errors ?? errors).slice(0, maxProblems)
+    }
+  }
+
+  #engine(mode: Mode, allErrors: boolean): Ajv {
+    const key = `${mode} ${allErrors}`
+    let ajv = this.#engines.get(key)
+    if (!ajv) {
+      ajv = new Ajv({ ...options, coerceTypes: mode === 'text', useDefaults: mode !== 'response', allErrors })
+      ajvFormats.default(ajv)
+      this.#engines.set(key, ajv)
+    }
+    return ajv
+  }
+}
+
+const options: Options = { strict: false, removeAdditional: false, addUsedSchema: false, logger: false, validateSchema: false }
+
+/** Whether a value has more than `limit` members, at any depth. */
+function countsMoreThan(value: unknown, limit: number): boolean {
+  let left = limit
+  const stack = [value]
+  while (stack.length > 0) {
+    const next = stack.pop()
+    if (typeof next !== 'object' || next === null) continue
+    const members = Object.values(next)
+    left -= members.length
+    if (left < 0) return true
+    for (const member of members) stack.push(member)
+  }
+  return false
+}
+
+function describe(part: Part, error: ErrorObject): InvalidInput {
+  const params = error.params as Readonly<Record<string, unknown>>
+  const at = fieldOf(error.instancePath)
+  const inside = (name: unknown): string => (at === '' ? String(name) : `${at}.${String(name)}`)
+  const { keyword } = error
+  if (keyword === 'required') return { part, field: inside(params.missingProperty), keyword, message: 'is required' }
+  if (keyword === 'additionalProperties') return { part, field: inside(params.additionalProperty), keyword, message: 'is not a known field' }
+  if (keyword === 'enum') return { part, field: at, keyword, message: `must be one of ${(params.allowedValues as unknown[]).map(String).join(', ')}` }
+  return { part, field: at, keyword, message: error.message ?? 'is invalid' }
+}
+
+/** `/items/0/name` → `items[0].name`. */
+function fieldOf(pointer: string): string {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : path === '' ? part : `${path}.${part}`), '')
+}
+
+function validationFailed(problems: readonly InvalidInput[]): ZinError {
+  const details = problems.slice(0, maxProblems).map(({ part, field, keyword, message }) => ({
+    field: field === '' ? part : field.startsWith('[') ? part + field : `${part}.${field}`,
+    message,
+    code: keyword.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase(),
+  }))
+  const first = details[0]
+  return new ZinError('VALIDATION_FAILED', `${first?.field} ${first?.message}`, { status: 400, title: 'Validation failed', details })
+}

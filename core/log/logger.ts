@@ -1,0 +1,120 @@
+import { join } from 'node:path'
+import { isatty } from 'node:tty'
+import { pino } from 'pino'
+import { ZinError } from '../errors.js'
+import { maskText, redactFacts } from './redact.js'
+import { textFormatter } from './text.js'
+import type { Logger, LogLevel } from './types.js'
+
+export interface LoggerOptions {
+  readonly level: LogLevel
+  /** `console` (stdout), `stderr`, `file` or `silent`. */
+  readonly channel: string
+  readonly format: 'text' | 'json'
+  /** Name of the app: the field `app` of JSON lines. */
+  readonly name: string
+  /** The channel `file` writes `logs/zin.log` in here. */
+  readonly dataDir?: string
+  /** A stream or a file's path, in place of the channel's own destination. */
+  readonly destination?: NodeJS.WritableStream | string
+}
+
+/** A logger that owns its destination. */
+export interface OwnedLogger extends Logger {
+  /** Writes out what is buffered and closes the file. Lines logged later are dropped. Never rejects. */
+  close(): Promise<void>
+}
+
+interface Sink {
+  write(line: string): void
+  close(): Promise<void>
+  readonly colors: boolean
+}
+
+/**
+ * Makes the logger of a host. Values of well-known secret fields are masked at any depth, as are tokens and passwords inside
+ * of text. A level that is off costs one call of an empty function.
+ *
+ * @throws ZinError ZIN_LOG_CHANNEL for an unknown channel, or `file` without a path.
+ */
+export function createLogger(options: LoggerOptions): OwnedLogger {
+  const sink = openSink(options)
+  const silent = options.channel === 'silent'
+  const format = options.format === 'text' && !silent ? textFormatter(sink.colors) : (line: string) => line
+  let closed = false
+  const logger = pino(
+    {
+      level: silent ? 'silent' : options.level,
+      base: { pid: process.pid, app: options.name },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }), log: redactFacts },
+      // Errors were made plain by redactFacts.
+      serializers: { err: (error: unknown) => error },
+    },
+    { write: (line: string) => void (closed || sink.write(format(maskText(line)))) },
+  )
+  const close = async (): Promise<void> => {
+    if (closed) return
+    closed = true
+    await sink.close()
+  }
+  return Object.assign(logger as unknown as Logger, { child: maskedChild(logger.child), close })
+}
+
+/** pino does not pass a child's bindings through its formatters. Children inherit this function. */
+function maskedChild(child: (bindings: Record<string, unknown>) => unknown): Logger['child'] {
+  return function (this: Logger, bindings) {
+    return child.call(this, { ...redactFacts(bindings) }) as Logger
+  }
+}
+
+function openSink({ channel, destination: given, dataDir }: LoggerOptions): Sink {
+  const destination = given ?? (channel === 'file' && dataDir !== undefined ? join(dataDir, 'logs', 'zin.log') : undefined)
+  if (typeof destination === 'object') return streamSink(destination)
+  switch (channel) {
+    case 'console':
+      return descriptorSink(destination ?? 1)
+    case 'stderr':
+      return descriptorSink(destination ?? 2)
+    case 'file':
+      if (destination !== undefined) return descriptorSink(destination)
+      throw new ZinError('ZIN_LOG_CHANNEL', 'the log channel "file" needs a data folder or the path of a file')
+    case 'silent':
+      return { write: () => undefined, close: async () => undefined, colors: false }
+    default:
+      throw new ZinError('ZIN_LOG_CHANNEL', `unknown log channel "${channel}"; LOG_CHANNEL is console, stderr, file or silent`)
+  }
+}
+
+function streamSink(stream: NodeJS.WritableStream): Sink {
+  return {
+    write: (line) => void stream.write(line),
+    // The stream belongs to the caller: wait for what was written, and leave it open.
+    close: () => new Promise((resolve) => stream.write('', () => resolve())),
+    colors: false,
+  }
+}
+
+/** Writes at once, so that no line is lost when the process dies. */
+function descriptorSink(dest: number | string): Sink {
+  const file = openFile(dest)
+  const terminal = dest === 1 ? process.stdout : process.stderr
+  return {
+    write: (line) => void file.write(line),
+    close: () =>
+      new Promise((resolve) => {
+        file.once('close', resolve)
+        file.once('error', () => resolve())
+        file.end()
+      }),
+    colors: typeof dest === 'number' && isatty(dest) && terminal.hasColors(),
+  }
+}
+
+function openFile(dest: number | string): ReturnType<typeof pino.destination> {
+  try {
+    return pino.destination({ dest, sync: true, append: true, mkdir: true, mode: 0o600 })
+  } catch (error) {
+    throw new ZinError('ZIN_LOG_FILE', `cannot write the log file ${dest}: ${(error as Error).message}; see LOG_CHANNEL`, { cause: error })
+  }
+}

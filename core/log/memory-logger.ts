@@ -1,0 +1,37 @@
+import { Writable } from 'node:stream'
+import { createLogger, type OwnedLogger } from './logger.js'
+import type { LogLevel } from './types.js'
+
+/** One collected line, as JSON would have it. */
+export interface MemoryLine {
+  readonly level: LogLevel
+  readonly msg?: string
+  readonly plugin?: string
+  readonly [fact: string]: unknown
+}
+
+export interface MemoryLogger extends OwnedLogger {
+  /** Every line so far, oldest first. */
+  readonly lines: readonly MemoryLine[]
+  /** All lines as JSON, one a line; for searching. */
+  text(): string
+  clear(): void
+}
+
+/** A logger for tests: it masks like the real one and keeps its lines. */
+export function memoryLogger(level: LogLevel = 'trace'): MemoryLogger {
+  const lines: MemoryLine[] = []
+  const destination = new Writable({
+    decodeStrings: false,
+    write(chunk: string, _encoding, done) {
+      lines.push(JSON.parse(chunk) as MemoryLine)
+      done()
+    },
+  })
+  const logger = createLogger({ level, channel: 'memory', format: 'json', name: 'test', destination })
+  return Object.assign(logger, {
+    lines,
+    text: () => lines.map((line) => JSON.stringify(line)).join('\n'),
+    clear: () => void lines.splice(0),
+  })
+}

@@ -1,0 +1,100 @@
+/** What stands where a secret was. */
+export const mask = '********'
+
+/** Deepest level and most values of one line's facts; what lies beyond is named, not printed. */
+const maxDepth = 8
+const maxValues = 2_000
+
+const secretSuffix = /(?:authorization|cookies?|password|passwd|passphrase|secret|token|jwt|apikey|privatekey|signature|nonce|bodysha256)$/
+const secretNames = new Set(['appkey', 'authkey', 'signingkey', 'credentials', 'secrets', 'tokens'])
+
+/** Whether a field of this name holds a secret. Case, `-` and `_` do not matter: `x-sig-signature`, `DB_PASSWORD`, `apiKey`. */
+export function isSecretName(name: string): boolean {
+  const plain = name.toLowerCase().replace(/[-_]/g, '')
+  return secretSuffix.test(plain) || secretNames.has(plain)
+}
+
+/** Fields that pino writes itself; a fact of the same name must not pass for them. */
+const reserved = new Set(['level', 'time', 'pid', 'app', 'msg'])
+
+/** A copy of a line's facts that is safe to write: secrets masked, errors as plain objects, size and depth bounded. */
+export function redactFacts(facts: object): Record<string, unknown> {
+  const budget = { left: maxValues }
+  if (facts instanceof Error) return { err: plainError(facts, 0, budget) }
+  const safe = ownFields(facts, 0, budget)
+  for (const key of Object.keys(safe)) {
+    if (!reserved.has(key)) continue
+    safe[`${key}_`] = safe[key]
+    delete safe[key]
+  }
+  return safe
+}
+
+interface Budget {
+  left: number
+}
+
+function ownFields(value: object, depth: number, budget: Budget): Record<string, unknown> {
+  const safe: Record<string, unknown> = Object.create(null)
+  for (const key of Object.keys(value)) {
+    if (budget.left-- <= 0) {
+      safe['…'] = 'too many values'
+      break
+    }
+    safe[key] = field(key, (value as Record<string, unknown>)[key], depth, budget)
+  }
+  return safe
+}
+
+function field(key: string, value: unknown, depth: number, budget: Budget): unknown {
+  const harmless = value === undefined || value === null || value === '' || typeof value === 'boolean'
+  return !harmless && isSecretName(key) ? mask : safeValue(value, depth + 1, budget)
+}
+
+function safeValue(value: unknown, depth: number, budget: Budget): unknown {
+  if (typeof value === 'bigint') return value.toString()
+  if (typeof value === 'function' || typeof value === 'symbol') return undefined
+  if (typeof value !== 'object' || value === null) return value
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'Invalid Date' : value.toISOString()
+  if (ArrayBuffer.isView(value)) return `[${value.constructor.name} of ${value.byteLength} bytes]`
+  if (depth > maxDepth) return Array.isArray(value) ? '[Array]' : '[Object]'
+  if (value instanceof Error) return plainError(value, depth, budget)
+  if (Array.isArray(value)) return safeList(value, depth, budget)
+  if (value instanceof Set) return safeList([...value], depth, budget)
+  if (value instanceof Map) return safeValue(Object.fromEntries(value), depth, budget)
+  if ('toJSON' in value && typeof value.toJSON === 'function') {
+    const json: unknown = value.toJSON()
+    if (json !== value) return safeValue(json, depth + 1, budget)
+  }
+  return ownFields(value, depth, budget)
+}
+
+/** Header lists alternate names and values (`rawHeaders`), and pairs are `[name, value]`: a value after a secret's name is masked. */
+function safeList(items: readonly unknown[], depth: number, budget: Budget): unknown[] {
+  const kept = items.slice(0, Math.max(0, budget.left))
+  budget.left -= kept.length
+  const safe = kept.map((item, index) => {
+    const before = items[index - 1]
+    const follows = typeof item === 'string' && typeof before === 'string' && isSecretName(before) && !before.includes(' ')
+    return follows ? mask : safeValue(item, depth + 1, budget)
+  })
+  if (kept.length < items.length) safe.push(`… ${items.length - kept.length} more`)
+  return safe
+}
+
+function plainError(error: Error, depth: number, budget: Budget): Record<string, unknown> {
+  const { message, stack, cause } = error
+  const plain: Record<string, unknown> = { type: error.name, message, stack, ...ownFields(error, depth, budget) }
+  if (cause !== undefined) plain.cause = safeValue(cause, depth + 1, budget)
+  if (error instanceof AggregateError) plain.errors = safeValue(error.errors, depth + 1, budget)
+  return plain
+}
+
+/** Masks secrets inside of text: bearer tokens, JWTs, passwords of URLs and secret query parameters. */
+export function maskText(text: string): string {
+  return text
+    .replace(/\b(Bearer|Basic)\s+[\w.~+/-]{12,}=*/gi, `$1 ${mask}`)
+    .replace(/\beyJ[\w-]{5,}\.[\w-]{5,}\.[\w-]*/g, mask)
+    .replace(/:\/\/([^\s/@:"'\\]*):[^\s/@"'\\]+@/g, `://$1:${mask}@`)
+    .replace(/([?&][\w-]{0,40}(?:token|secret|password|key|signature|jwt|nonce)=)[^&\s"'\\#]+/gi, `$1${mask}`)
+}

@@ -1,0 +1,28 @@
+import { ZinError } from '../errors.js'
+import type { ServiceRef } from './ref.js'
+
+/** The services of one host: provided once, resolved by id. */
+export class ServiceRegistry {
+  readonly #services = new Map<string, { readonly plugin: string; readonly service: unknown }>()
+
+  /** Returns the function that withdraws the service. */
+  provide<T>(plugin: string, ref: ServiceRef<T>, service: T): () => void {
+    const taken = this.#services.get(ref.id)
+    if (taken) throw new ZinError('ZIN_SERVICE_DUPLICATE', `${plugin}: service "${ref.id}" is provided by ${taken.plugin} already`)
+    const entry = { plugin, service }
+    this.#services.set(ref.id, entry)
+    return () => {
+      if (this.#services.get(ref.id) === entry) this.#services.delete(ref.id)
+    }
+  }
+
+  find<T>(ref: { readonly id: string }): T | undefined {
+    return this.#services.get(ref.id)?.service as T | undefined
+  }
+
+  get<T>(ref: ServiceRef<T>, user: string): T {
+    const entry = this.#services.get(ref.id)
+    if (!entry) throw new ZinError('ZIN_SERVICE_MISSING', `${user}: service "${ref.id}" is not there; enable the plugin that provides it`)
+    return entry.service as T
+  }
+}

@@ -1,0 +1,66 @@
+import { createCipheriv, createDecipheriv, createHash, createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
+
+/** What an envelope is tied to; moved to another row it does not open. */
+export interface SealBinding {
+  readonly deviceId: string
+  readonly userId: string
+}
+
+export interface Unsealed {
+  readonly secret: string
+  /** True when it was sealed under an earlier master key, so that it should be sealed again. */
+  readonly stale: boolean
+}
+
+/** Keeps secrets at rest: AES-256-GCM under a key derived from the app's master key. */
+export interface Sealer {
+  /** `zs1.<kid>.<iv>.<ct>.<tag>`, each part but the first base64url. */
+  seal(secret: string, binding: SealBinding): string
+  /** `undefined` when the text is no envelope, was made under an unknown key, was changed, or belongs elsewhere. */
+  unseal(envelope: string, binding: SealBinding): Unsealed | undefined
+}
+
+interface Kek {
+  readonly kid: string
+  readonly key: KeyObject
+}
+
+/** @param masterKeys the present one first, then earlier ones that may still open old envelopes; at least one. */
+export function createSealer(masterKeys: readonly [string, ...string[]]): Sealer {
+  const keks = masterKeys.map(kekOf)
+  const present = keks[0] as Kek
+  return {
+    seal(secret, binding) {
+      const iv = randomBytes(12)
+      const cipher = createCipheriv('aes-256-gcm', present.key, iv).setAAD(aad(binding, present.kid))
+      const sealed = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()])
+      return ['zs1', present.kid, ...[iv, sealed, cipher.getAuthTag()].map((part) => part.toString('base64url'))].join('.')
+    },
+
+    unseal(envelope, binding) {
+      const [scheme, kid, iv, sealed, tag, ...rest] = envelope.split('.')
+      const kek = keks.find((candidate) => candidate.kid === kid)
+      if (scheme !== 'zs1' || kek === undefined || iv === undefined || sealed === undefined || tag === undefined || rest.length > 0) return undefined
+      try {
+        const decipher = createDecipheriv('aes-256-gcm', kek.key, Buffer.from(iv, 'base64url'), { authTagLength: 16 })
+          .setAAD(aad(binding, kek.kid))
+          .setAuthTag(Buffer.from(tag, 'base64url'))
+        const secret = Buffer.concat([decipher.update(Buffer.from(sealed, 'base64url')), decipher.final()]).toString('utf8')
+        return { secret, stale: kek !== present }
+      } catch {
+        return undefined
+      }
+    },
+  }
+}
+
+function kekOf(master: string): Kek {
+  const key = Buffer.from(hkdfSync('sha256', Buffer.from(master, 'utf8'), '', 'zin/device-seal/v1', 32))
+  const kid = createHash('sha256').update('zin/device-seal/v1/kid').update(key).digest('hex').slice(0, 8)
+  return { kid, key: createSecretKey(key) }
+}
+
+/** JSON keeps the three fields apart whatever they hold. */
+function aad({ deviceId, userId }: SealBinding, kid: string): Buffer {
+  return Buffer.from(JSON.stringify([deviceId, userId, kid]))
+}

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { describe, it } from 'node:test'
+import { OptionsValidator } from '../config/options.js'
+import { type Plugin, type PluginFactory, registerOnly } from '../host/plugin.js'
+import type { ProvidedService } from '../host/host.js'
+import { commandName, tableKeys } from './readme.js'
+import { createTestHost, type TestHost } from './test-host.js'
+
+export interface DescribePluginOptions {
+  /** The plugin's README, compared with its options, settings, routes, hooks, services and commands. */
+  readonly readme: URL | string
+  readonly env?: Readonly<Record<string, string>>
+  readonly services?: readonly ProvidedService[]
+  /** Options of the plugin under test. */
+  readonly options?: object
+}
+
+/**
+ * Registers the conformance tests of a plugin with node:test: it can be enabled and disabled twice, leaves nothing
+ * open, its defaults fit its schema, its routes are described, and its README says what the code does.
+ *
+ * @example
+ * describePlugin(() => [database()], kv, { readme: new URL('./README.md', import.meta.url) })
+ */
+// biome-ignore lint/suspicious/noExplicitAny: a factory of any options
+export function describePlugin(dependencies: () => readonly Plugin[], factory: PluginFactory<any>, given: DescribePluginOptions): void {
+  const { spec } = factory
+  const withHost = async (test: (host: TestHost) => Promise<void>): Promise<void> => {
+    const { env, services, options } = given
+    const host = await createTestHost({
+      plugins: [...dependencies(), registerOnly(factory(options))],
+      ...(env === undefined ? {} : { env }),
+      ...(services === undefined ? {} : { services }),
+    })
+    try {
+      await test(host)
+    } finally {
+      await host.stop()
+    }
+  }
+  const ownRoutes = (host: TestHost) => host.host.view.routes().filter((route) => route.plugin === spec.name)
+
+  describe(`plugin ${spec.name} keeps the rules of plugins`, () => {
+    it('can be enabled and disabled twice and leaves no route, listener, timer or connection', () =>
+      withHost(async (host) => {
+        for (const _round of [1, 2]) {
+          await host.enable(spec.name)
+          const routes = ownRoutes(host)
+          await host.disable(spec.name)
+          assert.deepEqual(ownRoutes(host), [])
+          assert.deepEqual(listenersOf(host, spec.name), [])
+          for (const { method, path } of routes) {
+            const answer = await host.inject({ method, path: path.replaceAll(/:\w+/g, 'x') })
+            assert.ok([404, 405].includes(answer.status), `${method} ${path} answers ${answer.status} after the plugin was disabled`)
+          }
+          await host.assertNothingOpen(spec.name)
+        }
+      }))
+
+    it('has defaults that fit its schema, and refuses an unknown option', () => {
+      const validator = new OptionsValidator()
+      assert.deepEqual(validator.validate(spec, {}), { options: { ...spec.options?.defaults } })
+      const refused = validator.validate(spec, { thisOptionDoesNotExist: 1 })
+      assert.ok('problems' in refused && refused.problems.some((problem) => problem.includes('thisOptionDoesNotExist')))
+    })
+
+    it('describes its routes, commands and settings', () =>
+      withHost(async (host) => {
+        await host.enable(spec.name)
+        const document = host.host.http.openapi() as { paths: Record<string, Record<string, { responses: Record<string, unknown> }>> }
+        for (const { method, path, summary } of ownRoutes(host)) {
+          assert.ok(summary.length > 0, `${method} ${path} has no summary`)
+          const operation = document.paths[path.replaceAll(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()]
+          if (operation === undefined) continue
+          assert.ok(Object.keys(operation.responses).some((status) => /^[23]/.test(status)), `${method} ${path} has no response schema`)
+        }
+        for (const { command } of ownCommands(host, spec.name)) assert.ok(command.summary.length > 0, `command ${command.name} has no summary`)
+      }))
+
+    it('has a README that names exactly its options, settings, routes, hooks, services and commands', () =>
+      withHost(async (host) => {
+        await host.enable(spec.name)
+        const readme = await readFile(given.readme, 'utf8')
+        const { properties = {} } = (spec.options?.schema ?? {}) as { properties?: Record<string, unknown> }
+        const expected = {
+          Options: Object.keys(properties),
+          Settings: Object.keys(spec.settings ?? {}),
+          Hooks: Object.keys(spec.hooks ?? {}),
+          Services: (spec.provides ?? []).map((ref) => ref.id),
+        }
+        for (const [section, names] of Object.entries(expected)) assertSame(section, tableKeys(readme, section), names)
+        assertSame('Routes', tableKeys(readme, 'Routes', 2), ownRoutes(host).map((route) => `${route.method} ${route.path}`))
+        assertSame('Commands', tableKeys(readme, 'Commands').map(commandName), ownCommands(host, spec.name).map(({ command }) => command.name))
+      }))
+  })
+}
+
+function ownCommands(host: TestHost, plugin: string) {
+  return host.host.view.commands().filter((entry) => entry.plugin === plugin)
+}
+
+function listenersOf(host: TestHost, plugin: string): string[] {
+  const hooks = host.host.view.hooks()
+  return hooks.filter((hook) => hook.listeners.some((listener) => listener.plugin === plugin)).map((hook) => hook.name)
+}
+
+function assertSame(section: string, documented: readonly string[], actual: readonly string[]): void {
+  assert.deepEqual([...documented].sort(), [...actual].sort(), `the README's section "${section}" differs from the code`)
+}

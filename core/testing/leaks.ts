@@ -1,0 +1,70 @@
+import { AsyncLocalStorage, createHook } from 'node:async_hooks'
+
+/** A timer, socket, server, thread or child process that a plugin opened and nobody closed. */
+export interface Leak {
+  readonly plugin: string
+  /** Node's resource type, e.g. `Timeout` or `TCPSERVERWRAP`. */
+  readonly type: string
+  /** Where it was opened. */
+  readonly stack: string
+}
+
+const tracedTypes = new Set(['Timeout', 'TCPWRAP', 'TCPSERVERWRAP', 'PIPEWRAP', 'PIPESERVERWRAP', 'UDPWRAP', 'WORKER', 'PROCESSWRAP', 'FSEVENTWRAP', 'STATWATCHER'])
+
+/** Follows what plugin code opens, through everything it awaits. */
+export class LeakTracer {
+  readonly #owner = new AsyncLocalStorage<string>()
+  readonly #open = new Map<number, Leak & { readonly resource: WeakRef<object> }>()
+  readonly #hook = createHook({
+    init: (id, type, _trigger, resource) => {
+      if (!tracedTypes.has(type)) return
+      const plugin = this.#owner.getStore()
+      if (plugin === undefined) return
+      this.#open.set(id, { plugin, type, stack: new Error(type).stack ?? '', resource: new WeakRef(resource) })
+    },
+    destroy: (id) => void this.#open.delete(id),
+  })
+
+  constructor() {
+    this.#hook.enable()
+  }
+
+  /** Runs plugin code under its name. */
+  readonly run = <T>(plugin: string, run: () => T): T => this.#owner.run(plugin, run)
+
+  /**
+   * What is open now. Node tells of a closed resource a moment later, so this waits until nothing is left,
+   * at most `patienceMs`.
+   */
+  async remaining(plugin?: string, patienceMs = 2_000): Promise<readonly Leak[]> {
+    const deadline = Date.now() + patienceMs
+    for (;;) {
+      const open = [...this.#open.values()].filter((leak) => (plugin === undefined || leak.plugin === plugin) && isAlive(leak.type, leak.resource.deref()))
+      if (open.length === 0 || Date.now() > deadline) return open.map(({ plugin, type, stack }) => ({ plugin, type, stack }))
+      await this.#owner.exit(() => new Promise((resolve) => setTimeout(resolve, 20)))
+    }
+  }
+
+  close(): void {
+    this.#hook.disable()
+    this.#open.clear()
+  }
+}
+
+interface HandleLike {
+  readonly _destroyed?: boolean
+  readonly _idleTimeout?: number
+  readonly fd?: number
+}
+
+/** A fired or cleared timer, and a handle without a descriptor, are closed already, whether or not Node has told. */
+function isAlive(type: string, resource: object | undefined): boolean {
+  const handle = resource as HandleLike | undefined
+  if (handle === undefined) return false
+  if (type === 'Timeout') return handle._destroyed !== true && (handle._idleTimeout ?? -1) >= 0
+  return handle.fd === undefined || handle.fd >= 0
+}
+
+export function describeLeaks(leaks: readonly Leak[]): string {
+  return leaks.map((leak) => `${leak.plugin} left a ${leak.type} open, made here:\n${leak.stack.split('\n').slice(2, 12).join('\n')}`).join('\n')
+}

@@ -1,0 +1,121 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ZinConfig } from '../config/define.js'
+import { plainEnv } from '../config/read-settings.js'
+import { Host, type ProvidedService } from '../host/host.js'
+import type { ShutdownReport } from '../host/shutdown.js'
+import type { InjectRequest, InjectResponse } from '../http/inject.js'
+import { type MemoryLine, memoryLogger } from '../log/memory-logger.js'
+import type { ServiceRef } from '../services/ref.js'
+import type { Clock } from '../util/clock.js'
+import { describeLeaks, LeakTracer } from './leaks.js'
+
+/** Gives a host a service without the plugin that provides it. Methods left out throw when they are called. */
+export function fake<T extends object>(ref: ServiceRef<T>, service: Partial<T>): ProvidedService {
+  const guarded = new Proxy(service, {
+    get: (target, key) => {
+      if (key in target || typeof key === 'symbol' || key === 'then') return target[key as keyof typeof target]
+      throw new Error(`the fake of service "${ref.id}" has no "${key}"`)
+    },
+  })
+  return { ref, service: guarded }
+}
+
+export interface TestHostOptions extends ZinConfig {
+  readonly services?: readonly ProvidedService[]
+  /** The whole environment of the host; nothing is taken from the process. Default `NODE_ENV=test`, `PORT=0` and a data folder of its own. */
+  readonly env?: Readonly<Record<string, string>>
+  readonly clock?: Clock
+  /** Default: a fresh folder that `stop` removes. */
+  readonly rootDir?: string
+  /** Serve on a free port, see `url`. Default false: use `inject`. */
+  readonly listen?: boolean
+  /** Default: http and worker. */
+  readonly roles?: readonly ('http' | 'worker')[]
+}
+
+export interface TestHost {
+  readonly host: Host
+  /** `http://127.0.0.1:<port>` when it listens, else empty. */
+  readonly url: string
+  readonly rootDir: string
+  /** Lines logged so far. */
+  readonly logs: readonly MemoryLine[]
+  /** All lines logged so far as one text, to search it for what must not be there. */
+  logText(): string
+  inject(request: InjectRequest): Promise<InjectResponse>
+  service<T>(ref: ServiceRef<T>): T
+  /** Arguments of every call of a notify or settle hook so far. */
+  recorded(hook: string): readonly (readonly unknown[])[]
+  enable(plugin: string): Promise<void>
+  disable(plugin: string): Promise<void>
+  /** Stops and fails when a plugin stopped badly or left something open. */
+  stop(): Promise<ShutdownReport>
+  /** Fails when the plugin has something open. */
+  assertNothingOpen(plugin?: string): Promise<void>
+}
+
+/**
+ * Boots plugins for a test.
+ *
+ * @example
+ * const host = await createTestHost({ plugins: [hello({ who: 'you' })] })
+ * const answer = await host.inject({ method: 'GET', path: '/hello' })
+ * await host.stop()
+ */
+export async function createTestHost(options: TestHostOptions = {}): Promise<TestHost> {
+  const { services, env, clock, rootDir, listen = false, roles, ...config } = options
+  const ownDir = rootDir === undefined ? await mkdtemp(join(tmpdir(), 'zin-test-')) : undefined
+  const root = rootDir ?? (ownDir as string)
+  const tracer = new LeakTracer()
+  const log = memoryLogger()
+  const calls: { readonly name: string; readonly args: readonly unknown[] }[] = []
+  const cleanUp = async (): Promise<void> => {
+    tracer.close()
+    if (ownDir !== undefined) await rm(ownDir, { recursive: true, force: true })
+  }
+  try {
+    const host = new Host(config, {
+      rootDir: root,
+      env: plainEnv({ NODE_ENV: 'test', PORT: '0', ZIN_DATA_DIR: join(root, '.zin', 'data'), ...env }),
+      log,
+      instrument: tracer.run,
+      ...(services === undefined ? {} : { services }),
+      ...(clock === undefined ? {} : { clock }),
+      ...(roles === undefined ? {} : { roles }),
+    })
+    host.record((name, args) => void calls.push({ name, args }))
+    const address = await host.start({ listen })
+    const assertNothingOpen = async (plugin?: string): Promise<void> => {
+      const leaks = await tracer.remaining(plugin)
+      if (leaks.length > 0) throw new Error(describeLeaks(leaks))
+    }
+    return {
+      host,
+      url: address === undefined ? '' : `http://${address.host}:${address.port}`,
+      rootDir: root,
+      logs: log.lines,
+      logText: () => log.text(),
+      inject: (request) => host.http.inject(request),
+      service: (ref) => host.service(ref),
+      recorded: (hook) => calls.filter((call) => call.name === hook).map((call) => call.args),
+      enable: (plugin) => host.enable(plugin),
+      disable: (plugin) => host.disable(plugin),
+      assertNothingOpen,
+      stop: async () => {
+        const report = await host.stop('test')
+        try {
+          if (!report.clean) throw new Error(`the host did not stop cleanly: ${report.lines.join('; ')}`)
+          await assertNothingOpen()
+          return report
+        } finally {
+          await cleanUp()
+        }
+      },
+    }
+  } catch (error) {
+    await cleanUp()
+    throw error
+  }
+}
