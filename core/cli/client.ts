@@ -32,9 +32,11 @@ export async function createAppClient(given: AppClientOptions): Promise<AppClien
   return {
     baseUrl,
     async request<T>({ method, path, query = {}, body }: Parameters<AppClient['request']>[0]): Promise<T> {
+      if (!path.startsWith('/')) throw new TypeError(`the path "${path}" must begin with /`)
       const url = `${baseUrl}${pathWith(path, query)}`
       const text = body === undefined ? undefined : JSON.stringify(body)
-      const headers: Record<string, string> = { accept: 'application/json' }
+      // The second header tells the ops guard that no web page of another origin sent this.
+      const headers: Record<string, string> = { accept: 'application/json', 'x-requested-with': 'zin-cli' }
       if (text !== undefined) Object.assign(headers, { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) })
       if (secret !== '') Object.assign(headers, await createHeaders({ method, url, body: text, keyId: cliKeyId, secret, headerPrefix: env.SIGNATURE_HEADER_PREFIX || 'x-sig-' }))
       const answer = await send(url, { method, headers, body: text, baseUrl, signal: given.signal, timeoutMs: given.timeoutMs ?? 10_000 })

@@ -25,10 +25,11 @@ function codeOf(error: unknown): string | undefined {
 
 function stackOf(error: unknown): string[] {
   const errors = error instanceof BootError ? error.causes.map((cause) => cause.error) : [error]
-  return errors.flatMap((one) => (one instanceof Error ? (one.stack ?? '').split('\n') : [])).map((line) => printable(line.trimEnd())).map((line) => `    ${line.trimStart()}`)
+  return errors.flatMap((one) => (one instanceof Error ? (one.stack ?? '').split('\n') : [])).map((line) => `    ${printable(line.trim())}`)
 }
 
-function printable(text: string): string {
+/** Foreign text for a terminal: one line, no secret, no control character. */
+export function printable(text: string): string {
   return escapeControls(maskText(text))
 }
 

@@ -3,11 +3,11 @@ import { messageOf } from '../errors.js'
 import type { Command } from './command.js'
 import { readCommandCache } from './command-cache.js'
 import { coreCommands, handlesSignals } from './commands/index.js'
-import { describeError, isDebugging } from './describe-error.js'
+import { describeError, isDebugging, printable } from './describe-error.js'
 import { openApp, type OpenApp } from './open-app.js'
 import { asksForHelp } from './options.js'
 import { zinPackage } from './package-root.js'
-import { type OwnedCommand, Program } from './program.js'
+import { type Match, type OwnedCommand, Program } from './program.js'
 import { runCommand, type Terminal } from './run-command.js'
 import { UsageError } from './usage-error.js'
 
@@ -27,9 +27,12 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
       if (asksForHelp(match.rest)) return shown(() => builtIn.printHelpOf(match.command.name))
       return await withSignals(handlesSignals(match.command), (signal) => runCommand(match, terminal, signal))
     }
-    name = pluginCommandName(argv)
     if (argv[0]?.startsWith('-')) throw builtIn.unknown(argv)
-    return asksForHelp(argv) ? await help(argv, terminal, version) : await runPluginCommand(argv, terminal, version)
+    name = argv[0]
+    if (asksForHelp(argv)) return await help(argv, terminal, version)
+    const { app, match: found } = await findPluginCommand(argv, terminal, version)
+    name = found.command.name
+    return await withSignals(false, (signal) => runCommand(found, terminal, signal, app))
   } catch (error) {
     const unknown = error instanceof UsageError && error.message.startsWith('unknown command')
     for (const line of describeError(error, unknown ? undefined : name, isDebugging(terminal.env))) terminal.stderr.write(`${line}\n`)
@@ -46,14 +49,10 @@ function shown(print: () => void): number {
   return 0
 }
 
-function pluginCommandName(argv: readonly string[]): string | undefined {
-  return argv[0]?.startsWith('-') ? undefined : argv[0]
-}
-
 /** `zin help [command]`. Plugin commands come from the cache, else from the loaded app. */
 async function help(words: readonly string[], terminal: Terminal, version: string): Promise<number> {
   const { commands, problem } = await listPluginCommands(terminal, version)
-  const note = problem === undefined ? {} : { note: `Commands of plugins are missing here: ${describeError(new Error(problem), undefined, false)[0]?.slice('zin: '.length)}` }
+  const note = problem === undefined ? {} : { note: `Commands of plugins are missing here: ${printable(problem)}` }
   const program = new Program([...core, ...commands], { version, ...note })
   const named = words.filter((word) => !word.startsWith('-'))
   if (named.length === 0) return shown(() => program.printHelp())
@@ -82,17 +81,20 @@ async function listPluginCommands(terminal: Terminal, version: string): Promise<
   }
 }
 
-async function runPluginCommand(argv: readonly string[], terminal: Terminal, version: string): Promise<number> {
+/** Opens the app to find the command in it. Throws a UsageError when no plugin brings it. */
+async function findPluginCommand(argv: readonly string[], terminal: Terminal, version: string): Promise<{ app: OpenApp; match: Match<Command> }> {
   const file = await findConfig(terminal.cwd)
   if (file === undefined) throw new Program(core, { version }).unknown(argv)
   const app = await open(terminal)
-  const program = new Program<Command>([...core, ...app.host.view.commands()], { version })
-  const match = program.find(argv)
-  if (match === undefined) {
+  try {
+    const program = new Program<Command>([...core, ...app.host.view.commands()], { version })
+    const match = program.find(argv)
+    if (match === undefined) throw program.unknown(argv)
+    return { app, match }
+  } catch (error) {
     await app.close()
-    throw program.unknown(argv)
+    throw error
   }
-  return withSignals(false, (signal) => runCommand(match, terminal, signal, app))
 }
 
 function open(terminal: Terminal): Promise<OpenApp> {

@@ -18,23 +18,31 @@ export interface OpenAppOptions {
   readonly environment: Record<string, string | undefined>
   /** What the process is to do. None: a command, whose log lines go to stderr and begin at `warn`. */
   readonly roles: readonly Role[]
+  /** Where to listen, over what the configuration says. */
+  readonly bind?: { readonly host?: string; readonly port?: number }
   /** Told as soon as the host exists and before it sets plugins up. */
   readonly onHost?: (host: Host) => void
 }
 
-/** Loads the app that `cwd` is in and sets its plugins up. */
-export async function openApp({ cwd, environment, roles, onHost }: OpenAppOptions): Promise<OpenApp> {
+/** Loads the app that `cwd` is in and sets its plugins up. Throws what loading throws, or a BootError. */
+export async function openApp({ cwd, environment, roles, bind, onHost }: OpenAppOptions): Promise<OpenApp> {
   const loaded = await loadConfig(cwd, environment)
   const { Host: HostClass } = await import('../host/host.js')
   const own = roles.length > 0 ? undefined : await commandLogger(loaded.env.values)
-  const host = new HostClass(loaded.config, { rootDir: loaded.rootDir, env: loaded.env, roles, ...(own === undefined ? {} : { log: own }) })
-  onHost?.(host)
-  await host.prepare()
-  await writeCommandCache(loaded.file, zinPackage().version, host.view.commands())
+  const config = { ...loaded.config, app: { ...loaded.config.app, ...bind } }
+  const host = new HostClass(config, { rootDir: loaded.rootDir, env: loaded.env, roles, ...(own === undefined ? {} : { log: own }) })
   const close = async (): Promise<void> => {
     await host.stop('the command is done')
     await own?.close()
   }
+  onHost?.(host)
+  try {
+    await host.prepare()
+  } catch (error) {
+    await close()
+    throw error
+  }
+  await writeCommandCache(loaded.file, zinPackage().version, host.view.commands())
   return { loaded, host, close }
 }
 

@@ -29,7 +29,8 @@ export class Program<C extends CommandShape = CommandShape> {
     refuseConflicts(entries)
     this.#note = options.note
     this.#cli = cac('zin')
-    this.#cli.help((sections) => this.#helpSections(sections))
+    // cac pads the lines of options.
+    this.#cli.help((sections) => this.#helpSections(sections).map((section) => ({ ...section, body: section.body.replace(/ +$/gm, '') })))
     this.#cli.version(options.version)
     for (const entry of entries) this.#entries.set(this.#register(entry.command), entry)
   }

@@ -3,12 +3,20 @@ import { dirname, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { messageOf, ZinError } from '../errors.js'
 
+/** Names of the configuration file, in the order in which they are tried. */
+export const configNames = ['zin.config.ts', 'zin.config.mts', 'zin.config.mjs', 'zin.config.js'] as const
+
 interface Place {
   readonly file: string
   /** From 1. */
   readonly line: number
   /** From 1. */
   readonly column: number
+}
+
+/** The error for a folder that is in no app. */
+export function configMissing(cwd: string): ZinError {
+  return new ZinError('ZIN_CONFIG_MISSING', `no ${configNames.join(', ')} in ${cwd} or a folder above it; make an app with "zin new <dir>", or change into one`)
 }
 
 /** The one error for a configuration file that could not be imported: what is wrong, in which file, line and column. */

@@ -5,12 +5,9 @@ import { ZinError } from '../errors.js'
 import { suggest } from '../util/suggest.js'
 import type { ZinConfig } from './define.js'
 import { loadEnv } from './env-file.js'
-import { loadingFailed } from './load-errors.js'
+import { configMissing, configNames, loadingFailed } from './load-errors.js'
 import { isCommonJs } from './package-type.js'
 import type { EnvSource } from './read-settings.js'
-
-/** Names of the configuration file, in the order in which they are tried. */
-export const configNames = ['zin.config.ts', 'zin.config.mts', 'zin.config.mjs', 'zin.config.js'] as const
 
 export interface LoadedConfig {
   readonly config: ZinConfig
@@ -40,9 +37,7 @@ export async function findConfig(cwd: string): Promise<string | undefined> {
  */
 export async function loadConfig(cwd: string, environment: Record<string, string | undefined> = process.env): Promise<LoadedConfig> {
   const file = await findConfig(cwd)
-  if (file === undefined) {
-    throw new ZinError('ZIN_CONFIG_MISSING', `no ${configNames.join(', ')} in ${cwd} or a folder above it; make an app with "zin new <dir>", or change into one`)
-  }
+  if (file === undefined) throw configMissing(cwd)
   const rootDir = dirname(file)
   const env = await loadEnv(rootDir, environment)
   return { config: checkConfig((await importModule(file)).default, file), file, rootDir, env }

@@ -140,7 +140,10 @@ export class HookBus {
       if (kind === 'notify') return []
       return listeners
         .filter((listener) => listener.notifyOnly)
-        .map(({ plugin }) => `${plugin}: sets "sequential" or "maxPending" on hook "${name}", where they do nothing: it is of kind ${kind}, not notify; remove them`)
+        .map(
+          ({ plugin }) =>
+            `${plugin}: sets "sequential" or "maxPending" on hook "${name}", where they do nothing: it is of kind ${kind}, not notify; remove them`,
+        )
     })
     return [...new Set(problems)]
   }
@@ -176,7 +179,10 @@ export class HookBus {
   #checkDeclaration(owner: string, name: string, spec: HookSpec): void {
     const { declaration, slot } = this.#hooks.get(name) ?? {}
     if (declaration !== undefined) {
-      throw new ZinError('ZIN_HOOK_DUPLICATE', `${owner}: declares hook "${name}", which ${declaration.owner} declares already; rename one of them`)
+      throw new ZinError(
+        'ZIN_HOOK_DUPLICATE',
+        `${owner}: declares hook "${name}", which ${declaration.owner} declares already; rename one of them`,
+      )
     }
     if (slot !== undefined && slot.kind !== spec.kind) {
       throw new ZinError('ZIN_HOOK_KIND', `${owner}: declares hook "${name}" as ${spec.kind}, but it was ${slot.kind} before; rename it`)
@@ -186,7 +192,10 @@ export class HookBus {
       throw new ZinError('ZIN_HOOK_KIND', `${owner}: declares hook "${name}" with kind "${spec.kind}"; use one of ${kinds}`)
     }
     if (spec.timeoutMs !== undefined && !(spec.timeoutMs > 0 && spec.timeoutMs <= LONGEST_TIMEOUT_MS)) {
-      throw new ZinError('ZIN_HOOK_TIMEOUT_MS', `${owner}: declares hook "${name}" with timeoutMs ${spec.timeoutMs}; use 1 to ${LONGEST_TIMEOUT_MS}`)
+      throw new ZinError(
+        'ZIN_HOOK_TIMEOUT_MS',
+        `${owner}: declares hook "${name}" with timeoutMs ${spec.timeoutMs}; use 1 to ${LONGEST_TIMEOUT_MS}`,
+      )
     }
     if (spec.kind === 'notify' && spec.args.length > NOTIFY_MAX_ARGS) {
       const message = `${owner}: declares notify hook "${name}" with ${spec.args.length} arguments; use at most ${NOTIFY_MAX_ARGS}, the last one an object`

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ZinError } from '../errors.js'
+import type { ZinError } from '../errors.js'
 import type { Collect } from './kinds.js'
-import { busWith, never, testKind } from './tester.js'
+import { testKind } from './test-kind.js'
+import { busWith, never } from './tester.js'
 
 type Hook = Collect<[], number>
 
@@ -15,7 +16,15 @@ describe('a collect hook', () => {
     bus.on('second', 'onTest', async () => 2)
     bus.on('first', 'onTest', () => 3)
     bus.on('first', 'onTest', () => 4)
-    assert.deepEqual([...(await slot.call())], [['first', 1], ['first#2', 3], ['first#3', 4], ['second', 2]])
+    assert.deepEqual(
+      [...(await slot.call())],
+      [
+        ['first', 1],
+        ['first#2', 3],
+        ['first#3', 4],
+        ['second', 2],
+      ],
+    )
   })
 
   it('takes an error as the answer of that plugin alone', async () => {

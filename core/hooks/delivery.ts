@@ -1,7 +1,7 @@
 import type { Logger } from '../log/types.js'
 import type { Clock } from '../util/clock.js'
-import type { MutedListener } from './catalogue.js'
 import { isThenable } from './ask.js'
+import type { MutedListener } from './catalogue.js'
 import { hookTimeout, toError } from './failure.js'
 import type { Listener } from './listener.js'
 import type { Watchdog, Watched } from './watchdog.js'

@@ -9,7 +9,10 @@ export interface Culprit {
 
 /** `ZIN_HOOK_FAILED`: a listener threw or rejected; what it threw is the `cause`. */
 export function hookFailed({ plugin, hook }: Culprit, cause: Error): ZinError {
-  return new ZinError('ZIN_HOOK_FAILED', `${plugin}: its listener of hook "${hook}" failed: ${cause.message}`, { cause, details: { plugin, hook } })
+  return new ZinError('ZIN_HOOK_FAILED', `${plugin}: its listener of hook "${hook}" failed: ${cause.message}`, {
+    cause,
+    details: { plugin, hook },
+  })
 }
 
 /** `ZIN_HOOK_TIMEOUT`: a listener did not answer in time. Its work goes on; nobody waits for it. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { deny, type Gate } from './kinds.js'
-import { busWith, never, testKind } from './tester.js'
+import { testKind } from './test-kind.js'
+import { busWith, never } from './tester.js'
 
 type Hook = Gate<[worker: string]>
 
@@ -26,7 +27,12 @@ describe('a gate hook', () => {
 
   it('stays closed when a listener throws, rejects or is late, and logs it', async () => {
     const broken = [
-      { handler: () => { throw new Error('boom') }, reason: /^first: .*"onTest" failed: boom/ },
+      {
+        handler: () => {
+          throw new Error('boom')
+        },
+        reason: /^first: .*"onTest" failed: boom/,
+      },
       { handler: () => Promise.reject(new Error('boom')), reason: /^first: .*"onTest" failed: boom/ },
       { handler: never, reason: /^first: .*"onTest" did not answer within 2 ms/ },
     ]
@@ -37,7 +43,10 @@ describe('a gate hook', () => {
       assert.ok(verdict.denied)
       assert.equal(verdict.plugin, 'first')
       assert.match(verdict.reason, reason)
-      assert.deepEqual(lines.map(({ level, facts }) => [level, facts.plugin, facts.hook]), [['error', 'first', 'onTest']])
+      assert.deepEqual(
+        lines.map(({ level, facts }) => [level, facts.plugin, facts.hook]),
+        [['error', 'first', 'onTest']],
+      )
     }
   })
 

@@ -4,9 +4,12 @@ import type { ListenerReport } from './report.js'
 
 export type Handler = (...args: unknown[]) => unknown
 
-/** What may be given to `on`: a function or a record with one. */
 // biome-ignore lint/suspicious/noExplicitAny: any function listens to some hook; the typed face is PluginHooks
-export type AnyListener = ((...args: any[]) => unknown) | ListenerOptions<any>
+type AnyHandler = (...args: any[]) => unknown
+type AnyListenerOptions = Omit<ListenerOptions<unknown>, 'handler'> & { readonly handler: AnyHandler }
+
+/** What may be given to `on`: a function or a record with one. */
+export type AnyListener = AnyHandler | AnyListenerOptions
 
 /** One call in this many is timed. A power of two, so that finding it costs one `&`. */
 const SAMPLE_MASK = 255
@@ -46,11 +49,11 @@ export class Listener {
   #samples = 0
 
   constructor(plugin: string, hook: string, listener: AnyListener, index: number) {
-    const options: ListenerOptions<unknown> = typeof listener === 'function' ? { handler: listener as never } : listener
+    const options: AnyListenerOptions = typeof listener === 'function' ? { handler: listener } : listener
     check(plugin, hook, options)
     this.plugin = plugin
     this.hook = hook
-    this.handler = options.handler as Handler
+    this.handler = options.handler
     this.order = options.order ?? 'normal'
     this.ownTimeoutMs = options.timeoutMs
     this.sequential = options.sequential ?? false
@@ -82,17 +85,18 @@ export function sortListeners(listeners: Iterable<Listener>, rank: (plugin: stri
   return [...listeners].sort((a, b) => TIERS[a.order] - TIERS[b.order] || rank(a.plugin) - rank(b.plugin) || a.index - b.index)
 }
 
-function check(plugin: string, hook: string, options: ListenerOptions<unknown> | null | undefined): void {
-  const refuse = (what: string): never => {
+function check(plugin: string, hook: string, options: AnyListenerOptions | null | undefined): void {
+  const refuse: (what: string) => never = (what) => {
     throw new ZinError('ZIN_HOOK_LISTENER', `${plugin}: its listener of hook "${hook}" ${what}`)
   }
   if (typeof options !== 'object' || options === null || typeof options.handler !== 'function') {
-    return refuse('must be a function or an object with a function "handler"')
+    refuse('must be a function or an object with a function "handler"')
   }
   const { order, timeoutMs, maxPending } = options
   if (order !== undefined && order !== 'pre' && order !== 'post') refuse(`has order "${String(order)}"; use 'pre', 'post' or leave it out`)
   if (timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs <= LONGEST_TIMEOUT_MS)) {
     refuse(`has timeoutMs ${timeoutMs}; use a number of ms between 1 and ${LONGEST_TIMEOUT_MS}`)
   }
-  if (maxPending !== undefined && !(Number.isInteger(maxPending) && maxPending > 0)) refuse(`has maxPending ${maxPending}; use a whole number above 0`)
+  if (maxPending !== undefined && !(Number.isInteger(maxPending) && maxPending > 0))
+    refuse(`has maxPending ${maxPending}; use a whole number above 0`)
 }

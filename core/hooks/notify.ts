@@ -35,7 +35,15 @@ export class NotifySlot extends Slot {
       const { handler } = listener
       try {
         const answer =
-          count === 2 ? handler(a, b) : count === 1 ? handler(a) : count === 3 ? handler(a, b, c) : count === 0 ? handler() : handler(a, b, c, d)
+          count === 2
+            ? handler(a, b)
+            : count === 1
+              ? handler(a)
+              : count === 3
+                ? handler(a, b, c)
+                : count === 0
+                  ? handler()
+                  : handler(a, b, c, d)
         if (isThenable(answer)) this.#delivery.track(listener, answer, false)
         else if (listener.failuresInRow > 0) this.#delivery.succeeded(listener, false)
       } catch (thrown) {

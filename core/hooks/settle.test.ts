@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ZinError } from '../errors.js'
 import type { Settle } from './kinds.js'
-import { busWith, never, testKind } from './tester.js'
+import { testKind } from './test-kind.js'
+import { busWith, never } from './tester.js'
 
 type Hook = Settle<[worker: string]>
 
@@ -36,7 +37,13 @@ describe('a settle hook', () => {
     bus.on('third', 'onTest', () => void ran++)
     const failures = await slot.call('emails')
     assert.equal(ran, 1)
-    assert.deepEqual(failures.map(({ plugin, hook }) => [plugin, hook]), [['first', 'onTest'], ['second', 'onTest']])
+    assert.deepEqual(
+      failures.map(({ plugin, hook }) => [plugin, hook]),
+      [
+        ['first', 'onTest'],
+        ['second', 'onTest'],
+      ],
+    )
     const [failed, late] = failures.map(({ error }) => error)
     assert.ok(failed instanceof ZinError && late instanceof ZinError)
     assert.equal(failed.code, 'ZIN_HOOK_FAILED')

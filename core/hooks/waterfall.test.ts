@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Waterfall } from './kinds.js'
-import { busWith, never, testKind } from './tester.js'
+import { testKind } from './test-kind.js'
+import { busWith, never } from './tester.js'
 
 type Hook = Waterfall<readonly string[], [worker: string]>
 

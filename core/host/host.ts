@@ -15,7 +15,7 @@ import { withDeadline } from '../util/deadline.js'
 import { appPlugin } from './app-plugin.js'
 import { type AppSettings, appSettings, describeApp } from './app-settings.js'
 import { type BootCause, BootError } from './boot-error.js'
-import { Lifecycle } from './lifecycle.js'
+import { type BootPhase, Lifecycle } from './lifecycle.js'
 import type { HostParts } from './make-context.js'
 import type { Instrument } from './phases.js'
 import { isPlugin, type Plugin } from './plugin.js'
@@ -130,7 +130,7 @@ export class Host {
   async start(options: { readonly listen?: boolean } = {}): Promise<Address | undefined> {
     await this.#inTurn(async () => {
       if (this.#state === 'created') await this.#prepare()
-      await this.#startAndReady(new Set(this.#lifecycle.graph.order))
+      await this.#run(['start', 'ready'], new Set(this.#lifecycle.graph.order))
       if (options.listen !== false && this.view.roles.has('http')) await this.#listen()
       this.#state = 'ready'
     })
@@ -138,9 +138,9 @@ export class Host {
     return this.#address
   }
 
-  /** After {@link prepare}: starts only these plugins and what they depend on; for commands. */
+  /** After {@link prepare}: starts only these plugins and what they depend on, without the phase `ready`; for commands. */
   startOnly(plugins: readonly string[]): Promise<void> {
-    return this.#inTurn(() => this.#startAndReady(this.#lifecycle.graph.closureOf(plugins)))
+    return this.#inTurn(() => this.#run(['start'], this.#lifecycle.graph.closureOf(plugins)))
   }
 
   /** Enables a registered plugin at run time. */
@@ -219,8 +219,8 @@ export class Host {
     for (const problem of this.#parts.bus.problems()) this.log.warn(problem)
   }
 
-  async #startAndReady(names: ReadonlySet<string>): Promise<void> {
-    for (const phase of ['start', 'ready'] as const) {
+  async #run(phases: readonly BootPhase[], names: ReadonlySet<string>): Promise<void> {
+    for (const phase of phases) {
       const causes = await this.#lifecycle.runLevels(phase, names)
       if (causes.length > 0) return this.#abort(causes)
     }

@@ -32,7 +32,7 @@ export interface PluginSpec<O extends object, U extends Uses, S extends SettingS
   setup(ctx: PluginContext<O, U, S>): MaybePromise<void>
   /** Opens connections and begins work. */
   start?(ctx: PluginContext<O, U, S>): MaybePromise<void>
-  /** Runs after every plugin started and before the app listens. */
+  /** Runs after every plugin started and before the app listens; not for CLI commands. */
   ready?(ctx: PluginContext<O, U, S>): MaybePromise<void>
   /** Ends what `start` began. Runs before the plugin's registrations are undone. */
   stop?(ctx: PluginContext<O, U, S>): MaybePromise<void>

@@ -28,7 +28,8 @@ function visit(ajv: Ajv, schema: unknown, root: SchemaObject, at: string, proble
   if (typeof schema !== 'object' || schema === null) return
   const node = schema as SchemaObject
   for (const keyword of Object.keys(node)) {
-    const known = ajv.getKeyword(keyword) !== false || lists.includes(keyword) || single.includes(keyword) || maps.includes(keyword)
+    // Not getKeyword: it does not know the keywords that only describe, such as `description` and `default`.
+    const known = keyword in ajv.RULES.keywords || lists.includes(keyword) || single.includes(keyword) || maps.includes(keyword)
     if (!known && !notes.includes(keyword) && !keyword.startsWith('x-')) problems.push(`${at || 'it'} has the unknown keyword "${keyword}"`)
   }
   const { format, $ref } = node

@@ -1,0 +1,78 @@
+import { dirname, join, relative } from 'node:path'
+import { findConfig } from '../../config/load.js'
+import { configMissing } from '../../config/load-errors.js'
+import { readEnvFile } from '../../config/env-file.js'
+import { messageOf } from '../../errors.js'
+import { defineCommand, type Printer } from '../command.js'
+import { Restarter } from '../restarter.js'
+import { watchSources } from '../watch.js'
+
+export const devCommand = defineCommand({
+  name: 'dev',
+  summary: 'Start the app and restart it when a source file changes',
+  needs: 'nothing',
+  options: {
+    host: { type: 'string', summary: 'Address to listen on' },
+    port: { type: 'int', summary: 'Port to listen on', min: 0, max: 65_535 },
+  },
+  async run({ cwd, options, print }) {
+    const file = await findConfig(cwd)
+    if (file === undefined) throw configMissing(cwd)
+    const rootDir = dirname(file)
+    const args = ['start', ...(options.host === undefined ? [] : [`--host=${options.host}`]), ...(options.port === undefined ? [] : [`--port=${options.port}`])]
+    const app = new Restarter(() => startChild(rootDir, args, print))
+    const sources = await watchSources(rootDir, (changed) => {
+      print.line(`zin dev: ${relative(rootDir, changed)} changed, restarting`)
+      app.restart().catch((error: unknown) => print.error(`zin dev: ${messageOf(error)}`))
+    })
+    print.line(`zin dev: watching ${rootDir}; Ctrl-C ends it`)
+    await app.restart()
+    await untilSignal(() => app.kill())
+    sources.close()
+    await app.stop()
+    return 0
+  },
+})
+
+async function startChild(rootDir: string, args: readonly string[], print: Printer) {
+  // Loaded here: `zin help` does without it.
+  const { spawn } = await import('node:child_process')
+  const environment = await childEnvironment(rootDir, print)
+  // A group of its own: Ctrl-C reaches the watcher alone, which then asks the app to stop, once.
+  const child = spawn(process.execPath, [...process.execArgv, process.argv[1] as string, ...args], {
+    cwd: rootDir,
+    env: environment,
+    detached: true,
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  child.on('error', (error) => print.error(`zin dev: cannot start the app: ${error.message}`))
+  child.on('exit', (code) => {
+    if (code !== 0 && code !== null) print.error(`zin dev: the app ended with code ${code}; waiting for a change`)
+  })
+  return child
+}
+
+/** The child reads `.env` itself, afresh; NODE_ENV is `development` unless either says otherwise. */
+async function childEnvironment(rootDir: string, print: Printer): Promise<NodeJS.ProcessEnv> {
+  let named = process.env.NODE_ENV
+  try {
+    named ??= (await readEnvFile(join(rootDir, '.env')))?.NODE_ENV
+  } catch (error) {
+    print.error(`zin dev: ${messageOf(error)}`)
+  }
+  return { ...process.env, ...(named === undefined ? { NODE_ENV: 'development' } : {}), ZIN_DEV: '1' }
+}
+
+/** The first SIGINT or SIGTERM resolves; a second one calls `hurry`. */
+function untilSignal(hurry: () => void): Promise<void> {
+  return new Promise((resolve) => {
+    let seen = false
+    const onSignal = (): void => {
+      if (seen) hurry()
+      seen = true
+      resolve()
+    }
+    process.on('SIGINT', onSignal)
+    process.on('SIGTERM', onSignal)
+  })
+}

@@ -1,0 +1,43 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { configMissing } from '../../config/load-errors.js'
+import { findConfig } from '../../config/load.js'
+import { ZinError } from '../../errors.js'
+import { defineCommand } from '../command.js'
+import { factoryName, pluginFiles, pluginNamePattern } from '../plugin-template.js'
+
+export const makePluginCommand = defineCommand({
+  name: 'make:plugin',
+  summary: 'Write a new plugin with a test into plugins/<name>',
+  needs: 'nothing',
+  args: [{ name: 'name', summary: 'kebab-case: slow-jobs' }],
+  async run({ args, cwd, print }) {
+    const name = args.name ?? ''
+    if (!pluginNamePattern.test(name) || name.length > 60) {
+      throw new ZinError('ZIN_PLUGIN_NAME', `"${name}" is no name for a plugin; use lower-case letters and digits with single dashes: slow-jobs`)
+    }
+    const file = await findConfig(cwd)
+    if (file === undefined) throw configMissing(cwd)
+    const folder = join(dirname(file), 'plugins', name)
+    await makeFolder(folder)
+    for (const [fileName, text] of Object.entries(pluginFiles(name))) {
+      await writeFile(join(folder, fileName), text, { flag: 'wx' })
+      print.line(`wrote plugins/${name}/${fileName}`)
+    }
+    const factory = factoryName(name)
+    print.line('Add it to zin.config.ts:')
+    print.line(`  import { ${factory} } from './plugins/${name}/index.js'`)
+    print.line(`  plugins: [${factory}()]`)
+    print.line(`and run its test: node --import tsx --test plugins/${name}/${name}.test.ts`)
+  },
+})
+
+async function makeFolder(folder: string): Promise<void> {
+  await mkdir(dirname(folder), { recursive: true })
+  try {
+    await mkdir(folder)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    throw new ZinError('ZIN_PLUGIN_EXISTS', `${folder} exists already; choose another name or remove it`)
+  }
+}

@@ -1,0 +1,73 @@
+import { ZinError } from '../../errors.js'
+import type { BootPlan } from '../../host/report.js'
+import type { PluginReport } from '../../host/view.js'
+import { suggest } from '../../util/suggest.js'
+import { defineCommand, type Printer } from '../command.js'
+import { openApp } from '../open-app.js'
+
+export const pluginsCommand = defineCommand({
+  name: 'plugins',
+  summary: 'List plugins in boot order; explain the order; show the plan of a boot',
+  // It opens the app by itself: the plan is not part of what other commands see.
+  needs: 'nothing',
+  json: true,
+  options: {
+    why: { type: 'string', summary: 'Name of a plugin: say why it stands where it stands' },
+    plan: { type: 'boolean', summary: 'Show what a boot would do, without doing it' },
+  },
+  async run({ cwd, options, print }) {
+    const app = await openApp({ cwd, environment: process.env, roles: [] })
+    try {
+      const plan = app.host.plan()
+      const reports = inOrder(app.host.view.plugins(), plan.order)
+      if (options.plan) printPlan(plan, print)
+      else if (options.why !== undefined) explain(options.why, reports, print)
+      else printAll(reports, print)
+    } finally {
+      await app.close()
+    }
+  },
+})
+
+/** Boot order; what is registered only comes last. */
+function inOrder(reports: readonly PluginReport[], order: readonly string[]): PluginReport[] {
+  const rank = (name: string): number => (order.includes(name) ? order.indexOf(name) : order.length)
+  return [...reports].sort((a, b) => rank(a.name) - rank(b.name))
+}
+
+function printAll(reports: readonly PluginReport[], print: Printer): void {
+  if (print.json) return print.table(reports.map((report) => ({ ...report })))
+  const rows = reports.map(({ name, version, level, after, provides, description, state }) => ({
+    plugin: name,
+    version,
+    level: level < 0 ? '' : level,
+    after,
+    provides,
+    description: state === 'registered' ? `(registered, not enabled) ${description}` : description,
+  }))
+  print.table(rows, ['plugin', 'version', 'level', 'after', 'provides', 'description'])
+}
+
+function explain(name: string, reports: readonly PluginReport[], print: Printer): void {
+  const report = reports.find((one) => one.name === name)
+  if (report === undefined) {
+    const names = reports.map((one) => one.name)
+    const near = suggest(name, names)
+    throw new ZinError('ZIN_PLUGIN_UNKNOWN', `no plugin is named "${name}"; ${near === undefined ? `there are ${names.join(', ')}` : `did you mean "${near}"?`}`)
+  }
+  const needed = reports.filter((one) => one.after.includes(name)).map((one) => one.name)
+  if (print.json) return print.record({ name, level: report.level, why: report.why, neededBy: needed })
+  print.line(`${name} stands on level ${report.level}:`)
+  for (const reason of report.why) print.line(`  ${reason}`)
+  print.line(needed.length === 0 ? '  no plugin needs it' : `  needed by ${needed.join(', ')}`)
+}
+
+function printPlan(plan: BootPlan, print: Printer): void {
+  if (print.json) return print.record({ ...plan })
+  print.line(`${plan.app} would boot these plugins, level by level:`)
+  for (const [index, level] of plan.levels.entries()) print.line(`  ${index}  ${level.join(', ')}`)
+  const heard = plan.hooks.filter((hook) => hook.listeners.length > 0).length
+  const { routes, hooks, commands, migrations, settings } = plan
+  print.line(`routes ${routes.length}, hooks ${hooks.length} (with listeners ${heard}), commands ${commands.length}, migrations ${migrations.length}, settings ${settings.length}`)
+  print.line('every detail: --plan --json')
+}

@@ -1,0 +1,12 @@
+import { defineCommand } from '../command.js'
+
+export const routesCommand = defineCommand({
+  name: 'routes',
+  summary: 'List routes with their plugin and middleware keys',
+  needs: 'config',
+  json: true,
+  run({ host, print }) {
+    const rows = host.routes().map(({ method, path, plugin, use, summary, probe }) => ({ method, path, plugin, use, summary, probe }))
+    print.table(rows, ['method', 'path', 'plugin', 'use', 'summary'])
+  },
+})

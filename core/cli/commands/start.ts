@@ -1,0 +1,88 @@
+import type { Host } from '../../host/host.js'
+import type { ShutdownReport } from '../../host/shutdown.js'
+import type { Address, Role } from '../../host/view.js'
+import { defineCommand, type Printer } from '../command.js'
+import { openApp } from '../open-app.js'
+import { UsageError } from '../usage-error.js'
+
+export const startCommand = defineCommand({
+  name: 'start',
+  summary: 'Start the app',
+  needs: 'nothing',
+  options: {
+    host: { type: 'string', summary: 'Address to listen on; default: the configuration, HOST, 127.0.0.1' },
+    port: { type: 'int', summary: 'Port to listen on, 0 for a free one; default: the configuration, PORT, 7777', min: 0, max: 65_535 },
+    roles: { type: 'string', summary: 'What this process does', default: 'http,worker' },
+  },
+  async run({ cwd, options, print }) {
+    const began = performance.now()
+    const roles = rolesOf(options.roles)
+    const bind = { ...(options.host === undefined ? {} : { host: options.host }), ...(options.port === undefined ? {} : { port: options.port }) }
+    const { runWithSignals } = await import('../../host/signals.js')
+    let onStopped: (report: ShutdownReport) => void = () => undefined
+    const stopped = new Promise<ShutdownReport>((resolve) => {
+      onStopped = resolve
+    })
+    let ignoreSignals = (): void => undefined
+    const onHost = (host: Host): void => {
+      ignoreSignals = runWithSignals(host, { onExit: onStopped })
+    }
+    stopWithWatcher()
+    // An app without HTTP and without workers has nothing else that keeps the process.
+    const keepAlive = setInterval(() => undefined, 2 ** 30)
+    try {
+      const { host } = await openApp({ cwd, environment: process.env, roles, bind, onHost })
+      const address = await host.start()
+      announce(host, address, Math.round(performance.now() - began), print)
+      return (await stopped).clean ? 0 : 1
+    } finally {
+      clearInterval(keepAlive)
+      ignoreSignals()
+    }
+  },
+})
+
+const allRoles: readonly Role[] = ['http', 'worker']
+
+function rolesOf(text: string): Role[] {
+  const names = text.split(',').map((name) => name.trim())
+  const unknown = names.find((name) => !allRoles.includes(name as Role))
+  if (unknown !== undefined) throw new UsageError(`option --roles takes ${allRoles.join(', ')}, or both with a comma, not "${text}"`)
+  return allRoles.filter((role) => names.includes(role))
+}
+
+/** Says that the app runs: as words on stdout, or as a log line when stdout holds JSON or no log at all. */
+function announce(host: Host, address: Address | undefined, ms: number, print: Printer): void {
+  const { app, roles } = host.view
+  const { order } = host.plan()
+  const url = address === undefined ? undefined : `http://${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`
+  const stores = storesOf(host)
+  const setting = (name: string): string | undefined => host.view.settings().find((row) => row.name === name)?.value
+  const words = url === undefined ? `${app.name} runs without HTTP` : `${app.name} listens on ${url}`
+  if (setting('LOG_CHANNEL') !== 'console' || setting('LOG_FORMAT') !== 'text') {
+    host.log.info({ url, roles: [...roles], plugins: order, stores, environment: app.environment, ms }, words)
+    return
+  }
+  print.line(`${words} (${app.environment}, ${[...roles].join(' and ')}, ${ms} ms)`)
+  print.line(`  plugins  ${order.join(', ')}`)
+  if (stores.length > 0) print.line(`  stores   ${stores.join(', ')}`)
+  print.line(`  data     ${app.dataDir}`)
+}
+
+/** Services that say what is behind them. */
+function storesOf(host: Host): string[] {
+  const ids = host.plan().plugins.flatMap((plugin) => plugin.provides)
+  return ids.flatMap((id) => {
+    const service: unknown = host.service({ id, optional: false })
+    const { driver, backend, dialect } = (typeof service === 'object' && service !== null ? service : {}) as Readonly<Record<string, unknown>>
+    const kind = driver ?? backend ?? dialect
+    return typeof kind === 'string' ? [`${id} on ${kind}`] : []
+  })
+}
+
+/** `zin dev` keeps a channel to its child: when it ends without a word, the app ends as well. */
+function stopWithWatcher(): void {
+  if (!process.connected || process.env.ZIN_DEV !== '1') return
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
+  process.channel?.unref()
+}

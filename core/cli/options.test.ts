@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { defineCommand } from './command.js'
+import { asksForHelp, parseArguments } from './options.js'
+
+const mint = defineCommand({
+  name: 'jwt:dev',
+  summary: 'Mint a token',
+  needs: 'nothing',
+  json: true,
+  args: [{ name: 'kind', summary: 'what for' }, { name: 'note', summary: 'words', required: false }],
+  options: {
+    sub: { type: 'string', summary: 'subject', short: 's' },
+    'device-id': { type: 'string', summary: 'device' },
+    hours: { type: 'int', summary: 'life', default: 24, min: 1, max: 99 },
+    rate: { type: 'number', summary: 'rate', min: 0 },
+    role: { type: 'string', summary: 'role', values: ['admin', 'user'] },
+    force: { type: 'boolean', summary: 'force' },
+    color: { type: 'boolean', summary: 'color', default: true },
+  },
+  run: () => undefined,
+})
+
+const refused = (argv: readonly string[], message: RegExp) => assert.throws(() => parseArguments(mint, argv), { code: 'ZIN_USAGE', message })
+
+test('values are typed text: 007, 1e3 and 0123 stay what they are', () => {
+  const { args, options } = parseArguments(mint, ['007', '--sub', '007', '--device-id=1e3', '0123'])
+  assert.deepEqual(args, { kind: '007', note: '0123' })
+  assert.deepEqual([options.sub, options['device-id']], ['007', '1e3'])
+})
+
+test('numbers, booleans, negations, short names and defaults are read by the option table', () => {
+  const { options } = parseArguments(mint, ['a', '-s', 'x', '--hours', '7', '--rate=0.5', '--force', '--no-color'])
+  assert.deepEqual(options, { json: false, sub: 'x', 'device-id': undefined, hours: 7, rate: 0.5, role: undefined, force: true, color: false })
+  assert.deepEqual(parseArguments(mint, ['a']).options, { json: false, sub: undefined, 'device-id': undefined, hours: 24, rate: undefined, role: undefined, force: false, color: true })
+})
+
+test('what follows -- is an argument, whatever it looks like', () => {
+  assert.equal(parseArguments(mint, ['--', '--sub']).args.kind, '--sub')
+  assert.deepEqual([asksForHelp(['a', '--help']), asksForHelp(['-h']), asksForHelp(['a', '--', '--help'])], [true, true, false])
+})
+
+test('an unknown option is refused in one line with a suggestion', () => {
+  refused(['a', '--suv', '1'], /^unknown option --suv; did you mean --sub\?$/)
+  refused(['a', '--zzzzzzz'], /^unknown option --zzzzzzz; known options: --json, --sub/)
+  refused(['a', '-x'], /^unknown option -x; /)
+  refused(['a', '--__proto__=1'], /^unknown option --__proto__; /)
+})
+
+test('a missing or unwanted value, a bad number and a value off the list are refused by name', () => {
+  refused(['a', '--sub'], /^option .*--sub.* needs a value/)
+  refused(['a', '--sub', '--force'], /^option .*--sub.* needs a value/)
+  refused(['a', '--force=1'], /^option --force takes no value$/)
+  refused(['a', '--hours', '7.5'], /^option --hours takes a whole number >= 1 and <= 99, not "7\.5"$/)
+  refused(['a', '--hours', '0x10'], /takes a whole number/)
+  refused(['a', '--hours', '100'], /takes a whole number/)
+  refused(['a', '--rate', 'Infinity'], /^option --rate takes a number >= 0, not "Infinity"$/)
+  refused(['a', '--role', 'root'], /^option --role is one of admin, user, not "root"$/)
+})
+
+test('missing and surplus arguments are refused', () => {
+  refused([], /^missing argument <kind>: what for$/)
+  refused([''], /^missing argument <kind>/)
+  refused(['a', 'b', 'c'], /^unexpected argument "c"; it takes kind, note$/)
+})
+
+test('a command that needs the running app gets --url, --host and --port unless it has its own', () => {
+  const command = { name: 'x', summary: '', needs: 'running app', options: { port: { type: 'string', summary: 'own' } } } as const
+  assert.deepEqual(parseArguments(command, ['--url=http://x', '--host', 'h', '--port', '007']).options, { url: 'http://x', host: 'h', port: '007' })
+})

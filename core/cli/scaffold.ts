@@ -1,0 +1,73 @@
+import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { ZinError } from '../errors.js'
+import type { ZinPackage } from './package-root.js'
+
+export const exampleNames = ['minimal', 'full', 'custom-plugin'] as const
+export type ExampleName = (typeof exampleNames)[number]
+
+const skipped = new Set(['node_modules', '.zin', '.env', 'dist', 'package-lock.json'])
+
+export interface ScaffoldOptions {
+  /** Absolute. Made when missing; must be empty. */
+  readonly target: string
+  readonly example: ExampleName
+  readonly zin: ZinPackage
+}
+
+/** Makes an app from an example: its files, a package.json of its own, and a private `.env` with new keys. */
+export async function scaffold({ target, example, zin }: ScaffoldOptions): Promise<void> {
+  const source = join(zin.root, 'examples', example)
+  await refuseUsed(target)
+  await mkdir(target, { recursive: true })
+  await cp(source, target, { recursive: true, filter: (path) => !skipped.has(basename(path)) })
+  const manifest = join(target, 'package.json')
+  await writeFile(manifest, manifestFor(await readFile(manifest, 'utf8'), basename(target), zin))
+  // Packing leaves .gitignore out of a package.
+  await writeIfMissing(join(target, '.gitignore'), 'node_modules/\ndist/\n.zin/\n.env\n')
+  const settings = await readText(join(target, '.env.example'))
+  if (settings !== undefined) await writeFile(join(target, '.env'), generateKeys(settings), { mode: 0o600, flag: 'wx' })
+}
+
+/** Each line `NAME=generate` gets 32 random bytes as `base64:…`. */
+export function generateKeys(text: string): string {
+  return text.replace(/^([A-Za-z_]\w*)=generate[ \t]*$/gm, (_line, name: string) => `${name}=base64:${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')}`)
+}
+
+/** The example's package.json under the app's name, with zin from where this zin came from. */
+export function manifestFor(text: string, folder: string, zin: ZinPackage): string {
+  const manifest = JSON.parse(text) as Record<string, unknown>
+  const dependencies = { ...(manifest.dependencies as object | undefined), zin: zin.installed ? `^${zin.version}` : `file:${zin.root}` }
+  return `${JSON.stringify({ ...manifest, name: packageName(folder), dependencies }, null, 2)}\n`
+}
+
+/** `My App` → `my-app`. */
+export function packageName(folder: string): string {
+  const name = folder.toLowerCase().replace(/[^a-z0-9._-]+/g, '-').replace(/^[-._]+|[-._]+$/g, '')
+  return name === '' ? 'zin-app' : name
+}
+
+async function refuseUsed(target: string): Promise<void> {
+  let entries: readonly string[]
+  try {
+    entries = await readdir(target)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return
+    throw new ZinError('ZIN_TARGET_USED', code === 'ENOTDIR' ? `${target} is a file; name a new folder` : `cannot read ${target}: ${(error as Error).message}`)
+  }
+  if (entries.length > 0) throw new ZinError('ZIN_TARGET_USED', `${target} is not empty; name a new folder`)
+}
+
+async function readText(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+async function writeIfMissing(file: string, text: string): Promise<void> {
+  if ((await readText(file)) === undefined) await writeFile(file, text)
+}

@@ -1,0 +1,63 @@
+import { type FSWatcher, watch } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { extname, join } from 'node:path'
+
+/** Folders that hold no source of the app. */
+const skipped = new Set(['node_modules', '.zin', '.git', 'dist', 'coverage'])
+const extensions = new Set(['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs', '.json'])
+
+/** Whether a change of this file changes the app. */
+export function isSource(name: string): boolean {
+  return extensions.has(extname(name)) || name === '.env' || name.startsWith('.env.')
+}
+
+export interface SourceWatcher {
+  close(): void
+}
+
+/**
+ * Calls `onChange` with the path of a source file that was written, made or removed below `rootDir`, once for a burst of changes.
+ * It watches folder by folder: a recursive watch would walk node_modules.
+ */
+export async function watchSources(rootDir: string, onChange: (file: string) => void, debounceMs = 100): Promise<SourceWatcher> {
+  const watchers = new Map<string, FSWatcher>()
+  let timer: NodeJS.Timeout | undefined
+  let closed = false
+
+  const changed = (file: string): void => {
+    clearTimeout(timer)
+    timer = setTimeout(() => onChange(file), debounceMs)
+  }
+  const forget = (folder: string): void => {
+    watchers.get(folder)?.close()
+    watchers.delete(folder)
+  }
+  const add = async (folder: string, report: boolean): Promise<void> => {
+    if (closed || watchers.has(folder)) return
+    try {
+      const watcher = watch(folder, (_event, name) => {
+        if (name === null) return
+        if (isSource(name)) changed(join(folder, name))
+        else if (!skipped.has(name)) void add(join(folder, name), true)
+      })
+      watcher.on('error', () => forget(folder))
+      watchers.set(folder, watcher)
+      for (const entry of await readdir(folder, { withFileTypes: true })) {
+        if (entry.isDirectory() && !skipped.has(entry.name)) await add(join(folder, entry.name), report)
+        else if (report && entry.isFile() && isSource(entry.name)) changed(join(folder, entry.name))
+      }
+    } catch {
+      // A file without a source extension, or a folder that is gone again.
+      forget(folder)
+    }
+  }
+
+  await add(rootDir, false)
+  return {
+    close() {
+      closed = true
+      clearTimeout(timer)
+      for (const folder of [...watchers.keys()]) forget(folder)
+    },
+  }
+}

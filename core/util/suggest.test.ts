@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { suggest } from './suggest.js'
+
+const hooks = ['onJobStart', 'onJobComplete', 'onJobFailed', 'onScale']
+
+describe('suggest', () => {
+  it('finds the candidate that was meant despite a wrong, missing, extra or swapped letter or wrong case', () => {
+    for (const typo of ['onJobStrat', 'onJobStar', 'onJobStartt', 'onJobSturt', 'onjobstart', 'OnJobStart']) {
+      assert.equal(suggest(typo, hooks), 'onJobStart', typo)
+    }
+  })
+
+  it('prefers the nearest, and among equals the first', () => {
+    assert.equal(suggest('kat', ['car', 'cat', 'bat']), 'cat')
+    assert.equal(suggest('ports', ['porta', 'portb']), 'porta')
+  })
+
+  it('suggests nothing when nothing is near', () => {
+    assert.equal(suggest('frobnicate', hooks), undefined)
+    assert.equal(suggest('ab', ['xy', 'xb']), undefined)
+    assert.equal(suggest('', hooks), undefined)
+    assert.equal(suggest('onScale', []), undefined)
+  })
+
+  it('counts swapped neighbours as one difference', () => {
+    assert.equal(suggest('kv', ['vk']), undefined)
+    assert.equal(suggest('abd', ['adb']), 'adb')
+  })
+
+  it('takes any iterable', () => {
+    assert.equal(suggest('queus', new Set(['queues'])), 'queues')
+  })
+})

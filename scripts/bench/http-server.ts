@@ -1,0 +1,46 @@
+import Koa from 'koa'
+import { systemClock } from '../../core/util/clock.js'
+import { HttpApp } from '../../core/http/app.js'
+import type { Logger } from '../../core/log/types.js'
+
+// One of the two servers that bench/http.ts compares: `bare` or `zin`. It prints its port and serves until its parent ends it.
+
+const answer = (): object => ({ status: 'alive', timestamp: new Date().toISOString(), uptime: process.uptime() })
+
+async function startBare(): Promise<number> {
+  const koa = new Koa({ env: 'production' })
+  koa.use((ctx) => {
+    if (ctx.method === 'GET' && ctx.path === '/health/live') ctx.body = answer()
+  })
+  return new Promise((resolve) => {
+    const server = koa.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      resolve(typeof address === 'object' && address !== null ? address.port : 0)
+    })
+  })
+}
+
+async function startZin(): Promise<number> {
+  const quiet = (): void => undefined
+  const log: Logger = { level: 'info', trace: quiet, debug: quiet, info: quiet, warn: quiet, error: quiet, fatal: quiet, child: () => log }
+  const app = new HttpApp({
+    log,
+    clock: systemClock,
+    production: true,
+    bodyLimit: 1024 * 1024,
+    trustedProxies: 0,
+    allowedHosts: ['127.0.0.1'],
+    info: { title: 'bench', version: '1.0.0' },
+    onError: quiet,
+    transformErrorBody: { active: false, call: async (body) => body },
+  })
+  app.addRoute('health', { method: 'GET', path: '/health/live', summary: 'Alive', probe: true, handler: answer })
+  app.addRoute('bench', { method: 'GET', path: '/hello', summary: 'A route with all phases', handler: answer })
+  app.compile()
+  // Async context tracking slows every promise of a process from its first use on, so it must be in use while measuring.
+  await app.inject({ path: '/hello' })
+  return (await app.listen({ host: '127.0.0.1', port: 0 })).port
+}
+
+process.on('disconnect', () => process.exit())
+process.send?.(await (process.argv[2] === 'bare' ? startBare() : startZin()))

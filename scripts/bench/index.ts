@@ -1,0 +1,25 @@
+// npm run bench [-- <part of a suite's name> …]: prints a table and writes bench-results.json.
+import { execSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { benchBoot } from './boot.js'
+import { benchHooks } from './hooks.js'
+import { benchHttp } from './http.js'
+import { type BenchRow, formatRows } from './row.js'
+
+const suites: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = { hooks: benchHooks, http: benchHttp, boot: benchBoot }
+
+const wanted = process.argv.slice(2)
+const chosen = Object.entries(suites).filter(([name]) => wanted.length === 0 || wanted.some((part) => name.includes(part)))
+execSync('npm run --silent build', { stdio: 'inherit' })
+const rows: BenchRow[] = []
+for (const [, suite] of chosen) rows.push(...(await suite()))
+console.log(formatRows(rows))
+const machine = {
+  cpu: cpus()[0]?.model ?? 'unknown',
+  cores: cpus().length,
+  node: process.version,
+  platform: `${process.platform} ${process.arch}`,
+}
+writeFileSync('bench-results.json', `${JSON.stringify({ date: new Date().toISOString().slice(0, 10), machine, rows }, null, 2)}\n`)
+process.exitCode = rows.every((row) => row.pass !== false) ? 0 : 1
