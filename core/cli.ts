@@ -12,7 +12,12 @@ for (const stream of [process.stdout, process.stderr]) {
   })
 }
 
-process.exitCode = await main(process.argv.slice(2), { cwd: process.cwd(), env: process.env, stdout: process.stdout, stderr: process.stderr })
+process.exitCode = await main(process.argv.slice(2), {
+  cwd: process.cwd(),
+  env: process.env,
+  stdout: process.stdout,
+  stderr: process.stderr,
+})
 
 // Whatever a plugin left open must not keep a finished command.
 setTimeout(() => process.exit(), graceMs).unref()

@@ -50,10 +50,23 @@ async function freePort(): Promise<number> {
 test('a request is signed with the shared secret over path, query and body, under the key id zin-cli', async (t) => {
   const app = await appIn(t, await serve(t, echo))
   const client = await createAppClient({ app, options: {}, env: { BULLETPROOF_SIGNING_SECRET: '', AUTH_KEY: 'k1', APP_KEY: 'k2' }, signal })
-  const seen = await client.request<Echo>({ method: 'POST', path: '/api/x', query: { limit: 5, none: undefined, q: 'ä&b' }, body: { to: 'ä' } })
+  const seen = await client.request<Echo>({
+    method: 'POST',
+    path: '/api/x',
+    query: { limit: 5, none: undefined, q: 'ä&b' },
+    body: { to: 'ä' },
+  })
   assert.deepEqual([seen.method, seen.url, seen.body], ['POST', '/api/x?limit=5&q=%C3%A4%26b', '{"to":"ä"}'])
   const { 'x-sig-nonce': nonce = '', 'x-sig-timestamp': timestamp = '' } = seen.headers
-  const expected = await createHeaders({ method: 'POST', url: seen.url, body: seen.body, keyId: 'zin-cli', secret: 'k1', nonce, timestamp: Number(timestamp) })
+  const expected = await createHeaders({
+    method: 'POST',
+    url: seen.url,
+    body: seen.body,
+    keyId: 'zin-cli',
+    secret: 'k1',
+    nonce,
+    timestamp: Number(timestamp),
+  })
   for (const [name, value] of Object.entries(expected)) assert.equal(seen.headers[name], value, name)
   assert.equal(seen.headers['x-sig-device-id'], 'zin-cli')
 })
@@ -65,12 +78,16 @@ test('the header prefix is a setting, and without a secret nothing is signed', a
   assert.ok(signed.headers['x-my-signature'])
   const plain = await createAppClient({ app, options: {}, env: {}, signal })
   const unsigned = await plain.request<Echo>({ method: 'GET', path: '/' })
-  assert.deepEqual(Object.keys(unsigned.headers).filter((name) => name.startsWith('x-sig-')), [])
+  assert.deepEqual(
+    Object.keys(unsigned.headers).filter((name) => name.startsWith('x-sig-')),
+    [],
+  )
 })
 
 test('--url wins over --host and --port, these over the running app, and that over the configuration', async (t) => {
   const app = await appIn(t, 1, { pid: process.pid, host: '0.0.0.0', port: 4321 })
-  const baseUrl = async (options: Record<string, unknown>, of = app) => (await createAppClient({ app: of, options, env: {}, signal })).baseUrl
+  const baseUrl = async (options: Record<string, unknown>, of = app) =>
+    (await createAppClient({ app: of, options, env: {}, signal })).baseUrl
   assert.equal(await baseUrl({ url: 'https://x.example/base/', port: 5 }), 'https://x.example/base')
   assert.equal(await baseUrl({ port: 5 }), 'http://127.0.0.1:5')
   assert.equal(await baseUrl({ host: '::1', port: 5 }), 'http://[::1]:5')
@@ -92,25 +109,40 @@ test('an address that is no plain http address is refused', async (t) => {
 test('when nothing listens the error says where it looked and how to start the app', async (t) => {
   const port = await freePort()
   const client = await createAppClient({ app: await appIn(t, port), options: {}, env: {}, signal })
-  await assert.rejects(client.request({ method: 'GET', path: '/' }), { code: 'ZIN_APP_UNREACHABLE', message: `no app answers on http://127.0.0.1:${port}; start it with "zin start"` })
+  await assert.rejects(client.request({ method: 'GET', path: '/' }), {
+    code: 'ZIN_APP_UNREACHABLE',
+    message: `no app answers on http://127.0.0.1:${port}; start it with "zin start"`,
+  })
 })
 
 test('a refusal becomes an error with the code, message and details of the answer', async (t) => {
   const port = await serve(t, (request, response) => {
     if (request.url === '/html') return void response.writeHead(502).end('<p>')
-    response.writeHead(request.url === '/401' ? 401 : 404).end(JSON.stringify({ error: 'Not found', message: 'No worker is named "x"', code: 'WORKER_NOT_FOUND', details: { name: 'x' } }))
+    response
+      .writeHead(request.url === '/401' ? 401 : 404)
+      .end(JSON.stringify({ error: 'Not found', message: 'No worker is named "x"', code: 'WORKER_NOT_FOUND', details: { name: 'x' } }))
   })
   const client = await createAppClient({ app: await appIn(t, port), options: {}, env: {}, signal })
-  await assert.rejects(client.request({ method: 'GET', path: '/404' }), { code: 'WORKER_NOT_FOUND', status: 404, message: 'GET /404: No worker is named "x"', details: { name: 'x' } })
+  await assert.rejects(client.request({ method: 'GET', path: '/404' }), {
+    code: 'WORKER_NOT_FOUND',
+    status: 404,
+    message: 'GET /404: No worker is named "x"',
+    details: { name: 'x' },
+  })
   await assert.rejects(client.request({ method: 'GET', path: '/html' }), { code: 'ZIN_APP_ANSWER', message: 'GET /html: answered 502' })
-  await assert.rejects(client.request({ method: 'GET', path: '/401' }), { message: /was not signed: BULLETPROOF_SIGNING_SECRET, AUTH_KEY and APP_KEY are empty$/ })
+  await assert.rejects(client.request({ method: 'GET', path: '/401' }), {
+    message: /was not signed: BULLETPROOF_SIGNING_SECRET, AUTH_KEY and APP_KEY are empty$/,
+  })
 })
 
 test('an app that does not answer is given up, as is a request after Ctrl-C', async (t) => {
   const port = await serve(t, () => undefined)
   const app = await appIn(t, port)
   const slow = await createAppClient({ app, options: {}, env: {}, signal, timeoutMs: 50 })
-  await assert.rejects(slow.request({ method: 'GET', path: '/' }), { code: 'ZIN_APP_TIMEOUT', message: /did not answer GET within 0\.05 s/ })
+  await assert.rejects(slow.request({ method: 'GET', path: '/' }), {
+    code: 'ZIN_APP_TIMEOUT',
+    message: /did not answer GET within 0\.05 s/,
+  })
   const stopped = await createAppClient({ app, options: {}, env: {}, signal: AbortSignal.abort() })
   await assert.rejects(stopped.request({ method: 'GET', path: '/' }), { code: 'ZIN_ABORTED' })
 })

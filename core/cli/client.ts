@@ -37,8 +37,13 @@ export async function createAppClient(given: AppClientOptions): Promise<AppClien
       const text = body === undefined ? undefined : JSON.stringify(body)
       // The second header tells the ops guard that no web page of another origin sent this.
       const headers: Record<string, string> = { accept: 'application/json', 'x-requested-with': 'zin-cli' }
-      if (text !== undefined) Object.assign(headers, { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) })
-      if (secret !== '') Object.assign(headers, await createHeaders({ method, url, body: text, keyId: cliKeyId, secret, headerPrefix: env.SIGNATURE_HEADER_PREFIX || 'x-sig-' }))
+      if (text !== undefined)
+        Object.assign(headers, { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) })
+      if (secret !== '')
+        Object.assign(
+          headers,
+          await createHeaders({ method, url, body: text, keyId: cliKeyId, secret, headerPrefix: env.SIGNATURE_HEADER_PREFIX || 'x-sig-' }),
+        )
       const answer = await send(url, { method, headers, body: text, baseUrl, signal: given.signal, timeoutMs: given.timeoutMs ?? 10_000 })
       if (answer.status >= 200 && answer.status < 300) return bodyOf(answer.text) as T
       throw refusal(`${method} ${path}`, answer, secret !== '')
@@ -56,7 +61,14 @@ async function findApp({ app, options }: AppClientOptions): Promise<string> {
 
 function checkUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !['http:', 'https:'].includes(url.protocol) || url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+  if (
+    url === undefined ||
+    !['http:', 'https:'].includes(url.protocol) ||
+    url.username !== '' ||
+    url.password !== '' ||
+    url.search !== '' ||
+    url.hash !== ''
+  ) {
     throw new UsageError('option --url takes an address like http://127.0.0.1:7777, without user, query or fragment')
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
@@ -115,10 +127,17 @@ async function send(url: string, options: SendOptions): Promise<Answer> {
     return { status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }
   } catch (error) {
     if (options.signal.aborted) throw new ZinError('ZIN_ABORTED', 'stopped', { cause: error })
-    if (deadline.aborted) throw new ZinError('ZIN_APP_TIMEOUT', `the app on ${baseUrl} did not answer ${method} within ${timeoutMs / 1000} s`, { status: 504, cause: error })
+    if (deadline.aborted)
+      throw new ZinError('ZIN_APP_TIMEOUT', `the app on ${baseUrl} did not answer ${method} within ${timeoutMs / 1000} s`, {
+        status: 504,
+        cause: error,
+      })
     const { code = '' } = error as NodeJS.ErrnoException
     const reason = code === 'ECONNREFUSED' ? '' : ` (${code || messageOf(error)})`
-    throw new ZinError('ZIN_APP_UNREACHABLE', `no app answers on ${baseUrl}${reason}; start it with "zin start"`, { status: 503, cause: error })
+    throw new ZinError('ZIN_APP_UNREACHABLE', `no app answers on ${baseUrl}${reason}; start it with "zin start"`, {
+      status: 503,
+      cause: error,
+    })
   }
 }
 
@@ -132,8 +151,17 @@ function bodyOf(text: string): unknown {
 
 function refusal(what: string, { status, text }: Answer, signed: boolean): ZinError {
   const body = bodyOf(text)
-  const { message, code, details } = (typeof body === 'object' && body !== null ? body : {}) as { message?: unknown; code?: unknown; details?: unknown }
+  const { message, code, details } = (typeof body === 'object' && body !== null ? body : {}) as {
+    message?: unknown
+    code?: unknown
+    details?: unknown
+  }
   const said = typeof message === 'string' ? message : `answered ${status}`
-  const hint = status !== 401 ? '' : signed ? '; is the signing secret here the one of the running app?' : '; the request was not signed: BULLETPROOF_SIGNING_SECRET, AUTH_KEY and APP_KEY are empty'
+  const hint =
+    status !== 401
+      ? ''
+      : signed
+        ? '; is the signing secret here the one of the running app?'
+        : '; the request was not signed: BULLETPROOF_SIGNING_SECRET, AUTH_KEY and APP_KEY are empty'
   return new ZinError(typeof code === 'string' ? code : 'ZIN_APP_ANSWER', `${what}: ${said}${hint}`, { status, details })
 }

@@ -21,7 +21,10 @@ export async function writeCommandCache(configFile: string, version: string, com
   const file = cacheIn(configFile)
   const temporary = `${file}.${process.pid}.tmp`
   try {
-    const content: CacheContent = { key: await keyOf(configFile, version), commands: commands.map(({ plugin, command }) => ({ plugin, command: shapeOf(command) })) }
+    const content: CacheContent = {
+      key: await keyOf(configFile, version),
+      commands: commands.map(({ plugin, command }) => ({ plugin, command: shapeOf(command) })),
+    }
     await mkdir(dirname(file), { recursive: true })
     await writeFile(temporary, JSON.stringify(content))
     await rename(temporary, file)
@@ -47,7 +50,9 @@ async function keyOf(configFile: string, version: string): Promise<string> {
 }
 
 function shapeOf(command: CommandShape): CommandShape {
-  return Object.fromEntries(shapeKeys.filter((key) => command[key] !== undefined).map((key) => [key, command[key]])) as unknown as CommandShape
+  return Object.fromEntries(
+    shapeKeys.filter((key) => command[key] !== undefined).map((key) => [key, command[key]]),
+  ) as unknown as CommandShape
 }
 
 function isOwnedCommand(entry: OwnedCommand | undefined): boolean {

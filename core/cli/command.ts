@@ -3,8 +3,21 @@ import type { Resolved, ServiceRef, Uses } from '../services/ref.js'
 
 /** How one command option is read. Values are typed text: `007` stays `007` unless the type says int. */
 export type OptionSpec =
-  | { readonly type: 'string'; readonly summary: string; readonly default?: string; readonly short?: string; readonly values?: readonly string[] }
-  | { readonly type: 'int' | 'number'; readonly summary: string; readonly default?: number; readonly short?: string; readonly min?: number; readonly max?: number }
+  | {
+      readonly type: 'string'
+      readonly summary: string
+      readonly default?: string
+      readonly short?: string
+      readonly values?: readonly string[]
+    }
+  | {
+      readonly type: 'int' | 'number'
+      readonly summary: string
+      readonly default?: number
+      readonly short?: string
+      readonly min?: number
+      readonly max?: number
+    }
   | { readonly type: 'boolean'; readonly summary: string; readonly default?: boolean; readonly short?: string }
 
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>
@@ -12,8 +25,12 @@ export type OptionSpecs = Readonly<Record<string, OptionSpec>>
 type OptionValue<S extends OptionSpec> = S extends { type: 'boolean' }
   ? boolean
   : S extends { type: 'int' | 'number' }
-    ? S extends { default: number } ? number : number | undefined
-    : S extends { default: string } ? string : string | undefined
+    ? S extends { default: number }
+      ? number
+      : number | undefined
+    : S extends { default: string }
+      ? string
+      : string | undefined
 
 /** Typed option values; keys are the option names as written (`max-backups`). */
 export type OptionValues<S extends OptionSpecs> = { readonly [K in keyof S]: OptionValue<S[K]> }
@@ -37,7 +54,12 @@ export interface Printer {
 /** Signed HTTP to the running app. Non-2xx answers throw a ZinError with the answer's code and message. */
 export interface AppClient {
   readonly baseUrl: string
-  request<T = unknown>(request: { method: string; path: string; query?: Readonly<Record<string, string | number | undefined>>; body?: unknown }): Promise<T>
+  request<T = unknown>(request: {
+    method: string
+    path: string
+    query?: Readonly<Record<string, string | number | undefined>>
+    body?: unknown
+  }): Promise<T>
 }
 
 export interface CommandContext<O extends OptionSpecs = OptionSpecs> {

@@ -7,7 +7,8 @@ import { UsageError } from './usage-error.js'
 /** What stderr says about a failed command: one line, or one for each cause of a failed boot. Stacks only when debugging. */
 export function describeError(error: unknown, command: string | undefined, debug: boolean): string[] {
   const head = command === undefined ? 'zin' : `zin ${command}`
-  const lines = error instanceof BootError ? causeLines(error) : [[messageOf(error), error instanceof UsageError ? undefined : codeOf(error)] as const]
+  const lines =
+    error instanceof BootError ? causeLines(error) : [[messageOf(error), error instanceof UsageError ? undefined : codeOf(error)] as const]
   const said = lines.map(([message, code]) => printable(`${head}: ${message}${code === undefined ? '' : ` [${code}]`}`))
   return debug ? [...said, ...stackOf(error)] : said
 }
@@ -35,5 +36,8 @@ export function printable(text: string): string {
 
 /** Whether stacks are wanted: `DEBUG=zin` or `LOG_LEVEL=debug`. */
 export function isDebugging(env: Readonly<Record<string, string | undefined>>): boolean {
-  return (env.DEBUG ?? '').split(',').some((name) => ['zin', 'zin:*', '*'].includes(name.trim())) || ['debug', 'trace'].includes(env.LOG_LEVEL ?? '')
+  return (
+    (env.DEBUG ?? '').split(',').some((name) => ['zin', 'zin:*', '*'].includes(name.trim())) ||
+    ['debug', 'trace'].includes(env.LOG_LEVEL ?? '')
+  )
 }

@@ -4,7 +4,7 @@ import type { Command } from './command.js'
 import { readCommandCache } from './command-cache.js'
 import { coreCommands, handlesSignals } from './commands/index.js'
 import { describeError, isDebugging, printable } from './describe-error.js'
-import { openApp, type OpenApp } from './open-app.js'
+import { type OpenApp, openApp } from './open-app.js'
 import { asksForHelp } from './options.js'
 import { zinPackage } from './package-root.js'
 import { type Match, type OwnedCommand, Program } from './program.js'
@@ -82,7 +82,11 @@ async function listPluginCommands(terminal: Terminal, version: string): Promise<
 }
 
 /** Opens the app to find the command in it. Throws a UsageError when no plugin brings it. */
-async function findPluginCommand(argv: readonly string[], terminal: Terminal, version: string): Promise<{ app: OpenApp; match: Match<Command> }> {
+async function findPluginCommand(
+  argv: readonly string[],
+  terminal: Terminal,
+  version: string,
+): Promise<{ app: OpenApp; match: Match<Command> }> {
   const file = await findConfig(terminal.cwd)
   if (file === undefined) throw new Program(core, { version }).unknown(argv)
   const app = await open(terminal)

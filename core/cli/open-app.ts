@@ -1,4 +1,4 @@
-import { loadConfig, type LoadedConfig } from '../config/load.js'
+import { type LoadedConfig, loadConfig } from '../config/load.js'
 import type { Host } from '../host/host.js'
 import type { Role } from '../host/view.js'
 import { writeCommandCache } from './command-cache.js'

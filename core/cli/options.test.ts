@@ -8,7 +8,10 @@ const mint = defineCommand({
   summary: 'Mint a token',
   needs: 'nothing',
   json: true,
-  args: [{ name: 'kind', summary: 'what for' }, { name: 'note', summary: 'words', required: false }],
+  args: [
+    { name: 'kind', summary: 'what for' },
+    { name: 'note', summary: 'words', required: false },
+  ],
   options: {
     sub: { type: 'string', summary: 'subject', short: 's' },
     'device-id': { type: 'string', summary: 'device' },
@@ -21,7 +24,8 @@ const mint = defineCommand({
   run: () => undefined,
 })
 
-const refused = (argv: readonly string[], message: RegExp) => assert.throws(() => parseArguments(mint, argv), { code: 'ZIN_USAGE', message })
+const refused = (argv: readonly string[], message: RegExp) =>
+  assert.throws(() => parseArguments(mint, argv), { code: 'ZIN_USAGE', message })
 
 test('values are typed text: 007, 1e3 and 0123 stay what they are', () => {
   const { args, options } = parseArguments(mint, ['007', '--sub', '007', '--device-id=1e3', '0123'])
@@ -31,8 +35,26 @@ test('values are typed text: 007, 1e3 and 0123 stay what they are', () => {
 
 test('numbers, booleans, negations, short names and defaults are read by the option table', () => {
   const { options } = parseArguments(mint, ['a', '-s', 'x', '--hours', '7', '--rate=0.5', '--force', '--no-color'])
-  assert.deepEqual(options, { json: false, sub: 'x', 'device-id': undefined, hours: 7, rate: 0.5, role: undefined, force: true, color: false })
-  assert.deepEqual(parseArguments(mint, ['a']).options, { json: false, sub: undefined, 'device-id': undefined, hours: 24, rate: undefined, role: undefined, force: false, color: true })
+  assert.deepEqual(options, {
+    json: false,
+    sub: 'x',
+    'device-id': undefined,
+    hours: 7,
+    rate: 0.5,
+    role: undefined,
+    force: true,
+    color: false,
+  })
+  assert.deepEqual(parseArguments(mint, ['a']).options, {
+    json: false,
+    sub: undefined,
+    'device-id': undefined,
+    hours: 24,
+    rate: undefined,
+    role: undefined,
+    force: false,
+    color: true,
+  })
 })
 
 test('what follows -- is an argument, whatever it looks like', () => {
@@ -66,5 +88,9 @@ test('missing and surplus arguments are refused', () => {
 
 test('a command that needs the running app gets --url, --host and --port unless it has its own', () => {
   const command = { name: 'x', summary: '', needs: 'running app', options: { port: { type: 'string', summary: 'own' } } } as const
-  assert.deepEqual(parseArguments(command, ['--url=http://x', '--host', 'h', '--port', '007']).options, { url: 'http://x', host: 'h', port: '007' })
+  assert.deepEqual(parseArguments(command, ['--url=http://x', '--host', 'h', '--port', '007']).options, {
+    url: 'http://x',
+    host: 'h',
+    port: '007',
+  })
 })

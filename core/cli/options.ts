@@ -47,7 +47,13 @@ function parseStrictly(specs: OptionSpecs, argv: readonly string[]): { values: R
     { type: type === 'boolean' ? 'boolean' : 'string', ...(short === undefined ? {} : { short }) },
   ])
   try {
-    const { values, positionals } = parseArgs({ args: [...argv], options: Object.fromEntries(options), strict: true, allowPositionals: true, allowNegative: true })
+    const { values, positionals } = parseArgs({
+      args: [...argv],
+      options: Object.fromEntries(options),
+      strict: true,
+      allowPositionals: true,
+      allowNegative: true,
+    })
     return { values: values as RawValues, positionals }
   } catch (error) {
     throw usageErrorOf(error as NodeJS.ErrnoException, Object.keys(specs))
@@ -55,14 +61,23 @@ function parseStrictly(specs: OptionSpecs, argv: readonly string[]): { values: R
 }
 
 function usageErrorOf(error: NodeJS.ErrnoException, names: readonly string[]): UsageError {
-  const [, given = ''] = /'(-[^' ]*)/.exec(error.message) ?? []
+  const [, given = ''] = /'(?:-\w, )?(-[^' ]*)/.exec(error.message) ?? []
   if (error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
     const near = suggest(given.replace(/^-+/, ''), names)
-    const hint = near !== undefined ? `did you mean --${near}?` : names.length > 0 ? `known options: ${names.map((name) => `--${name}`).join(', ')}` : 'it takes no options'
+    const hint =
+      near !== undefined
+        ? `did you mean --${near}?`
+        : names.length > 0
+          ? `known options: ${names.map((name) => `--${name}`).join(', ')}`
+          : 'it takes no options'
     return new UsageError(`unknown option ${given}; ${hint}`)
   }
   // Node's own words span lines and hold advice about its API; the first sentence is ours to say.
-  return new UsageError(/does not take an argument/.test(error.message) ? `option ${given} takes no value` : `option ${given} needs a value; a value that begins with "-" is written ${given.split(',').pop()}=…`)
+  return new UsageError(
+    /does not take an argument/.test(error.message)
+      ? `option ${given} takes no value`
+      : `option ${given} needs a value; a value that begins with "-" is written ${given}=…`,
+  )
 }
 
 function optionValue(name: string, spec: OptionSpec, given: string | boolean | undefined): string | number | boolean | undefined {
@@ -80,7 +95,9 @@ function numberOf(name: string, spec: OptionSpec & { type: 'int' | 'number' }, t
   const value = /^[-+]?\d+(\.\d+)?(e[-+]?\d+)?$/i.test(text) ? Number(text) : Number.NaN
   const fits = value >= min && value <= max && (spec.type === 'int' ? Number.isSafeInteger(value) : Number.isFinite(value))
   if (fits) return value
-  const range = [Number.isFinite(min) ? ` >= ${min}` : '', Number.isFinite(max) ? ` <= ${max}` : ''].filter((part) => part !== '').join(' and')
+  const range = [Number.isFinite(min) ? ` >= ${min}` : '', Number.isFinite(max) ? ` <= ${max}` : '']
+    .filter((part) => part !== '')
+    .join(' and')
   throw new UsageError(`option --${name} takes a ${spec.type === 'int' ? 'whole number' : 'number'}${range}, not "${text}"`)
 }
 
@@ -88,6 +105,9 @@ function namedArguments({ args = [] }: CommandShape, given: readonly string[]): 
   const missing = args.find((arg, index) => arg.required !== false && (given[index] ?? '') === '')
   if (missing !== undefined) throw new UsageError(`missing argument <${missing.name}>: ${missing.summary}`)
   const extra = given[args.length]
-  if (extra !== undefined) throw new UsageError(`unexpected argument "${extra}"; ${args.length === 0 ? 'it takes none' : `it takes ${args.map((arg) => arg.name).join(', ')}`}`)
+  if (extra !== undefined)
+    throw new UsageError(
+      `unexpected argument "${extra}"; ${args.length === 0 ? 'it takes none' : `it takes ${args.map((arg) => arg.name).join(', ')}`}`,
+    )
   return Object.fromEntries(args.map((arg, index) => [arg.name, given[index]]))
 }

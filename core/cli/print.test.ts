@@ -2,15 +2,36 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createPrinter, fitWidths } from './print.js'
 
+class Sink {
+  text = ''
+  readonly isTTY: boolean
+  readonly columns: number
+
+  constructor(columns?: number) {
+    this.isTTY = columns !== undefined
+    this.columns = columns ?? 0
+  }
+
+  write(text: string): void {
+    this.text += text
+  }
+}
+
 function printer({ json = false, columns }: { json?: boolean; columns?: number } = {}) {
-  const out = { text: '', write: (text: string) => void (out.text += text), ...(columns === undefined ? {} : { isTTY: true, columns }) }
-  const err = { text: '', write: (text: string) => void (err.text += text) }
+  const out = new Sink(columns)
+  const err = new Sink()
   return { out, err, print: createPrinter({ stdout: out, stderr: err, json }) }
 }
 
 test('a table is aligned text on a pipe, with lists joined and missing cells empty', () => {
   const { out, print } = printer()
-  print.table([{ name: 'emails', use: ['auth', 'ops'], hidden: 1 }, { name: 'x', count: 3 }], ['name', 'use', 'count'])
+  print.table(
+    [
+      { name: 'emails', use: ['auth', 'ops'], hidden: 1 },
+      { name: 'x', count: 3 },
+    ],
+    ['name', 'use', 'count'],
+  )
   assert.equal(out.text, 'name    use        count\nemails  auth, ops\nx                  3\n')
 })
 
@@ -38,8 +59,10 @@ test('a table on a terminal never is wider than the terminal, and loses no text'
   const { out, print } = printer({ columns: 60 })
   const wide = 'abcdefghij'.repeat(12)
   print.table([{ name: 'n', text: wide, other: 'some words that are long enough to wrap' }])
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours
-  const lines = out.text.replace(/\u001b\[[\d;]*m/g, '').trimEnd().split('\n')
+  const lines = out.text
+    .replace(/\u001b\[[\d;]*m/g, '')
+    .trimEnd()
+    .split('\n')
   for (const line of lines) assert.ok(line.length <= 60, `${line.length}: ${line}`)
   const column = lines.map((line) => line.split('│')[2]?.trim() ?? '').join('')
   assert.ok(column.includes(wide))

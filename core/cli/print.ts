@@ -15,8 +15,6 @@ export interface PrinterOptions {
   readonly json: boolean
 }
 
-type Row = Readonly<Record<string, unknown>>
-
 /**
  * Prints for people, or with `json` exactly one JSON document on stdout per table or record; then lines go to stderr.
  * What is printed may come from requests and jobs: control characters are made visible.
@@ -50,7 +48,14 @@ function cellText(value: unknown): string {
 
 function aligned(heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = columnWidths(heads, rows)
-  return [heads, ...rows].map((row) => row.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join('  ').trimEnd()).join('\n')
+  return [heads, ...rows]
+    .map((row) =>
+      row
+        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
 }
 
 function boxed(heads: readonly string[], rows: readonly (readonly string[])[], terminal: number): string {

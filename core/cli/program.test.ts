@@ -3,14 +3,22 @@ import { type TestContext, test } from 'node:test'
 import type { CommandShape } from './command.js'
 import { Program } from './program.js'
 
-const shape = (name: string, more: Partial<CommandShape> = {}): CommandShape => ({ name, summary: `Does ${name}`, needs: 'nothing', ...more })
+const shape = (name: string, more: Partial<CommandShape> = {}): CommandShape => ({
+  name,
+  summary: `Does ${name}`,
+  needs: 'nothing',
+  ...more,
+})
 
 const program = (note?: string) =>
   new Program(
     [
       { plugin: 'zin', command: shape('start') },
       { plugin: 'zin', command: shape('plugins', { json: true }) },
-      { plugin: 'queues', command: shape('queue prune', { options: { hours: { type: 'int', summary: 'Age', default: 168, short: 'n' } } }) },
+      {
+        plugin: 'queues',
+        command: shape('queue prune', { options: { hours: { type: 'int', summary: 'Age', default: 168, short: 'n' } } }),
+      },
       { plugin: 'queues', command: shape('queue list', { args: [{ name: 'name', summary: 'which one', required: false }] }) },
       { plugin: 'workers', command: shape('worker:status', { aliases: ['ws'], args: [{ name: 'name', summary: 'the worker' }] }) },
       { plugin: 'workers', command: shape('resource:monitor', { aliases: ['rm'], needs: 'running app' }) },
@@ -35,7 +43,10 @@ test('commands are found by name, by alias and by two words, and keep what follo
   assert.deepEqual(found(['ws', 'a']), ['workers', 'worker:status', ['a']])
   assert.deepEqual(found(['queue', 'prune', '--hours', '1']), ['queues', 'queue prune', ['--hours', '1']])
   assert.deepEqual(found(['queue', 'list', 'emails']), ['queues', 'queue list', ['emails']])
-  assert.deepEqual([found(['queue']), found(['queue', 'x']), found(['--start']), found([]), found([''])], [undefined, undefined, undefined, undefined, undefined])
+  assert.deepEqual(
+    [found(['queue']), found(['queue', 'x']), found(['--start']), found([]), found([''])],
+    [undefined, undefined, undefined, undefined, undefined],
+  )
 })
 
 test('an option that would pollute objects never reaches cac', () => {
@@ -63,19 +74,32 @@ test('help lists commands by plugin with their arguments', (t) => {
 
 test('the help of a command shows its arguments, options with defaults, aliases and owner', (t) => {
   const status = printed(t, () => program().printHelpOf('worker:status'))
-  for (const part of ['$ zin worker:status <name>', 'name  the worker', 'Also: ws', 'From the plugin workers']) assert.ok(status.includes(part), part)
+  for (const part of ['$ zin worker:status <name>', 'name  the worker', 'Also: ws', 'From the plugin workers'])
+    assert.ok(status.includes(part), part)
   const prune = printed(t, () => program().printHelpOf('queue prune'))
   assert.match(prune, /\$ zin queue prune\n[\s\S]*-n, --hours <int> +Age \(default: 168\)\n/)
-  assert.match(printed(t, () => program().printHelpOf('rm')), /--url <text>[\s\S]*--port <int>/)
+  assert.match(
+    printed(t, () => program().printHelpOf('rm')),
+    /--url <text>[\s\S]*--port <int>/,
+  )
 })
 
 test('general help follows a lookup without showing the command that was found', (t) => {
   const one = program()
   one.find(['start'])
-  assert.match(printed(t, () => one.printHelp()), /Plugin workers:/)
+  assert.match(
+    printed(t, () => one.printHelp()),
+    /Plugin workers:/,
+  )
 })
 
 test('two commands with one name or alias are refused, naming both owners', () => {
-  const entries = [{ plugin: 'zin', command: shape('start') }, { plugin: 'mine', command: shape('go', { aliases: ['start'] }) }]
-  assert.throws(() => new Program(entries, { version: '1.0.0' }), { code: 'ZIN_COMMAND_CONFLICT', message: /"start" is brought by zin and by mine/ })
+  const entries = [
+    { plugin: 'zin', command: shape('start') },
+    { plugin: 'mine', command: shape('go', { aliases: ['start'] }) },
+  ]
+  assert.throws(() => new Program(entries, { version: '1.0.0' }), {
+    code: 'ZIN_COMMAND_CONFLICT',
+    message: /"start" is brought by zin and by mine/,
+  })
 })

@@ -1,4 +1,4 @@
-import { type CAC, cac, type Command as CacCommand } from 'cac'
+import { type CAC, type Command as CacCommand, cac } from 'cac'
 import { ZinError } from '../errors.js'
 import { suggest } from '../util/suggest.js'
 import type { CommandShape, OptionSpec } from './command.js'
@@ -93,12 +93,28 @@ export class Program<C extends CommandShape = CommandShape> {
   #helpSections(sections: { title?: string; body: string }[]): { title?: string; body: string }[] {
     const matched = this.#cli.matchedCommand
     const entry = matched === undefined ? undefined : this.#entries.get(matched)
-    if (entry === undefined) return [...sections.slice(0, 2), ...this.#groups(), { title: 'Options', body: '  -h, --help     Help; also after a command\n  -v, --version  Version' }, ...this.#noteSection()]
+    if (entry === undefined)
+      return [
+        ...sections.slice(0, 2),
+        ...this.#groups(),
+        { title: 'Options', body: '  -h, --help     Help; also after a command\n  -v, --version  Version' },
+        ...this.#noteSection(),
+      ]
     const { command, plugin } = entry
-    const facts = [command.summary, ...(command.aliases?.length ? [`Also: ${command.aliases.join(', ')}`] : []), ...(plugin === 'zin' ? [] : [`From the plugin ${plugin}`])]
+    const facts = [
+      command.summary,
+      ...(command.aliases?.length ? [`Also: ${command.aliases.join(', ')}`] : []),
+      ...(plugin === 'zin' ? [] : [`From the plugin ${plugin}`]),
+    ]
     const args = (command.args ?? []).map((arg) => [arg.name, arg.summary] as const)
     const [head, usage, ...others] = sections
-    return [...(head ? [head] : []), { body: facts.join('\n') }, ...(usage ? [usage] : []), ...(args.length > 0 ? [{ title: 'Arguments', body: columns(args) }] : []), ...others]
+    return [
+      ...(head ? [head] : []),
+      { body: facts.join('\n') },
+      ...(usage ? [usage] : []),
+      ...(args.length > 0 ? [{ title: 'Arguments', body: columns(args) }] : []),
+      ...others,
+    ]
   }
 
   #groups(): { title: string; body: string }[] {
@@ -121,7 +137,8 @@ function refuseConflicts(entries: readonly OwnedCommand[]): void {
   for (const { plugin, command } of entries) {
     for (const name of [command.name, ...(command.aliases ?? [])]) {
       const other = owners.get(name)
-      if (other !== undefined) throw new ZinError('ZIN_COMMAND_CONFLICT', `the command "${name}" is brought by ${other} and by ${plugin}; rename one`)
+      if (other !== undefined)
+        throw new ZinError('ZIN_COMMAND_CONFLICT', `the command "${name}" is brought by ${other} and by ${plugin}; rename one`)
       owners.set(name, plugin)
     }
   }

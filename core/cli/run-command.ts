@@ -1,7 +1,7 @@
 import { ZinError } from '../errors.js'
 import type { ServiceRef } from '../services/ref.js'
 import type { AppClient, Command, CommandContext, Printer } from './command.js'
-import { openApp, type OpenApp } from './open-app.js'
+import { type OpenApp, openApp } from './open-app.js'
 import { parseArguments } from './options.js'
 import { createPrinter, type Output } from './print.js'
 import type { Match } from './program.js'
@@ -51,7 +51,10 @@ interface ContextParts {
 
 function contextFor(command: Command, { args, options, print, terminal, signal, app, client }: ContextParts): CommandContext {
   const absent = (what: string, needs: string): ZinError =>
-    new ZinError('ZIN_COMMAND_NEEDS', `the command "${command.name}" uses ${what}, but says needs: '${command.needs}'; it must say needs: '${needs}'`)
+    new ZinError(
+      'ZIN_COMMAND_NEEDS',
+      `the command "${command.name}" uses ${what}, but says needs: '${command.needs}'; it must say needs: '${needs}'`,
+    )
   return {
     args,
     options: options as CommandContext['options'],

@@ -31,7 +31,10 @@ export async function scaffold({ target, example, zin }: ScaffoldOptions): Promi
 
 /** Each line `NAME=generate` gets 32 random bytes as `base64:…`. */
 export function generateKeys(text: string): string {
-  return text.replace(/^([A-Za-z_]\w*)=generate[ \t]*$/gm, (_line, name: string) => `${name}=base64:${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')}`)
+  return text.replace(
+    /^([A-Za-z_]\w*)=generate[ \t]*$/gm,
+    (_line, name: string) => `${name}=base64:${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')}`,
+  )
 }
 
 /** The example's package.json under the app's name, with zin from where this zin came from. */
@@ -43,7 +46,10 @@ export function manifestFor(text: string, folder: string, zin: ZinPackage): stri
 
 /** `My App` → `my-app`. */
 export function packageName(folder: string): string {
-  const name = folder.toLowerCase().replace(/[^a-z0-9._-]+/g, '-').replace(/^[-._]+|[-._]+$/g, '')
+  const name = folder
+    .toLowerCase()
+    .replace(/[^a-z0-9._-]+/g, '-')
+    .replace(/^[-._]+|[-._]+$/g, '')
   return name === '' ? 'zin-app' : name
 }
 
@@ -54,7 +60,10 @@ async function refuseUsed(target: string): Promise<void> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return
-    throw new ZinError('ZIN_TARGET_USED', code === 'ENOTDIR' ? `${target} is a file; name a new folder` : `cannot read ${target}: ${(error as Error).message}`)
+    throw new ZinError(
+      'ZIN_TARGET_USED',
+      code === 'ENOTDIR' ? `${target} is a file; name a new folder` : `cannot read ${target}: ${(error as Error).message}`,
+    )
   }
   if (entries.length > 0) throw new ZinError('ZIN_TARGET_USED', `${target} is not empty; name a new folder`)
 }

@@ -57,7 +57,7 @@ export async function watchSources(rootDir: string, onChange: (file: string) => 
     close() {
       closed = true
       clearTimeout(timer)
-      for (const folder of [...watchers.keys()]) forget(folder)
+      for (const folder of watchers.keys()) forget(folder)
     },
   }
 }

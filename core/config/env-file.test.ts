@@ -8,14 +8,40 @@ import { loadEnv, parseEnvFile } from './env-file.js'
 
 test('a .env file may hold comments, export, quotes, blanks and values over several lines', () => {
   const text = [
-    '\ufeff# comment', '', 'A=1', 'export B = two words # comment', "C='literal \\n #x'", 'D="line\\nbreak \\"q\\" \\d"', 'E=', 'F=a#b', 'G=#only a comment',
-    'KEY="-----BEGIN', 'abc', '-----END"  # done', 'RDB_PROXY_HEADERS_X-Trace=1', 'A=2', '  H =x=y  ', '__proto__=p',
+    '\ufeff# comment',
+    '',
+    'A=1',
+    'export B = two words # comment',
+    "C='literal \\n #x'",
+    'D="line\\nbreak \\"q\\" \\d"',
+    'E=',
+    'F=a#b',
+    'G=#only a comment',
+    'KEY="-----BEGIN',
+    'abc',
+    '-----END"  # done',
+    'RDB_PROXY_HEADERS_X-Trace=1',
+    'A=2',
+    '  H =x=y  ',
+    '__proto__=p',
   ].join('\r\n')
   const values = parseEnvFile(text, '.env')
-  assert.deepEqual({ ...values }, {
-    A: '2', B: 'two words', C: 'literal \\n #x', D: 'line\nbreak "q" \\d', E: '', F: 'a#b', G: '', KEY: '-----BEGIN\nabc\n-----END',
-    'RDB_PROXY_HEADERS_X-Trace': '1', H: 'x=y', ['__proto__']: 'p',
-  })
+  assert.deepEqual(
+    { ...values },
+    {
+      A: '2',
+      B: 'two words',
+      C: 'literal \\n #x',
+      D: 'line\nbreak "q" \\d',
+      E: '',
+      F: 'a#b',
+      G: '',
+      KEY: '-----BEGIN\nabc\n-----END',
+      'RDB_PROXY_HEADERS_X-Trace': '1',
+      H: 'x=y',
+      ['__proto__']: 'p',
+    },
+  )
 })
 
 test('a malformed line is refused with the file and the line, without its text', () => {
@@ -27,11 +53,14 @@ test('a malformed line is refused with the file and the line, without its text',
     ["A='x' canary", /^x\.env:1: text after the closing ' of A$/],
   ]
   for (const [text, message] of cases) {
-    assert.throws(() => parseEnvFile(text, 'x.env'), (error: Error) => {
-      assert.match(error.message, message)
-      assert.doesNotMatch(error.message, /canary/)
-      return (error as { code?: string }).code === 'ZIN_ENV_FILE'
-    })
+    assert.throws(
+      () => parseEnvFile(text, 'x.env'),
+      (error: Error) => {
+        assert.match(error.message, message)
+        assert.doesNotMatch(error.message, /canary/)
+        return (error as { code?: string }).code === 'ZIN_ENV_FILE'
+      },
+    )
   }
 })
 
@@ -43,7 +72,13 @@ test('the process environment wins over .env, and only what is missing is writte
     for (const _again of [1, 2]) {
       const env = await loadEnv(rootDir, environment)
       assert.deepEqual(env.values, { BOTH: 'process', EMPTY: '', PROCESS: 'process', FILE: 'file' })
-      assert.deepEqual(['BOTH', 'FILE', 'PROCESS', 'EMPTY', 'NONE'].map(env.sourceOf), ['environment', '.env', 'environment', 'environment', 'default'])
+      assert.deepEqual(['BOTH', 'FILE', 'PROCESS', 'EMPTY', 'NONE'].map(env.sourceOf), [
+        'environment',
+        '.env',
+        'environment',
+        'environment',
+        'default',
+      ])
       assert.equal(environment.FILE, 'file')
     }
   } finally {
@@ -64,9 +99,18 @@ test('a missing .env is nothing; one that cannot be read is an error that names 
 
 test('env reads typed values and falls back when a setting is missing or empty', () => {
   const env = envReader({ S: 'x', I: '-3', N: '1.5', B: 'off', L: ' a, b,,c ', EMPTY: '' }, 'zin.config.ts')
-  assert.deepEqual([env.string('S'), env.int('I'), env.number('N'), env.bool('B', true), env.list('L')], ['x', -3, 1.5, false, ['a', 'b', 'c']])
-  assert.deepEqual([env.string('X'), env.int('X'), env.number('X'), env.bool('X'), env.list('X'), env.secret('X')], ['', undefined, undefined, false, [], ''])
-  assert.deepEqual([env.string('EMPTY', 'd'), env.int('EMPTY', 7), env.bool('EMPTY', true), env.list('EMPTY', ['d'])], ['d', 7, true, ['d']])
+  assert.deepEqual(
+    [env.string('S'), env.int('I'), env.number('N'), env.bool('B', true), env.list('L')],
+    ['x', -3, 1.5, false, ['a', 'b', 'c']],
+  )
+  assert.deepEqual(
+    [env.string('X'), env.int('X'), env.number('X'), env.bool('X'), env.list('X'), env.secret('X')],
+    ['', undefined, undefined, false, [], ''],
+  )
+  assert.deepEqual(
+    [env.string('EMPTY', 'd'), env.int('EMPTY', 7), env.bool('EMPTY', true), env.list('EMPTY', ['d'])],
+    ['d', 7, true, ['d']],
+  )
 })
 
 test('a malformed value is refused with the name, the value and what was expected', () => {

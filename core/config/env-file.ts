@@ -36,7 +36,7 @@ export function parseEnvFile(text: string, file: string): Readonly<Values> {
       end = closingQuote(body, quote)
     }
     if (!/^\s*(#.*)?$/.test(body.slice(end + 1))) throw malformed(file, at, `text after the closing ${quote} of ${name}`)
-    values[name] = quote === '"' ? unescape(body.slice(0, end)) : body.slice(0, end)
+    values[name] = quote === '"' ? unquote(body.slice(0, end)) : body.slice(0, end)
   }
   return values
 }
@@ -82,7 +82,7 @@ function closingQuote(body: string, quote: string): number {
 
 const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\', $: '$' }
 
-function unescape(body: string): string {
+function unquote(body: string): string {
   return body.replace(/\\([\s\S])/g, (whole, char: string) => escapes[char] ?? whole)
 }
 

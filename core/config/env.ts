@@ -21,7 +21,9 @@ export interface EnvReader {
 export function envReader(environment: Readonly<Record<string, string | undefined>>, reader: string): EnvReader {
   // A missing number without a default stays undefined, which setting specs, whose defaults are printed, cannot say.
   const read = (name: string, spec: unknown): never => {
-    const values: Readonly<Record<string, unknown>> = new SettingsReader(plainEnv(environment)).read(reader, { [name]: spec as SettingSpec })
+    const values: Readonly<Record<string, unknown>> = new SettingsReader(plainEnv(environment)).read(reader, {
+      [name]: spec as SettingSpec,
+    })
     return values[name] as never
   }
   const summary = ''

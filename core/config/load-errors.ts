@@ -16,7 +16,10 @@ interface Place {
 
 /** The error for a folder that is in no app. */
 export function configMissing(cwd: string): ZinError {
-  return new ZinError('ZIN_CONFIG_MISSING', `no ${configNames.join(', ')} in ${cwd} or a folder above it; make an app with "zin new <dir>", or change into one`)
+  return new ZinError(
+    'ZIN_CONFIG_MISSING',
+    `no ${configNames.join(', ')} in ${cwd} or a folder above it; make an app with "zin new <dir>", or change into one`,
+  )
 }
 
 /** The one error for a configuration file that could not be imported: what is wrong, in which file, line and column. */
@@ -28,7 +31,8 @@ export async function loadingFailed(error: unknown, configFile: string): Promise
     return new ZinError('ZIN_CONFIG_SYNTAX', `${at(found.place, configFile)}: ${found.text}`, { cause: error })
   }
   // Thrown on purpose, e.g. by env.int: it says what to do already.
-  if (error instanceof ZinError) return new ZinError(error.code, `${error.message} (${at(place, configFile)})`, { details: error.details, cause: error })
+  if (error instanceof ZinError)
+    return new ZinError(error.code, `${error.message} (${at(place, configFile)})`, { details: error.details, cause: error })
   if (isMissingModule(error)) {
     const what = messageOf(error).split('\n')[0] ?? ''
     const named = what.includes(' imported from ') ? what : `${what}, imported from ${configFile}`
@@ -44,11 +48,16 @@ function at(place: Place | undefined, otherwise: string): string {
 
 /** tsx reports what it cannot transform as an error of esbuild, Node the rest as a SyntaxError. */
 function isSyntaxError(error: unknown): error is Error {
-  return error instanceof SyntaxError || (error instanceof Error && (error.name === 'TransformError' || error.message.startsWith('Transform failed')))
+  return (
+    error instanceof SyntaxError ||
+    (error instanceof Error && (error.name === 'TransformError' || error.message.startsWith('Transform failed')))
+  )
 }
 
 function isMissingModule(error: unknown): boolean {
-  return ['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND', 'ERR_PACKAGE_PATH_NOT_EXPORTED'].includes(String((error as { code?: unknown } | undefined)?.code))
+  return ['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND', 'ERR_PACKAGE_PATH_NOT_EXPORTED'].includes(
+    String((error as { code?: unknown } | undefined)?.code),
+  )
 }
 
 /** The topmost frame in the app's own code. */
@@ -76,7 +85,10 @@ interface Esbuild {
 }
 
 interface BuildFailure {
-  readonly errors?: readonly { readonly text: string; readonly location: { readonly file: string; readonly line: number; readonly column: number } | null }[]
+  readonly errors?: readonly {
+    readonly text: string
+    readonly location: { readonly file: string; readonly line: number; readonly column: number } | null
+  }[]
 }
 
 /**
@@ -88,7 +100,16 @@ async function findSyntaxError(configFile: string): Promise<{ readonly place: Pl
     const tsx = createRequire(import.meta.url).resolve('tsx')
     const esbuild = createRequire(tsx)('esbuild') as Esbuild
     const absWorkingDir = dirname(configFile)
-    await esbuild.build({ entryPoints: [configFile], absWorkingDir, bundle: true, packages: 'external', platform: 'node', format: 'esm', write: false, logLevel: 'silent' })
+    await esbuild.build({
+      entryPoints: [configFile],
+      absWorkingDir,
+      bundle: true,
+      packages: 'external',
+      platform: 'node',
+      format: 'esm',
+      write: false,
+      logLevel: 'silent',
+    })
   } catch (error) {
     const first = (error as BuildFailure).errors?.find((entry) => entry.location !== null)
     if (!first?.location) return undefined

@@ -22,7 +22,8 @@ async function app(files: Readonly<Record<string, string>>): Promise<string> {
 
 test('zin.config.ts is found from a folder below it and loads TypeScript, .js imports of .ts files and top-level await', async () => {
   const rootDir = await app({
-    'zin.config.ts': "import { port } from './lib/port.js'\nenum E { A = 1 }\nawait Promise.resolve()\nexport default { app: { port: port + E.A } }\n",
+    'zin.config.ts':
+      "import { port } from './lib/port.js'\nenum E { A = 1 }\nawait Promise.resolve()\nexport default { app: { port: port + E.A } }\n",
     'lib/port.ts': 'export const port: number = Number(process.env.ZIN_LOAD_TEST_PORT)\n',
     '.env': 'ZIN_LOAD_TEST_PORT=7000\n',
     'src/deep/x.txt': '',
@@ -45,7 +46,8 @@ test('without a configuration the error says which names were looked for, where,
   const cwd = await app({})
   await assert.rejects(loadConfig(cwd, {}), (error: Error & { code?: string }) => {
     assert.equal(error.code, 'ZIN_CONFIG_MISSING')
-    for (const part of ['zin.config.ts', 'zin.config.mts', 'zin.config.mjs', 'zin.config.js', cwd, 'zin new']) assert.ok(error.message.includes(part), part)
+    for (const part of ['zin.config.ts', 'zin.config.mts', 'zin.config.mjs', 'zin.config.js', cwd, 'zin new'])
+      assert.ok(error.message.includes(part), part)
     return true
   })
 })
@@ -54,14 +56,23 @@ test('a syntax error is reported with file, line and column, also in a file that
   const broken = 'export default {\n  plugins: [\n    a a\n  ],\n}\n'
   for (const name of ['zin.config.ts', 'zin.config.mjs']) {
     const rootDir = await app({ [name]: broken })
-    await assert.rejects(loadConfig(rootDir, {}), { code: 'ZIN_CONFIG_SYNTAX', message: `${join(rootDir, name)}:3:7: Expected "]" but found "a"` })
+    await assert.rejects(loadConfig(rootDir, {}), {
+      code: 'ZIN_CONFIG_SYNTAX',
+      message: `${join(rootDir, name)}:3:7: Expected "]" but found "a"`,
+    })
   }
-  const rootDir = await app({ 'zin.config.ts': "import x from './my lib/x.js'\nexport default { app: x }\n", 'my lib/x.ts': 'export default = 1\n' })
+  const rootDir = await app({
+    'zin.config.ts': "import x from './my lib/x.js'\nexport default { app: x }\n",
+    'my lib/x.ts': 'export default = 1\n',
+  })
   await assert.rejects(loadConfig(rootDir, {}), { code: 'ZIN_CONFIG_SYNTAX', message: /my lib\/x\.ts:1:16: / })
 })
 
 test('an import that a local file does not export is reported with file, line and column', async () => {
-  const rootDir = await app({ 'zin.config.ts': "import { nope } from './x.js'\nexport default { app: nope }\n", 'x.ts': 'export const x = 1\n' })
+  const rootDir = await app({
+    'zin.config.ts': "import { nope } from './x.js'\nexport default { app: nope }\n",
+    'x.ts': 'export const x = 1\n',
+  })
   await assert.rejects(loadConfig(rootDir, {}), { code: 'ZIN_CONFIG_SYNTAX', message: /zin\.config\.ts:1:10: .*"nope"/ })
 })
 
@@ -91,7 +102,10 @@ test('an import of a package or a file that is not there is named', async () => 
     code: 'ZIN_CONFIG_IMPORT',
     message: /'no-such-package' imported from .*zin\.config\.ts; is it installed/,
   })
-  await assert.rejects(loadConfig(await app({ 'zin.config.mjs': "import './gone.js'\nexport default {}\n" }), {}), { code: 'ZIN_CONFIG_IMPORT', message: /gone\.js/ })
+  await assert.rejects(loadConfig(await app({ 'zin.config.mjs': "import './gone.js'\nexport default {}\n" }), {}), {
+    code: 'ZIN_CONFIG_IMPORT',
+    message: /gone\.js/,
+  })
 })
 
 test('an exception while loading is reported with the topmost line of the app', async () => {
@@ -100,8 +114,14 @@ test('an exception while loading is reported with the topmost line of the app', 
     'lib.ts': 'type T = string\nexport function f(): T {\n  return JSON.parse("{") as T\n}\n',
   })
   await assert.rejects(loadConfig(rootDir, {}), { code: 'ZIN_CONFIG_FAILED', message: /lib\.ts:3:15: SyntaxError: Expected property name/ })
-  const thrower = await app({ 'zin.config.ts': 'interface X { a: number }\n\nfunction f(): never {\n  throw new TypeError("no luck")\n}\nexport default { app: f() }\n' })
-  await assert.rejects(loadConfig(thrower, {}), { code: 'ZIN_CONFIG_FAILED', message: `${join(thrower, 'zin.config.ts')}:4:9: TypeError: no luck` })
+  const thrower = await app({
+    'zin.config.ts':
+      'interface X { a: number }\n\nfunction f(): never {\n  throw new TypeError("no luck")\n}\nexport default { app: f() }\n',
+  })
+  await assert.rejects(loadConfig(thrower, {}), {
+    code: 'ZIN_CONFIG_FAILED',
+    message: `${join(thrower, 'zin.config.ts')}:4:9: TypeError: no luck`,
+  })
   const odd = await app({ 'zin.config.mjs': "throw 'text'\n" })
   await assert.rejects(loadConfig(odd, {}), { code: 'ZIN_CONFIG_FAILED', message: `${join(odd, 'zin.config.mjs')}: threw text` })
 })

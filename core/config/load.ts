@@ -58,7 +58,14 @@ async function importModule(file: string): Promise<{ readonly default?: unknown 
   }
 }
 
-const configKeys: Readonly<Record<keyof ZinConfig, true>> = { app: true, shutdown: true, plugins: true, hooks: true, routes: true, responders: true }
+const configKeys: Readonly<Record<keyof ZinConfig, true>> = {
+  app: true,
+  shutdown: true,
+  plugins: true,
+  hooks: true,
+  routes: true,
+  responders: true,
+}
 
 function checkConfig(value: unknown, file: string): ZinConfig {
   const invalid = (what: string): ZinError => new ZinError('ZIN_CONFIG_INVALID', `${file} ${what}`)

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import Koa from 'koa'
 import type { Context, Middleware } from 'koa'
 import type { ErrorBody, FailedRequest } from '../hooks/catalogue.js'
@@ -7,13 +8,16 @@ import type { Address } from '../host/view.js'
 import type { Logger } from '../log/types.js'
 import type { Clock } from '../util/clock.js'
 import { httpErrors, statusError } from './errors.js'
-import { repeatedHeader, requestIdOf } from './headers.js'
+import { inboundRequestId, repeatedHeader } from './headers.js'
 import { HostCheck } from './host-check.js'
 import type { InjectRequest, InjectResponse } from './inject.js'
 import { inject } from './inject.js'
 import { closeAfterUnreadBody } from './linger.js'
+import type { MaybePromise, Step } from './middleware.js'
 import { MiddlewareRegistry } from './middleware.js'
 import { openapiDocument } from './openapi.js'
+import { RequestIds } from './request-ids.js'
+import { reply } from './reply.js'
 import { runInRequest } from './request-context.js'
 import { ErrorResponder } from './respond.js'
 import type { Route, RouteInfo } from './route.js'
@@ -50,8 +54,10 @@ export class HttpApp {
   readonly #middleware = new MiddlewareRegistry()
   readonly #registrations = new Set<Registration>()
   readonly #schemas = new Schemas()
+  readonly #ids = new RequestIds()
   readonly #errors: ErrorResponder
   readonly #hosts: HostCheck | undefined
+  readonly #koa: Koa
   readonly #server: HttpServer
   #rank: (plugin: string) => number = () => 0
   #table: LiveTable
@@ -64,11 +70,10 @@ export class HttpApp {
     this.#hosts = options.allowedHosts && new HostCheck(options.allowedHosts)
     this.#table = this.#build([])
     const { trustedProxies, production } = options
-    const koa = new Koa({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies, env: production ? 'production' : 'development' })
+    this.#koa = new Koa({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies, env: production ? 'production' : 'development' })
     // What reaches Koa's own error handling happened after the answer began: a client that left, a stream that broke.
-    koa.on('error', (error: Error) => options.log.debug({ err: error }, 'an answer did not complete'))
-    koa.use((ctx) => this.#serve(ctx))
-    this.#server = new HttpServer(koa.callback(), options.clock)
+    this.#koa.on('error', (error: Error) => options.log.debug({ err: error }, 'an answer did not complete'))
+    this.#server = new HttpServer((req, res) => this.#handle(req, res), options.clock)
   }
 
   addRoute(plugin: string, route: Route): Disposer {
@@ -159,33 +164,59 @@ export class HttpApp {
     return compileTable({ ...parts, registrations, warn: production ? undefined : log })
   }
 
-  #serve(ctx: Context): Promise<void> {
-    const { req, res } = ctx
-    const requestId = requestIdOf(req)
+  #handle(req: IncomingMessage, res: ServerResponse): void {
+    const ctx = this.#koa.createContext(req, res) as Context
+    res.statusCode = 404
+    const requestId = inboundRequestId(req) ?? this.#ids.next()
     res.setHeader('x-request-id', requestId)
     const { level } = this.#options.log
     if (level === 'debug' || level === 'trace') this.#logAccess(ctx, requestId)
     const table = this.#table
-    const path = pathOf(req.url ?? '')
-    const probe = table.probe(req.method ?? 'GET', path)
-    if (probe) return this.#guard(ctx, requestId, probe)
-    return runInRequest({ requestId, userId: undefined, route: undefined }, () => this.#guard(ctx, requestId, () => this.#answer(ctx, table)))
+    const probe = table.probe(req.method ?? 'GET', pathOf(req.url ?? ''))
+    if (probe) this.#run(ctx, requestId, probe)
+    else runInRequest({ requestId, userId: undefined, route: undefined }, () => this.#run(ctx, requestId, (it) => this.#answer(it, table)))
   }
 
-  /** Runs a task; whatever it throws becomes the answer. */
-  async #guard(ctx: Context, requestId: string, task: (ctx: Context) => Promise<void>): Promise<void> {
+  /**
+   * Runs a step and sends what it made of the context, or the error it threw. A step that needs no waiting makes no promise:
+   * where requests are traced by async context, each promise costs as much as a route match.
+   */
+  #run(ctx: Context, requestId: string, step: Step): void {
     try {
-      await task(ctx)
-      if (ctx.status >= 400 && ctx.body == null && ctx.respond !== false && !ctx.headerSent) throw statusError(ctx.status)
+      const pending = step(ctx)
+      if (pending) pending.then(() => this.#finish(ctx, requestId)).catch((thrown: unknown) => this.#fail(ctx, requestId, thrown))
+      else this.#finish(ctx, requestId)
     } catch (thrown) {
-      await this.#errors.answer(ctx, requestId, thrown)
+      void this.#fail(ctx, requestId, thrown)
     }
-    if (ctx.headerSent) return
-    if (this.#draining) ctx.set('Connection', 'close')
-    closeAfterUnreadBody(ctx.req, ctx.res)
   }
 
-  #answer(ctx: Context, table: LiveTable): Promise<void> {
+  #finish(ctx: Context, requestId: string): void {
+    const status = ctx.res.statusCode
+    if (status >= 400 && lacksBody(ctx)) void this.#fail(ctx, requestId, statusError(status))
+    else this.#send(ctx)
+  }
+
+  async #fail(ctx: Context, requestId: string, thrown: unknown): Promise<void> {
+    try {
+      await this.#errors.answer(ctx, requestId, thrown)
+      this.#send(ctx)
+    } catch (error) {
+      this.#options.log.error({ err: error, requestId }, 'an error answer could not be written')
+      ctx.res.destroy()
+    }
+  }
+
+  #send(ctx: Context): void {
+    const { req, res } = ctx
+    if (!res.headersSent) {
+      if (this.#draining) res.setHeader('Connection', 'close')
+      closeAfterUnreadBody(req, res)
+    }
+    reply(this.#koa, ctx)
+  }
+
+  #answer(ctx: Context, table: LiveTable): MaybePromise {
     const { req } = ctx
     if (this.#hosts && !this.#hosts.accepts(req.headers.host)) throw httpErrors.MISDIRECTED()
     const problem = targetProblem(req.url ?? '')
@@ -207,5 +238,7 @@ export class HttpApp {
     })
   }
 }
+
+const lacksBody = (ctx: Context): boolean => ctx.body == null && ctx.respond !== false && !ctx.res.headersSent
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)

@@ -81,7 +81,6 @@ function continueReading(req: IncomingMessage, res: ServerResponse): void {
  */
 export async function readBody(ctx: Context, route: Route): Promise<unknown> {
   const type = route.bodyType ?? (route.body === undefined ? 'none' : 'json')
-  if (!announcesBody(ctx.req)) return type === 'raw' ? Buffer.alloc(0) : undefined
   const encoding = ctx.req.headers['content-encoding']
   if (type !== 'none' && encoding !== undefined && encoding.toLowerCase() !== 'identity') throw httpErrors.UNSUPPORTED_CONTENT_ENCODING()
   if (type === 'json') requireType(ctx, ['json', '+json'], 'JSON (Content-Type: application/json)')

@@ -1,9 +1,14 @@
 import { rm } from 'node:fs/promises'
 import { Readable } from 'node:stream'
-import type { Files } from 'formidable'
 import type { Context } from 'koa'
 import { messageOf } from '../errors.js'
 import { httpErrors } from './errors.js'
+
+/** What koa-body makes of uploads, as far as it is used here. */
+interface File {
+  readonly filepath: string
+}
+type Files = Readonly<Record<string, File | readonly File[] | undefined>>
 
 /**
  * Parses an urlencoded or multipart form by koa-body from bytes that were read already. Files land in the system's

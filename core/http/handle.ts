@@ -2,26 +2,43 @@ import type { Context } from 'koa'
 import { messageOf } from '../errors.js'
 import type { Logger } from '../log/types.js'
 import { readBody } from './body.js'
+import { announcesBody } from './headers.js'
+import type { MaybePromise, Step } from './middleware.js'
 import { parseQuery } from './query.js'
+import { isPlain } from './reply.js'
 import type { Route, RouteContext } from './route.js'
+import { queryOf } from './target.js'
 import type { Schemas } from './validate.js'
 
 /** The last steps of a matched request: body, validation, handler, answer. */
-export function answerRoute(route: Route, schemas: Schemas, warn: Logger | undefined): (ctx: Context) => Promise<void> {
+export function answerRoute(route: Route, schemas: Schemas, warn: Logger | undefined): Step {
   const validate = schemas.validator(route)
   const check = warn && route.response ? responseWarner(route, schemas, warn) : undefined
-  return async (ctx) => {
-    const parts = { params: ctx.params ?? {}, query: parseQuery(ctx.querystring), body: undefined as unknown }
-    if (!route.probe) parts.body = await readBody(ctx, route)
-    validate?.(parts)
-    Object.defineProperty(ctx, 'input', { value: parts, configurable: true })
+
+  const answer = (ctx: Context, body: unknown): MaybePromise => {
+    const input = { params: ctx.params ?? {}, query: parseQuery(queryOf(ctx.originalUrl)), body }
+    validate?.(input)
+    ctx.input = input
     // Koa starts at 404; a handler that says nothing has succeeded.
     ctx.res.statusCode = 200
-    const value = await route.handler(ctx as RouteContext)
+    const value = route.handler(ctx as RouteContext)
+    return isThenable(value) ? value.then((settled) => take(ctx, settled)) : take(ctx, value)
+  }
+  const take = (ctx: Context, value: unknown): void => {
     if (value !== undefined) ctx.body = value
-    else if (ctx.body === undefined && ctx.respond !== false && ctx.res.statusCode === 200 && !ctx.headerSent) ctx.status = 204
+    else if (ctx.res.statusCode === 200 && ctx.body === undefined && ctx.respond !== false && !ctx.res.headersSent) ctx.status = 204
     check?.(ctx)
   }
+
+  if (route.probe) return (ctx) => answer(ctx, undefined)
+  return (ctx) => {
+    if (announcesBody(ctx.req)) return readBody(ctx, route).then((body) => answer(ctx, body))
+    return answer(ctx, route.bodyType === 'raw' ? Buffer.alloc(0) : undefined)
+  }
+}
+
+function isThenable(value: unknown): value is Promise<unknown> {
+  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 }
 
 function responseWarner(route: Route, schemas: Schemas, log: Logger): (ctx: Context) => void {
@@ -36,12 +53,4 @@ function responseWarner(route: Route, schemas: Schemas, log: Logger): (ctx: Cont
       log.warn({ method: route.method, path: route.path, error: messageOf(error) }, 'an answer could not be compared with its schema')
     }
   }
-}
-
-/** Whether Koa will send a body as JSON. */
-function isPlain(body: unknown): boolean {
-  if (typeof body !== 'object' || body === null) return false
-  if (Array.isArray(body)) return true
-  const prototype: unknown = Object.getPrototypeOf(body)
-  return prototype === null || prototype === Object.prototype
 }

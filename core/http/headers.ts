@@ -1,12 +1,11 @@
-import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 
 const wellFormedId = /^[A-Za-z0-9._-]{8,128}$/
 
-/** The inbound `x-request-id` when it is well formed, else a new UUID. */
-export function requestIdOf(req: IncomingMessage): string {
+/** The inbound `x-request-id` when it is well formed. */
+export function inboundRequestId(req: IncomingMessage): string | undefined {
   const inbound = req.headers['x-request-id']
-  return typeof inbound === 'string' && wellFormedId.test(inbound) ? inbound : randomUUID()
+  return typeof inbound === 'string' && wellFormedId.test(inbound) ? inbound : undefined
 }
 
 const guarded = (name: string): boolean => name === 'host' || name === 'authorization' || name.startsWith('content-')

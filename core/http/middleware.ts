@@ -51,8 +51,13 @@ export class MiddlewareRegistry {
   }
 }
 
+export type MaybePromise = void | Promise<void>
+
+/** One step of a request. It returns a promise only when something has to be waited for. */
+export type Step = (ctx: Context) => MaybePromise
+
 /** Chains middleware in front of `last`. Without middleware it is `last` itself. */
-export function chain(middleware: readonly Middleware[], last: (ctx: Context) => Promise<void>): (ctx: Context) => Promise<void> {
+export function chain(middleware: readonly Middleware[], last: Step): Step {
   if (middleware.length === 0) return last
   return (ctx) => {
     let reached = -1

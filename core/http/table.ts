@@ -5,7 +5,7 @@ import { suggest } from '../util/suggest.js'
 import { setBodyLimit } from './body.js'
 import { httpErrors, methodNotAllowed } from './errors.js'
 import { answerRoute } from './handle.js'
-import type { MiddlewareRegistry } from './middleware.js'
+import type { MaybePromise, MiddlewareRegistry, Step } from './middleware.js'
 import { chain } from './middleware.js'
 import { requestContext } from './request-context.js'
 import type { HttpMethod, Route, RouteInfo } from './route.js'
@@ -32,15 +32,15 @@ export interface TableParts {
 interface CompiledRoute {
   readonly info: RouteInfo
   readonly bodyLimit: number
-  readonly run: (ctx: Context) => Promise<void>
+  readonly run: Step
 }
 
 /** Everything that answers requests, built once and never changed: requests in flight finish on the table they began with. */
 export interface LiveTable {
   readonly registrations: readonly Registration[]
-  probe(method: string, path: string): ((ctx: Context) => Promise<void>) | undefined
+  probe(method: string, path: string): Step | undefined
   /** Global middleware, route match, middleware of the route, body, validation, handler. */
-  run(ctx: Context): Promise<void>
+  readonly run: Step
 }
 
 /** Builds the live table, or throws one ZinError `ZIN_ROUTES_INVALID` that lists every problem. */
@@ -49,7 +49,7 @@ export function compileTable(parts: TableParts): LiveTable {
   if (problems.length > 0) throw routesInvalid(problems)
   const { registrations, middleware, schemas, bodyLimit, warn } = parts
 
-  const probes = new Map<string, Map<string, (ctx: Context) => Promise<void>>>()
+  const probes = new Map<string, Map<string, Step>>()
   const routes = registrations.map(({ plugin, route }) => {
     const last = answerRoute(route, schemas, warn?.child({ plugin }))
     if (route.probe) probes.set(route.path, (probes.get(route.path) ?? new Map()).set(route.method, last))
@@ -67,7 +67,7 @@ export function compileTable(parts: TableParts): LiveTable {
   }
 }
 
-async function match(table: RouteTable<CompiledRoute>, ctx: Context): Promise<void> {
+function match(table: RouteTable<CompiledRoute>, ctx: Context): MaybePromise {
   // The target as it came: middleware that rewrites ctx.url does not change which route, and so which policy, applies.
   const path = pathOf(ctx.originalUrl)
   const method = ctx.req.method ?? 'GET'

@@ -12,6 +12,12 @@ export function pathOf(target: string): string {
   return end === -1 ? target : target.slice(0, end)
 }
 
+/** The query string of a request target, without its `?`. */
+export function queryOf(target: string): string {
+  const start = target.indexOf('?')
+  return start === -1 ? '' : target.slice(start + 1)
+}
+
 /**
  * Why a raw request target is refused, or `undefined`. The path that is routed, the path that a signature
  * covers and the path that a URL parser sees must be one and the same text.

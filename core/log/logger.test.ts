@@ -26,7 +26,14 @@ function textLogger() {
 test('secrets are masked in facts at any depth, whatever the spelling of the field', () => {
   const log = memoryLogger()
   log.info({
-    headers: { Authorization: 'canary-1', cookie: 'canary-2', 'Set-Cookie': ['canary-3'], 'x-sig-signature': 'canary-4', 'X-Sig-Nonce': 'canary-5', 'x-sig-body-sha256': 'canary-6' },
+    headers: {
+      Authorization: 'canary-1',
+      cookie: 'canary-2',
+      'Set-Cookie': ['canary-3'],
+      'x-sig-signature': 'canary-4',
+      'X-Sig-Nonce': 'canary-5',
+      'x-sig-body-sha256': 'canary-6',
+    },
     body: { password: 'canary-7', user: { deviceSecret: 'canary-8', list: [{ apiKey: 'canary-9' }, { a: { b: { jwt: 'canary-10' } } }] } },
     env: { BULLETPROOF_SIGNING_SECRET: 'canary-11', APP_KEY: 'canary-12', DB_PASSWORD: 'canary-13' },
     rawHeaders: ['Host', 'example.org', 'Authorization', 'canary-14'],
@@ -48,11 +55,26 @@ test('secrets are masked in bindings of child loggers, in errors and inside of t
 
 test('facts that hold no secret stay as they are', () => {
   const log = memoryLogger()
-  log.child({ plugin: 'workers' }).info({ worker: 'emails', jobs: 3, hasPassword: true, at: new Date(0), nothing: null, big: 2n }, 'started')
+  log
+    .child({ plugin: 'workers' })
+    .info({ worker: 'emails', jobs: 3, hasPassword: true, at: new Date(0), nothing: null, big: 2n }, 'started')
   const [line] = log.lines
   assert.deepEqual(
     { ...line, time: 0, pid: 0 },
-    { level: 'info', time: 0, pid: 0, app: 'test', plugin: 'workers', worker: 'emails', jobs: 3, hasPassword: true, at: '1970-01-01T00:00:00.000Z', nothing: null, big: '2', msg: 'started' },
+    {
+      level: 'info',
+      time: 0,
+      pid: 0,
+      app: 'test',
+      plugin: 'workers',
+      worker: 'emails',
+      jobs: 3,
+      hasPassword: true,
+      at: '1970-01-01T00:00:00.000Z',
+      nothing: null,
+      big: '2',
+      msg: 'started',
+    },
   )
 })
 
@@ -80,7 +102,10 @@ test('a level that is off writes nothing and a child keeps the level', () => {
   log.info('no')
   log.child({ plugin: 'x' }).debug('no')
   log.warn('yes')
-  assert.deepEqual(log.lines.map((line) => line.msg), ['yes'])
+  assert.deepEqual(
+    log.lines.map((line) => line.msg),
+    ['yes'],
+  )
 })
 
 test('the text format is one readable line without colours on a pipe', () => {
@@ -95,7 +120,9 @@ test('line breaks and escape sequences in messages, facts, names and errors cann
   log.info({ [evil]: evil, nested: { [evil]: evil } }, evil)
   log.child({ plugin: evil }).warn({ type: 'Error', stack: `Error: x\n${evil}` }, 'w')
   log.error({ err: Object.assign(new Error(evil, { cause: new Error(evil) }), { code: evil }) }, 'failed')
-  const lines = text().split('\n').filter((line) => !line.startsWith('    '))
+  const lines = text()
+    .split('\n')
+    .filter((line) => !line.startsWith('    '))
   assert.equal(lines.length, 4)
   assert.doesNotMatch(text(), /[\r\u001b\u2028\u0085]/)
 })
@@ -111,14 +138,20 @@ test('the channel "file" makes the folder, appends, and keeps the file private',
   const folder = await mkdtemp(join(tmpdir(), 'zin-log-'))
   try {
     const destination = join(folder, 'logs', 'zin.log')
-    for (const [word, where] of [['first', { dataDir: folder }], ['second', { destination }]] as const) {
+    for (const [word, where] of [
+      ['first', { dataDir: folder }],
+      ['second', { destination }],
+    ] as const) {
       const log = createLogger({ level: 'info', channel: 'file', format: 'json', name: 'app', ...where })
       log.info(word)
       await log.close()
       log.info('after close')
       await log.close()
     }
-    const words = (await readFile(destination, 'utf8')).trim().split('\n').map((line) => (JSON.parse(line) as { msg: string }).msg)
+    const words = (await readFile(destination, 'utf8'))
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { msg: string }).msg)
     assert.deepEqual(words, ['first', 'second'])
     assert.equal((await stat(destination)).mode & 0o777, 0o600)
   } finally {
@@ -128,9 +161,15 @@ test('the channel "file" makes the folder, appends, and keeps the file private',
 
 test('an unknown channel, a missing path and a file that cannot be opened are refused by name', () => {
   const options = { level: 'info', format: 'json', name: 'app' } as const
-  assert.throws(() => createLogger({ ...options, channel: 'syslog' }), { code: 'ZIN_LOG_CHANNEL', message: /"syslog".*console, stderr, file or silent/ })
+  assert.throws(() => createLogger({ ...options, channel: 'syslog' }), {
+    code: 'ZIN_LOG_CHANNEL',
+    message: /"syslog".*console, stderr, file or silent/,
+  })
   assert.throws(() => createLogger({ ...options, channel: 'file' }), { code: 'ZIN_LOG_CHANNEL' })
-  assert.throws(() => createLogger({ ...options, channel: 'file', destination: '/dev/null/x.log' }), { code: 'ZIN_LOG_FILE', message: /\/dev\/null\/x\.log/ })
+  assert.throws(() => createLogger({ ...options, channel: 'file', destination: '/dev/null/x.log' }), {
+    code: 'ZIN_LOG_FILE',
+    message: /\/dev\/null\/x\.log/,
+  })
 })
 
 test('the channel "silent" writes nothing', async () => {

@@ -47,10 +47,14 @@ function errorWords(error: PlainError, said: unknown): string {
 }
 
 function stackLines(error: PlainError): string {
-  const frames = String(error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line))
+  const frames = String(error.stack ?? '')
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
   const lines = frames.map((frame) => `\n    ${escapeControls(frame.trim())}`).join('')
   const { cause } = error
-  return isError(cause) ? `${lines}\n    caused by ${escapeControls(`${String(cause.type ?? 'Error')}: ${cause.message}`)}${stackLines(cause)}` : lines
+  return isError(cause)
+    ? `${lines}\n    caused by ${escapeControls(`${String(cause.type ?? 'Error')}: ${cause.message}`)}${stackLines(cause)}`
+    : lines
 }
 
 /** Words as they are, everything else as JSON; never a control character. */

@@ -1,7 +1,7 @@
 import { dirname, join, relative } from 'node:path'
+import { readEnvFile } from '../../config/env-file.js'
 import { findConfig } from '../../config/load.js'
 import { configMissing } from '../../config/load-errors.js'
-import { readEnvFile } from '../../config/env-file.js'
 import { messageOf } from '../../errors.js'
 import { defineCommand, type Printer } from '../command.js'
 import { Restarter } from '../restarter.js'
@@ -19,7 +19,11 @@ export const devCommand = defineCommand({
     const file = await findConfig(cwd)
     if (file === undefined) throw configMissing(cwd)
     const rootDir = dirname(file)
-    const args = ['start', ...(options.host === undefined ? [] : [`--host=${options.host}`]), ...(options.port === undefined ? [] : [`--port=${options.port}`])]
+    const args = [
+      'start',
+      ...(options.host === undefined ? [] : [`--host=${options.host}`]),
+      ...(options.port === undefined ? [] : [`--port=${options.port}`]),
+    ]
     const app = new Restarter(() => startChild(rootDir, args, print))
     const sources = await watchSources(rootDir, (changed) => {
       print.line(`zin dev: ${relative(rootDir, changed)} changed, restarting`)

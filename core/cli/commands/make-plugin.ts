@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { configMissing } from '../../config/load-errors.js'
 import { findConfig } from '../../config/load.js'
+import { configMissing } from '../../config/load-errors.js'
 import { ZinError } from '../../errors.js'
 import { defineCommand } from '../command.js'
 import { factoryName, pluginFiles, pluginNamePattern } from '../plugin-template.js'
@@ -14,7 +14,10 @@ export const makePluginCommand = defineCommand({
   async run({ args, cwd, print }) {
     const name = args.name ?? ''
     if (!pluginNamePattern.test(name) || name.length > 60) {
-      throw new ZinError('ZIN_PLUGIN_NAME', `"${name}" is no name for a plugin; use lower-case letters and digits with single dashes: slow-jobs`)
+      throw new ZinError(
+        'ZIN_PLUGIN_NAME',
+        `"${name}" is no name for a plugin; use lower-case letters and digits with single dashes: slow-jobs`,
+      )
     }
     const file = await findConfig(cwd)
     if (file === undefined) throw configMissing(cwd)

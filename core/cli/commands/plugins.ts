@@ -36,7 +36,10 @@ function inOrder(reports: readonly PluginReport[], order: readonly string[]): Pl
 }
 
 function printAll(reports: readonly PluginReport[], print: Printer): void {
-  if (print.json) return print.table(reports.map((report) => ({ ...report })))
+  if (print.json) {
+    print.table(reports.map((report) => ({ ...report })))
+    return
+  }
   const rows = reports.map(({ name, version, level, after, provides, description, state }) => ({
     plugin: name,
     version,
@@ -53,21 +56,32 @@ function explain(name: string, reports: readonly PluginReport[], print: Printer)
   if (report === undefined) {
     const names = reports.map((one) => one.name)
     const near = suggest(name, names)
-    throw new ZinError('ZIN_PLUGIN_UNKNOWN', `no plugin is named "${name}"; ${near === undefined ? `there are ${names.join(', ')}` : `did you mean "${near}"?`}`)
+    throw new ZinError(
+      'ZIN_PLUGIN_UNKNOWN',
+      `no plugin is named "${name}"; ${near === undefined ? `there are ${names.join(', ')}` : `did you mean "${near}"?`}`,
+    )
   }
   const needed = reports.filter((one) => one.after.includes(name)).map((one) => one.name)
-  if (print.json) return print.record({ name, level: report.level, why: report.why, neededBy: needed })
+  if (print.json) {
+    print.record({ name, level: report.level, why: report.why, neededBy: needed })
+    return
+  }
   print.line(`${name} stands on level ${report.level}:`)
   for (const reason of report.why) print.line(`  ${reason}`)
   print.line(needed.length === 0 ? '  no plugin needs it' : `  needed by ${needed.join(', ')}`)
 }
 
 function printPlan(plan: BootPlan, print: Printer): void {
-  if (print.json) return print.record({ ...plan })
+  if (print.json) {
+    print.record({ ...plan })
+    return
+  }
   print.line(`${plan.app} would boot these plugins, level by level:`)
   for (const [index, level] of plan.levels.entries()) print.line(`  ${index}  ${level.join(', ')}`)
   const heard = plan.hooks.filter((hook) => hook.listeners.length > 0).length
   const { routes, hooks, commands, migrations, settings } = plan
-  print.line(`routes ${routes.length}, hooks ${hooks.length} (with listeners ${heard}), commands ${commands.length}, migrations ${migrations.length}, settings ${settings.length}`)
+  print.line(
+    `routes ${routes.length}, hooks ${hooks.length} (with listeners ${heard}), commands ${commands.length}, migrations ${migrations.length}, settings ${settings.length}`,
+  )
   print.line('every detail: --plan --json')
 }

@@ -17,7 +17,10 @@ export const startCommand = defineCommand({
   async run({ cwd, options, print }) {
     const began = performance.now()
     const roles = rolesOf(options.roles)
-    const bind = { ...(options.host === undefined ? {} : { host: options.host }), ...(options.port === undefined ? {} : { port: options.port }) }
+    const bind = {
+      ...(options.host === undefined ? {} : { host: options.host }),
+      ...(options.port === undefined ? {} : { port: options.port }),
+    }
     const { runWithSignals } = await import('../../host/signals.js')
     let onStopped: (report: ShutdownReport) => void = () => undefined
     const stopped = new Promise<ShutdownReport>((resolve) => {
@@ -55,7 +58,8 @@ function rolesOf(text: string): Role[] {
 function announce(host: Host, address: Address | undefined, ms: number, print: Printer): void {
   const { app, roles } = host.view
   const { order } = host.plan()
-  const url = address === undefined ? undefined : `http://${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`
+  const url =
+    address === undefined ? undefined : `http://${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`
   const stores = storesOf(host)
   const setting = (name: string): string | undefined => host.view.settings().find((row) => row.name === name)?.value
   const words = url === undefined ? `${app.name} runs without HTTP` : `${app.name} listens on ${url}`
@@ -74,7 +78,9 @@ function storesOf(host: Host): string[] {
   const ids = host.plan().plugins.flatMap((plugin) => plugin.provides)
   return ids.flatMap((id) => {
     const service: unknown = host.service({ id, optional: false })
-    const { driver, backend, dialect } = (typeof service === 'object' && service !== null ? service : {}) as Readonly<Record<string, unknown>>
+    const { driver, backend, dialect } = (typeof service === 'object' && service !== null ? service : {}) as Readonly<
+      Record<string, unknown>
+    >
     const kind = driver ?? backend ?? dialect
     return typeof kind === 'string' ? [`${id} on ${kind}`] : []
   })

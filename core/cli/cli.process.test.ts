@@ -1,0 +1,285 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, realpath, rm, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+
+const root = join(import.meta.dirname, '..', '..')
+const cli = ['--import', import.meta.resolve('tsx'), join(root, 'core', 'cli.ts')]
+
+let folder = ''
+const config = `
+import { defineConfig, definePlugin, env } from 'zin'
+
+const orders = definePlugin({
+  name: 'orders',
+  version: '1.0.0',
+  settings: { ORDERS_SECRET: { type: 'string', default: '', secret: true, summary: 'A secret' } },
+  setup({ route, command }) {
+    route({ method: 'GET', path: '/orders', summary: 'Lists orders', handler: (ctx) => ({ signed: ctx.get('x-sig-key-id') }) })
+    command({
+      name: 'order prune', summary: 'Prunes orders', needs: 'services', json: true,
+      options: { id: { type: 'string', summary: 'which' } }, run: ({ options, print }) => print.record({ id: options.id }),
+    })
+    command({ name: 'order:list', aliases: ['ol'], summary: 'Lists orders', needs: 'running app', json: true, run: async ({ app, print }) => print.record(await app.request({ method: 'GET', path: '/orders' })) })
+    command({ name: 'order:fail', summary: 'Fails', needs: 'config', run: () => { throw new Error('no luck with Bearer canarycanarycanary') } })
+  },
+})
+
+const reports = definePlugin({ name: 'reports', version: '2.0.0', dependencies: ['orders'], setup() {} })
+
+export default defineConfig({ app: { name: env.string('SHOP_NAME', 'shop'), port: 0 }, plugins: [reports(), orders()] })
+`
+
+before(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'zin cli ')))
+  await writeFile(join(folder, 'package.json'), '{"name":"shop","type":"module"}')
+  await writeFile(join(folder, 'zin.config.ts'), config)
+  await writeFile(join(folder, '.env'), 'SHOP_NAME=corner-shop\nORDERS_SECRET=canary-secret\nAPP_KEY=canary-key\n')
+})
+after(() => rm(folder, { recursive: true, force: true }))
+
+function start(
+  args: readonly string[],
+  cwd = folder,
+  env: Readonly<Record<string, string>> = {},
+): { child: ChildProcess; out: () => string; err: () => string } {
+  const { PATH = '', HOME = '', TMPDIR = '' } = process.env
+  const child = spawn(process.execPath, [...cli, ...args], {
+    cwd,
+    env: { PATH, HOME, ...(TMPDIR === '' ? {} : { TMPDIR }), TSX_TSCONFIG_PATH: join(root, 'tsconfig.json'), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const text = { out: '', err: '' }
+  child.stdout?.on('data', (chunk) => (text.out += chunk))
+  child.stderr?.on('data', (chunk) => (text.err += chunk))
+  return { child, out: () => text.out, err: () => text.err }
+}
+
+async function zin(args: readonly string[], cwd = folder, env: Readonly<Record<string, string>> = {}) {
+  const { child, out, err } = start(args, cwd, env)
+  const [code] = await once(child, 'close')
+  return { code: code as number, out: out(), err: err() }
+}
+
+/** Starts the app and resolves with its address once it says it. */
+async function startApp(args: readonly string[] = []) {
+  const app = start(['start', ...args])
+  const url = await new Promise<string>((resolve, reject) => {
+    app.child.stdout?.on('data', () => {
+      const [, found] = /listens on (http:\S+)/.exec(app.out()) ?? []
+      if (found !== undefined) resolve(found)
+    })
+    app.child.on('exit', () => reject(new Error(app.err())))
+  })
+  const end = async (signal: NodeJS.Signals) => {
+    const exited = once(app.child, 'exit')
+    app.child.kill(signal)
+    const [code] = await exited
+    return code as number | null
+  }
+  return { ...app, url, end }
+}
+
+test('zin --version and zin --help work outside of an app', async () => {
+  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string }
+  const shown = await zin(['--version'], tmpdir())
+  assert.deepEqual([shown.code, shown.out.startsWith(`zin/${version} `), shown.err], [0, true, ''])
+  for (const args of [['--help'], ['help'], []]) {
+    const help = await zin(args, tmpdir())
+    assert.equal(help.code, 0)
+    for (const name of ['new', 'dev', 'start', 'plugins', 'hooks', 'routes', 'config:check', 'make:plugin'])
+      assert.match(help.out, new RegExp(`^  ${name}\\b`, 'm'))
+  }
+})
+
+test('an unknown command or option is one line on stderr with a suggestion, and exit code 2', async () => {
+  assert.deepEqual(await zin(['plugns'], tmpdir()), { code: 2, out: '', err: 'zin: unknown command "plugns"; did you mean "plugins"?\n' })
+  assert.deepEqual(await zin(['order', 'prun']), { code: 2, out: '', err: 'zin: unknown command "order"; did you mean "order prune"?\n' })
+  assert.deepEqual(await zin(['order', 'prune', '--idd=1']), {
+    code: 2,
+    out: '',
+    err: 'zin order prune: unknown option --idd; did you mean --id?\n',
+  })
+  assert.deepEqual(await zin(['make:plugin']), {
+    code: 2,
+    out: '',
+    err: 'zin make:plugin: missing argument <name>: kebab-case: slow-jobs\n',
+  })
+})
+
+test('help lists plugin commands, from a cache when the configuration did not change', async () => {
+  const file = join(folder, 'zin.config.ts')
+  await utimes(file, 1_000_000_000, 1_000_000_000)
+  const first = await zin(['help'])
+  assert.match(first.out, /Plugin orders:\n {2}order prune +Prunes orders\n/)
+  await writeFile(file, 'x'.repeat(config.length))
+  await utimes(file, 1_000_000_000, 1_000_000_000)
+  // The file no longer loads, and its size and time are the old ones, so these lines came from the cache.
+  const cached = await zin(['order', 'prune', '--help'])
+  await writeFile(file, config)
+  assert.match(cached.out, /Prunes orders\nFrom the plugin orders[\s\S]*--id <text>/)
+  assert.equal(cached.code, 0)
+})
+
+test('a configuration that does not load still leaves help for the rest', async () => {
+  const broken = await realpath(await mkdtemp(join(tmpdir(), 'zin-broken-')))
+  try {
+    await writeFile(join(broken, 'package.json'), '{"type":"module"}')
+    await writeFile(join(broken, 'zin.config.ts'), 'export default {\n  a a\n}\n')
+    const help = await zin(['help'], broken)
+    assert.equal(help.code, 0)
+    assert.match(help.out, /Commands of plugins are missing here: .*zin\.config\.ts:2:5: /)
+    const routes = await zin(['routes'], broken)
+    assert.deepEqual([routes.code, routes.out], [1, ''])
+    assert.match(routes.err, /^zin routes: .*zin\.config\.ts:2:5: .* \[ZIN_CONFIG_SYNTAX\]\n$/)
+  } finally {
+    await rm(broken, { recursive: true })
+  }
+})
+
+test('a two-word command of a plugin keeps 007 as text', async () => {
+  const { code, out } = await zin(['order', 'prune', '--id', '007', '--json'])
+  assert.deepEqual([code, JSON.parse(out)], [0, { id: '007' }])
+})
+
+test('plugins shows the order, --why the reason, and --plan --json the whole boot', async () => {
+  assert.match((await zin(['plugins'])).out, /\norders[\s\S]*\nreports/)
+  assert.match((await zin(['plugins', '--why', 'orders'])).out, /needed by reports/)
+  assert.match(
+    (await zin(['plugins', '--why', 'ordrs'])).err,
+    /^zin plugins: no plugin is named "ordrs"; did you mean "orders"\? \[ZIN_PLUGIN_UNKNOWN\]\n$/,
+  )
+  const plan = JSON.parse((await zin(['plugins', '--plan', '--json'])).out) as {
+    app: string
+    order: string[]
+    routes: { path: string }[]
+    commands: { name: string }[]
+  }
+  assert.equal(plan.app, 'corner-shop')
+  assert.ok(plan.order.indexOf('orders') < plan.order.indexOf('reports'))
+  assert.ok(plan.routes.some((route) => route.path === '/orders'))
+  assert.ok(plan.commands.some((command) => command.name === 'order prune'))
+})
+
+test('routes and hooks list what is registered, config:check masks secrets and says where values come from', async () => {
+  const routes = JSON.parse((await zin(['routes', '--json'])).out) as { path: string; plugin: string }[]
+  assert.ok(routes.some((route) => route.path === '/orders' && route.plugin === 'orders'))
+  const hooks = JSON.parse((await zin(['hooks', '--json'])).out) as { name: string; kind: string }[]
+  assert.ok(hooks.some((hook) => hook.name === 'onReady' && hook.kind === 'settle'))
+  const check = await zin(['config:check', '--json'])
+  const secret = (JSON.parse(check.out) as { name: string }[]).find((row) => row.name === 'ORDERS_SECRET')
+  assert.deepEqual(secret, {
+    name: 'ORDERS_SECRET',
+    value: '********',
+    source: '.env',
+    readers: ['orders'],
+    type: 'string',
+    summary: 'A secret',
+  })
+  assert.doesNotMatch(check.out, /canary/)
+})
+
+test('a malformed setting stops config:check and start with its name, value and what was expected', async () => {
+  for (const command of ['config:check', 'start']) {
+    const { code, err } = await zin([command], folder, { LOG_LEVEL: 'loud' })
+    assert.equal(code, 1)
+    assert.match(err, new RegExp(`^zin ${command}: .*LOG_LEVEL=loud: expected one of trace.*\\n$`))
+  }
+})
+
+test('a failing command is one line without a secret, and a stack only with DEBUG=zin', async () => {
+  assert.deepEqual(await zin(['order:fail']), { code: 1, out: '', err: 'zin order:fail: no luck with Bearer ********\n' })
+  assert.match((await zin(['order:fail'], folder, { DEBUG: 'zin' })).err, /\n {4}at .*zin\.config\.ts:\d+:\d+/)
+})
+
+test('start serves until SIGTERM, a command reaches it signed, and a second start on its port is refused', async () => {
+  const none = await zin(['order:list', '--port', '9'])
+  assert.deepEqual(
+    [none.code, none.err],
+    [1, 'zin order:list: no app answers on http://127.0.0.1:9; start it with "zin start" [ZIN_APP_UNREACHABLE]\n'],
+  )
+  const app = await startApp(['--port', '0'])
+  const listed = await zin(['ol', '--json'])
+  assert.deepEqual([listed.code, JSON.parse(listed.out)], [0, { signed: 'zin-cli' }])
+  const second = await zin(['start', '--port', new URL(app.url).port])
+  assert.equal(second.code, 1)
+  assert.match(second.err, /^zin start: .*port is in use.*\n$/)
+  assert.equal(await app.end('SIGTERM'), 0)
+  assert.match(
+    app.out(),
+    /^corner-shop listens on http:\/\/127\.0\.0\.1:\d+ \(development, http and worker, \d+ ms\)\n {2}plugins {2}.*orders.*, reports\n {2}data /,
+  )
+})
+
+test('start without HTTP runs until SIGINT and logs JSON when asked', async () => {
+  const app = start(['start', '--roles', 'worker'], folder, { LOG_FORMAT: 'json' })
+  await once(app.child.stdout as NodeJS.ReadableStream, 'data')
+  const exited = once(app.child, 'exit')
+  app.child.kill('SIGINT')
+  assert.deepEqual(await exited, [0, null])
+  const [line] = app
+    .out()
+    .split('\n')
+    .map((text) => JSON.parse(text || 'null'))
+  assert.deepEqual([line.msg, line.roles], ['corner-shop runs without HTTP', ['worker']])
+})
+
+test('make:plugin writes a plugin that passes its own test, and overwrites nothing', async () => {
+  const made = await zin(['make:plugin', 'late-orders'])
+  assert.equal(made.code, 0, made.err)
+  assert.match(made.out, /import { lateOrders } from '\.\/plugins\/late-orders\/index\.js'/)
+  const again = await zin(['make:plugin', 'late-orders'])
+  assert.match(again.err, /exists already.*\[ZIN_PLUGIN_EXISTS\]\n$/)
+  assert.match((await zin(['make:plugin', '../evil'])).err, /\[ZIN_PLUGIN_NAME\]\n$/)
+  const file = join(folder, 'plugins', 'late-orders', 'late-orders.test.ts')
+  const run = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), '--test-reporter', 'tap', file], {
+    cwd: folder,
+    env: { PATH: process.env.PATH ?? '', TSX_TSCONFIG_PATH: join(root, 'tsconfig.json') },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let report = ''
+  run.stdout.on('data', (chunk) => (report += chunk))
+  const [code] = await once(run, 'close')
+  assert.equal(code, 0, report)
+  assert.match(report, /# pass [1-9]/)
+})
+
+test('new makes an app, and asks for a folder only on a terminal', async () => {
+  const target = join(folder, 'made')
+  const made = await zin(['new', 'made', '--example', 'minimal'])
+  assert.equal(made.code, 0, made.err)
+  assert.equal((JSON.parse(await readFile(join(target, 'package.json'), 'utf8')) as { name: string }).name, 'made')
+  assert.equal((await zin(['new', 'made'])).code, 1)
+  assert.deepEqual(await zin(['new']), { code: 2, out: '', err: 'zin new: missing argument <dir>: the folder of the app\n' })
+  assert.match(
+    (await zin(['new', 'x', '--example', 'huge'])).err,
+    /^zin new: option --example is one of minimal, full, custom-plugin, not "huge"\n$/,
+  )
+})
+
+test('dev restarts the app on a change, survives a broken one, and ends with it on SIGINT', async () => {
+  const dev = start(['dev', '--port', '0'])
+  const said = (pattern: RegExp, times = 1) =>
+    new Promise<void>((resolve) => {
+      const check = () => {
+        if ((`${dev.out()}${dev.err()}`.match(new RegExp(pattern, 'g')) ?? []).length >= times) resolve()
+      }
+      dev.child.stdout?.on('data', check)
+      dev.child.stderr?.on('data', check)
+      check()
+    })
+  await said(/listens on/)
+  await writeFile(join(folder, 'zin.config.ts'), `${config}\nbroken broken\n`)
+  await said(/waiting for a change/)
+  await writeFile(join(folder, 'zin.config.ts'), config)
+  await said(/listens on/, 2)
+  const { pid } = JSON.parse(await readFile(join(folder, '.zin', 'data', 'run.json'), 'utf8')) as { pid: number }
+  const exited = once(dev.child, 'exit')
+  dev.child.kill('SIGINT')
+  assert.deepEqual(await exited, [0, null])
+  assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' })
+  assert.match(dev.err(), /ZIN_CONFIG_SYNTAX/)
+})

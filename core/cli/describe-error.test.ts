@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ZinError } from '../errors.js'
+import { BootError } from '../host/boot-error.js'
+import { describeError, isDebugging } from './describe-error.js'
+import { UsageError } from './usage-error.js'
+
+test('an error is one line with the command and the code, a usage error has no code', () => {
+  assert.deepEqual(describeError(new ZinError('WORKER_NOT_FOUND', 'No worker'), 'worker:status', false), [
+    'zin worker:status: No worker [WORKER_NOT_FOUND]',
+  ])
+  assert.deepEqual(describeError(new UsageError('unknown option --x'), 'start', false), ['zin start: unknown option --x'])
+  assert.deepEqual(describeError(Object.assign(new Error('no file'), { code: 'ENOENT' }), undefined, false), ['zin: no file [ENOENT]'])
+  assert.deepEqual(describeError('text', undefined, false), ['zin: text'])
+})
+
+test('a failed boot has one line for each cause', () => {
+  const error = new BootError([
+    { plugin: 'kv', phase: 'start', error: new ZinError('KV_UNREACHABLE', 'redis://u:canary@host does not answer') },
+    { plugin: 'mine', phase: 'setup', error: new TypeError('x is\nundefined') },
+  ])
+  assert.deepEqual(describeError(error, 'start', false), [
+    'zin start: kv: failed in start: redis://u:********@host does not answer [KV_UNREACHABLE]',
+    'zin start: mine: failed in setup: x is\\nundefined',
+  ])
+})
+
+test('secrets and control characters never reach the terminal, and stacks only when debugging', () => {
+  const error = new Error('Bearer canarycanarycanary \u001b[31m\nforged')
+  const plain = describeError(error, 'x', false)
+  assert.equal(plain.length, 1)
+  const debug = describeError(error, 'x', true)
+  assert.ok(debug.some((line) => /^ {4}at .*describe-error\.test\.ts/.test(line)))
+  for (const line of debug) assert.doesNotMatch(line, /canary|\u001b|\n/)
+})
+
+test('debugging is asked for by DEBUG=zin or LOG_LEVEL=debug', () => {
+  const asked = [
+    { DEBUG: 'zin' },
+    { DEBUG: 'koa*,zin:*' },
+    { LOG_LEVEL: 'debug' },
+    { LOG_LEVEL: 'trace' },
+    {},
+    { DEBUG: 'koa' },
+    { LOG_LEVEL: 'info' },
+  ].map(isDebugging)
+  assert.deepEqual(asked, [true, true, true, true, false, false, false])
+})

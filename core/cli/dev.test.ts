@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { Restarter } from './restarter.js'
+import { isSource, watchSources } from './watch.js'
+
+async function watched(t: TestContext) {
+  const rootDir = await mkdtemp(join(tmpdir(), 'zin-watch-'))
+  for (const folder of ['src/deep', 'node_modules/x', '.zin/data', 'dist']) await mkdir(join(rootDir, folder), { recursive: true })
+  let arrived: (file: string) => void = () => undefined
+  const seen: string[] = []
+  const watcher = await watchSources(
+    rootDir,
+    (file) => {
+      seen.push(file)
+      arrived(file)
+    },
+    10,
+  )
+  t.after(async () => {
+    watcher.close()
+    await rm(rootDir, { recursive: true })
+  })
+  const next = () =>
+    new Promise<string>((resolve) => {
+      arrived = resolve
+    })
+  return { rootDir, next, seen }
+}
+
+test('a change of a source file is seen, also in folders that are made later', async (t) => {
+  const { rootDir, next } = await watched(t)
+  for (const name of ['zin.config.ts', 'src/deep/a.ts', '.env', 'src/new/folder/b.json']) {
+    const change = next()
+    await mkdir(join(rootDir, name, '..'), { recursive: true })
+    await writeFile(join(rootDir, name), 'x')
+    assert.equal(await change, join(rootDir, name))
+  }
+})
+
+test('changes of data, packages, builds and other files are not', async (t) => {
+  const { rootDir, next, seen } = await watched(t)
+  for (const name of ['node_modules/x/index.js', '.zin/data/a.json', 'dist/a.js', 'notes.txt']) await writeFile(join(rootDir, name), 'x')
+  const change = next()
+  await writeFile(join(rootDir, 'last.ts'), 'x')
+  await change
+  assert.deepEqual(seen, [join(rootDir, 'last.ts')])
+  assert.deepEqual(['a.ts', 'a.mts', '.env', '.env.local', 'a.md', 'Makefile', 'a.json'].map(isSource), [
+    true,
+    true,
+    true,
+    true,
+    false,
+    false,
+    true,
+  ])
+})
+
+test('a restart ends the old process before it makes the new one, and a burst of restarts is one', async () => {
+  const children: ChildProcess[] = []
+  const alive = () => children.filter((child) => child.exitCode === null && child.signalCode === null).length
+  const restarter = new Restarter(async () => {
+    assert.equal(alive(), 0)
+    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000); process.stdout.write("up")'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    children.push(child)
+    await once(child.stdout as NodeJS.ReadableStream, 'data')
+    return child
+  })
+  await restarter.restart()
+  await Promise.all([restarter.restart(), restarter.restart(), restarter.restart()])
+  assert.equal(children.length, 2)
+  assert.equal(children[0]?.signalCode, 'SIGTERM')
+  await restarter.stop()
+  await restarter.restart()
+  assert.deepEqual([children.length, alive()], [2, 0])
+})
+
+test('a process that ended by itself is replaced by the next restart', async () => {
+  const made: ChildProcess[] = []
+  const restarter = new Restarter(async () => {
+    const child = spawn(process.execPath, ['-e', ''], { stdio: 'ignore' })
+    made.push(child)
+    await once(child, 'exit')
+    return child
+  })
+  await restarter.restart()
+  await restarter.restart()
+  assert.equal(made.length, 2)
+  await restarter.stop()
+})

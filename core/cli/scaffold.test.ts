@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { generateKeys, manifestFor, packageName, scaffold } from './scaffold.js'
+
+/** A package root with one example that holds everything that must not be copied. */
+async function zinIn(t: TestContext) {
+  const root = await mkdtemp(join(tmpdir(), 'zin-scaffold-'))
+  t.after(() => rm(root, { recursive: true }))
+  const files = {
+    'package.json': '{"name":"zin-example-minimal","type":"module","dependencies":{"zin":"^0.0.1","x":"1"}}',
+    'zin.config.ts': 'export default {}\n',
+    '.env.example': '# keys\nAPP_KEY=generate\nJWT_SECRET=generate\nPORT=7777\n#X=generate\nY=generated\n',
+    '.env': 'APP_KEY=canary',
+    'node_modules/x/index.js': '',
+    '.zin/data/db': '',
+    'src/dist/x.js': '',
+    'src/a.ts': '',
+  }
+  for (const [name, text] of Object.entries(files)) {
+    const file = join(root, 'examples', 'minimal', name)
+    await mkdir(dirname(file), { recursive: true })
+    await writeFile(file, text)
+  }
+  return { root, version: '1.2.3', installed: false }
+}
+
+test('an app gets the files of the example, its own name, zin, and private keys of its own', async (t) => {
+  const zin = await zinIn(t)
+  const target = join(zin.root, 'My App')
+  await scaffold({ target, example: 'minimal', zin })
+  assert.deepEqual((await readdir(target)).sort(), ['.env', '.env.example', '.gitignore', 'package.json', 'src', 'zin.config.ts'])
+  assert.deepEqual(await readdir(join(target, 'src')), ['a.ts'])
+  assert.deepEqual(JSON.parse(await readFile(join(target, 'package.json'), 'utf8')), {
+    name: 'my-app',
+    type: 'module',
+    dependencies: { zin: `file:${zin.root}`, x: '1' },
+  })
+  const env = await readFile(join(target, '.env'), 'utf8')
+  assert.match(env, /^# keys\nAPP_KEY=base64:[\w+/]{43}=\nJWT_SECRET=base64:[\w+/]{43}=\nPORT=7777\n#X=generate\nY=generated\n$/)
+  assert.equal((await stat(join(target, '.env'))).mode & 0o777, 0o600)
+  assert.match(await readFile(join(target, '.gitignore'), 'utf8'), /^\.env$/m)
+})
+
+test('an empty folder is taken, one with files and a file are refused untouched', async (t) => {
+  const zin = await zinIn(t)
+  const empty = join(zin.root, 'empty')
+  await mkdir(empty)
+  await scaffold({ target: empty, example: 'minimal', zin })
+  await assert.rejects(scaffold({ target: empty, example: 'minimal', zin }), { code: 'ZIN_TARGET_USED', message: /is not empty/ })
+  const file = join(zin.root, 'file')
+  await writeFile(file, 'kept')
+  await assert.rejects(scaffold({ target: file, example: 'minimal', zin }), { code: 'ZIN_TARGET_USED', message: /is a file/ })
+  assert.equal(await readFile(file, 'utf8'), 'kept')
+})
+
+test('every generated key is another one', () => {
+  const keys = generateKeys('A=generate\nB=generate')
+    .split('\n')
+    .map((line) => line.slice(2))
+  assert.equal(new Set(keys).size, 2)
+  assert.equal(Buffer.from(keys[0]?.replace('base64:', '') ?? '', 'base64').length, 32)
+})
+
+test('an installed zin is depended on by its version', () => {
+  const manifest = JSON.parse(manifestFor('{"name":"x"}', 'app', { root: '/a/node_modules/zin', version: '1.2.3', installed: true }))
+  assert.deepEqual(manifest, { name: 'app', dependencies: { zin: '^1.2.3' } })
+})
+
+test('a folder name becomes a valid package name', () => {
+  assert.deepEqual(['My App', '.hidden', 'Über-Große', '@@@', 'a_b.c'].map(packageName), [
+    'my-app',
+    'hidden',
+    'ber-gro-e',
+    'zin-app',
+    'a_b.c',
+  ])
+})

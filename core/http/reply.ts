@@ -1,0 +1,40 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type Koa from 'koa'
+import type { Context } from 'koa'
+
+/** The part of Koa that turns a finished context into an answer; Koa's types leave it out. */
+interface Answering {
+  handleRequest(ctx: Context, run: (ctx: Context) => Promise<void>): Promise<void>
+}
+
+/** Whether a body goes out as JSON: a plain object or an array. */
+export function isPlain(body: unknown): body is object {
+  if (typeof body !== 'object' || body === null) return false
+  if (Array.isArray(body)) return true
+  const prototype: unknown = Object.getPrototypeOf(body)
+  return prototype === null || prototype === Object.prototype
+}
+
+/**
+ * Ends a request whose context is complete. Plain JSON, which is nearly every answer, is written here; everything else goes
+ * through Koa, whose general way costs a tenth of a small request.
+ */
+export function reply(koa: Koa, ctx: Context): void {
+  const { req, res, body } = ctx
+  if (isPlain(body) && isOrdinary(ctx, req, res)) {
+    const text = JSON.stringify(body)
+    res.setHeader('Content-Length', Buffer.byteLength(text))
+    res.end(text)
+    return
+  }
+  const status = res.statusCode
+  void (koa as unknown as Answering).handleRequest(ctx, async () => {
+    // Koa begins with 404; the status of this context is settled.
+    res.statusCode = status
+  })
+}
+
+function isOrdinary(ctx: Context, req: IncomingMessage, res: ServerResponse): boolean {
+  const status = res.statusCode
+  return ctx.respond !== false && !res.headersSent && req.method !== 'HEAD' && status !== 204 && status !== 205 && status !== 304
+}
