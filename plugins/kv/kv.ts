@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { Cluster, Redis } from 'ioredis'
 import { defineService } from 'zin'
 
 export interface SetOptions {
@@ -24,8 +24,8 @@ export interface Kv {
   ping(signal?: AbortSignal): Promise<number>
   /** Whether an error says that the store cannot be reached. */
   isUnavailable(error: unknown): boolean
-  /** The client behind it, when the driver is redis; owned by this plugin. */
-  readonly redis: Redis | undefined
+  /** The client behind it, when the driver is redis and the plugin has started; owned by this plugin. It puts the prefix before keys by itself. */
+  readonly redis: Redis | Cluster | undefined
 }
 
 export const kvService = defineService<Kv>('kv')

@@ -1,0 +1,71 @@
+import { join, resolve } from 'node:path'
+import type { SettingValues } from 'zin'
+import { databaseErrors } from '../errors.js'
+import type { DatabaseOptions } from '../options.js'
+import type { databaseSettings } from '../settings.js'
+
+export interface SqliteConfig {
+  readonly name: string
+  readonly driver: 'sqlite'
+  /** Absolute. */
+  readonly file: string
+}
+
+export interface MysqlConfig {
+  readonly name: string
+  readonly driver: 'rdb'
+  readonly host: string
+  readonly port: number
+  readonly database: string
+  readonly username: string
+  readonly password: string
+  readonly poolLimit: number
+}
+
+export type ConnectionConfig = SqliteConfig | MysqlConfig
+
+export interface ConfigInput {
+  readonly settings: SettingValues<typeof databaseSettings>
+  readonly options: DatabaseOptions
+  readonly dataDir: string
+  readonly production: boolean
+}
+
+/** Settings and options → the connections of the app, `default` first. Throws DATABASE_CONFIG. Pure. */
+export function connectionConfigs(input: ConfigInput): readonly [ConnectionConfig, ...ConnectionConfig[]] {
+  const named = Object.entries(input.options.connections).map(([name, given]): ConnectionConfig =>
+    given.driver === 'sqlite'
+      ? { name, driver: 'sqlite', file: resolve(input.dataDir, given.file ?? `${name}.db`) }
+      : {
+          name, driver: 'rdb', host: given.host ?? 'localhost', port: given.port ?? 3306, database: given.database ?? 'zin',
+          username: given.username ?? 'root', password: given.password ?? '', poolLimit: given.poolLimit ?? 10,
+        })
+  const configs: readonly [ConnectionConfig, ...ConnectionConfig[]] = [defaultConfig(input), ...named]
+  if (input.production) for (const config of configs) refuseOpenRoot(config)
+  return configs
+}
+
+function defaultConfig({ settings, dataDir }: ConfigInput): ConnectionConfig {
+  const kind = settings.DB_CONNECTION
+  if (settings.USE_RDB_PROXY) {
+    throw databaseErrors.DATABASE_CONFIG('USE_RDB_PROXY=true is not supported by this version. Unset it and let DB_HOST and DB_PORT name the server itself')
+  }
+  if (kind === '') return { name: 'default', driver: 'sqlite', file: join(dataDir, 'app.db') }
+  if (kind !== 'rdb') {
+    throw databaseErrors.DATABASE_CONFIG(
+      `DB_CONNECTION is "${kind}". Supported are an empty value (SQLite in the data directory) and "rdb" (MySQL or MariaDB by DB_HOST, DB_PORT, DB_DATABASE, DB_USERNAME, DB_PASSWORD)`,
+    )
+  }
+  return {
+    name: 'default', driver: 'rdb', host: settings.DB_HOST, port: settings.DB_PORT, database: settings.DB_DATABASE,
+    username: settings.DB_USERNAME, password: settings.DB_PASSWORD, poolLimit: settings.DB_POOL_LIMIT,
+  }
+}
+
+function refuseOpenRoot(config: ConnectionConfig): void {
+  if (config.driver === 'sqlite' || config.username !== 'root' || config.password !== '') return
+  const where = config.name === 'default' ? 'DB_USERNAME and DB_PASSWORD' : `username and password of connections.${config.name}`
+  throw databaseErrors.DATABASE_CONFIG(
+    `connection "${config.name}" would log in as root with an empty password, which is refused in production. Make a user for this app and set ${where}`,
+  )
+}

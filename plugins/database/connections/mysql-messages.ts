@@ -1,0 +1,33 @@
+import { messageOf, type ZinError } from 'zin'
+import { databaseErrors } from '../errors.js'
+import type { MysqlConfig } from './config.js'
+
+/** The boot error of a server that did not answer in time. */
+export function unreachable(config: MysqlConfig, waitedMs: number, error: unknown): ZinError {
+  const reason = messageOf(error) || codeOf(error)
+  return databaseErrors.DATABASE_UNAVAILABLE(
+    `${whoIs(config)} could not be reached within ${waitedMs} ms: ${reason}. ${mend(config, 'Start the server, or correct', 'host and port', 'DB_HOST and DB_PORT')}`,
+  )
+}
+
+/** The boot error of a server that answered and refused. */
+export function refusal(config: MysqlConfig, error: unknown): ZinError {
+  const hints: Readonly<Record<string, string>> = {
+    ER_ACCESS_DENIED_ERROR: mend(config, 'Correct', 'username and password', 'DB_USERNAME and DB_PASSWORD'),
+    ER_DBACCESS_DENIED_ERROR: `Grant the user "${config.username}" rights on the database "${config.database}"`,
+    ER_BAD_DB_ERROR: `Make the database (create database ${config.database} character set utf8mb4), or ${mend(config, 'correct', 'database', 'DB_DATABASE')}`,
+  }
+  return databaseErrors.DATABASE_CONFIG(`${whoIs(config)} refused the connection: ${codeOf(error)}. ${hints[codeOf(error)] ?? messageOf(error)}`)
+}
+
+function whoIs(config: MysqlConfig): string {
+  return `database "${config.name}" (${config.database} on ${config.host}:${config.port})`
+}
+
+function mend(config: MysqlConfig, verb: string, fields: string, settings: string): string {
+  return `${verb} ${config.name === 'default' ? settings : `${fields} of connections.${config.name}`}`
+}
+
+function codeOf(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : 'error'
+}

@@ -1,0 +1,144 @@
+import type { Clock, Logger, Migration } from 'zin'
+import { messageOf } from 'zin'
+import type { Connection } from '../connections/connection.js'
+import { ledger } from './ledger.js'
+import { pendingOf, rollbackOf, statusOf, unknownOf, type AppliedMigration, type KnownMigration, type MigrationStatus, type RollbackScope } from './plan.js'
+
+export interface MigrationResult extends KnownMigration {
+  readonly direction: 'up' | 'down'
+  /** `skipped`: not tried, because an earlier one of the same plugin failed. */
+  readonly status: 'done' | 'failed' | 'skipped'
+  readonly durationMs: number
+  readonly error?: string
+}
+
+export interface MigratorDeps {
+  readonly connection: Connection
+  /** In the order in which they apply. */
+  readonly known: () => readonly { readonly plugin: string; readonly migration: Migration }[]
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** All of them, or those of one plugin. */
+export interface MigrationFilter {
+  readonly plugin?: string | undefined
+}
+
+export interface Migrator {
+  status(filter?: MigrationFilter): Promise<readonly MigrationStatus[]>
+  /** Applies what is pending. A failed one ends its plugin's turn and is in the results; other plugins go on. */
+  up(filter?: MigrationFilter): Promise<readonly MigrationResult[]>
+  /** Undoes applied ones, newest first; a failed one ends the rollback. */
+  down(scope: RollbackScope, filter?: MigrationFilter): Promise<readonly MigrationResult[]>
+}
+
+interface Step extends KnownMigration {
+  readonly run: Migration | undefined
+}
+
+export function createMigrator({ connection, known, clock, log }: MigratorDeps): Migrator {
+  let queue: Promise<unknown> = Promise.resolve()
+  const warned = new Set<string>()
+
+  // Plugins start in parallel, and each wants its turn.
+  const inTurn = <T>(task: () => Promise<T>): Promise<T> => {
+    const turn = queue.then(task, task)
+    queue = turn.catch(() => undefined)
+    return turn
+  }
+
+  const stepsOf = ({ plugin }: MigrationFilter): readonly Step[] =>
+    known()
+      .filter((entry) => plugin === undefined || entry.plugin === plugin)
+      .map((entry) => ({ plugin: entry.plugin, id: entry.migration.id, run: entry.migration }))
+
+  const applied = async ({ plugin }: MigrationFilter): Promise<readonly AppliedMigration[]> => {
+    await ledger.create(connection.tables())
+    return (await ledger.read(connection.tables())).filter((row) => plugin === undefined || row.plugin === plugin)
+  }
+
+  const warnUnknown = (steps: readonly Step[], rows: readonly AppliedMigration[]): void => {
+    const plugins = new Set(steps.map((step) => step.plugin))
+    for (const { plugin, id } of unknownOf(steps, rows)) {
+      if (!plugins.has(plugin) || warned.has(`${plugin} ${id}`)) continue
+      warned.add(`${plugin} ${id}`)
+      log.warn({ migration: id, of: plugin }, 'this migration was applied by another version of the plugin; the code does not know it')
+    }
+  }
+
+  const attempt = async (step: Step, direction: 'up' | 'down', work: () => Promise<boolean>): Promise<MigrationResult | undefined> => {
+    const started = clock.monotonic()
+    const spent = (): number => Math.round(clock.monotonic() - started)
+    try {
+      if (!(await work())) return undefined
+      log.info({ migration: step.id, of: step.plugin, direction, durationMs: spent() }, 'migrated')
+      return { plugin: step.plugin, id: step.id, direction, status: 'done', durationMs: spent() }
+    } catch (error) {
+      log.error({ migration: step.id, of: step.plugin, direction, reason: messageOf(error) }, 'migration failed')
+      return { plugin: step.plugin, id: step.id, direction, status: 'failed', durationMs: spent(), error: messageOf(error) }
+    }
+  }
+
+  const skipped = ({ plugin, id }: Step, direction: 'up' | 'down'): MigrationResult => ({ plugin, id, direction, status: 'skipped', durationMs: 0 })
+
+  const apply = (step: Step, batch: number) =>
+    attempt(step, 'up', () =>
+      connection.step(async (db) => {
+        if (await ledger.has(db, step)) return false
+        await step.run?.up(db)
+        await ledger.add(db, { plugin: step.plugin, id: step.id, batch, appliedAt: clock.now() })
+        return true
+      }))
+
+  const undo = (step: Step) =>
+    attempt(step, 'down', () =>
+      connection.step(async (db) => {
+        if (!(await ledger.has(db, step))) return false
+        if (!step.run) throw new Error(`The code no longer has migration ${step.id} of plugin "${step.plugin}", so it cannot be undone; enable the version that has it`)
+        await step.run.down(db)
+        await ledger.remove(db, step)
+        return true
+      }))
+
+  return {
+    status: (filter = {}) => inTurn(async () => statusOf(stepsOf(filter), await applied(filter))),
+
+    up: (filter = {}) =>
+      inTurn(async () => {
+        const steps = stepsOf(filter)
+        if (steps.length === 0) return []
+        const before = await applied(filter)
+        warnUnknown(steps, before)
+        // The lock costs a connection: a boot with nothing to do takes none.
+        if (pendingOf(steps, before).length === 0) return []
+        return connection.exclusive(async () => {
+          const rows = await applied({})
+          const batch = Math.max(0, ...rows.map((row) => row.batch)) + 1
+          const failed = new Set<string>()
+          const results: MigrationResult[] = []
+          for (const step of pendingOf(steps, rows)) {
+            const result = failed.has(step.plugin) ? skipped(step, 'up') : await apply(step, batch)
+            if (result?.status === 'failed') failed.add(step.plugin)
+            if (result) results.push(result)
+          }
+          return results
+        })
+      }),
+
+    down: (scope, filter = {}) =>
+      inTurn(() =>
+        connection.exclusive(async () => {
+          const steps = stepsOf(filter)
+          const results: MigrationResult[] = []
+          let failed = false
+          for (const row of rollbackOf(steps, await applied(filter), scope)) {
+            const step: Step = steps.find((one) => one.plugin === row.plugin && one.id === row.id) ?? { plugin: row.plugin, id: row.id, run: undefined }
+            const result = failed ? skipped(step, 'down') : await undo(step)
+            if (result?.status === 'failed') failed = true
+            if (result) results.push(result)
+          }
+          return results
+        })),
+  }
+}

@@ -1,0 +1,59 @@
+import type { Clock, Logger } from 'zin'
+import type { ConnectionConfig } from './connections/config.js'
+import type { Connection } from './connections/connection.js'
+import { mysqlConnection } from './connections/mysql.js'
+import { sqliteConnection } from './connections/sqlite.js'
+import type { Database } from './database.js'
+import { databaseErrors } from './errors.js'
+import { isUnavailable, isUniqueViolation } from './failures.js'
+import { insertIfAbsent, upsert } from './writes.js'
+
+export interface DatabaseDeps {
+  readonly configs: readonly [ConnectionConfig, ...ConnectionConfig[]]
+  readonly clock: Clock
+  readonly log: Logger
+  readonly connectTimeoutMs: number
+  readonly acquireTimeoutMs: number
+}
+
+/** The service and what only the plugin itself may do with it. */
+export interface OwnedDatabase extends Database {
+  /** The connection `default`. */
+  readonly main: Connection
+  close(): Promise<void>
+}
+
+export function createDatabase({ configs, ...deps }: DatabaseDeps): OwnedDatabase {
+  const make = (config: ConnectionConfig): Connection => (config.driver === 'sqlite' ? sqliteConnection(config, deps) : mysqlConnection(config, deps))
+  const main = make(configs[0])
+  const connections = new Map([main, ...configs.slice(1).map(make)].map((connection) => [connection.name, connection]))
+
+  const named = (name = 'default'): Connection => {
+    const connection = connections.get(name)
+    if (!connection) throw databaseErrors.DATABASE_UNKNOWN_CONNECTION(name, [...connections.keys()])
+    return connection
+  }
+
+  return {
+    main,
+    dialect: main.dialect,
+    get connected() {
+      return main.connected
+    },
+    async connect() {
+      await Promise.all([...connections.values()].map((connection) => connection.connect()))
+    },
+    tables: (name) => named(name).tables(),
+    ping: (signal) => main.ping(signal),
+    async upsert(table, key, row, name) {
+      const { dialect, tables } = named(name)
+      await upsert(tables(), dialect, table, key, row)
+    },
+    insertIfAbsent: async (table, row, name) => insertIfAbsent(named(name).tables(), table, row),
+    isUniqueViolation,
+    isUnavailable,
+    async close() {
+      await Promise.all([...connections.values()].map((connection) => connection.close()))
+    },
+  }
+}

@@ -1,0 +1,40 @@
+import type { Kysely } from 'kysely'
+import { isUniqueViolation } from './failures.js'
+
+type Row = Readonly<Record<string, unknown>>
+// biome-ignore lint/suspicious/noExplicitAny: tables are named by the caller
+type Tables = Kysely<any>
+
+/** One statement: INSERT, or update of the columns outside of the key. */
+export async function upsert(db: Tables, dialect: 'sqlite' | 'mysql', table: string, key: readonly string[], row: Row): Promise<void> {
+  const changed = Object.keys(row).filter((column) => !key.includes(column))
+  const insert = db.insertInto(table).values(row)
+  if (dialect === 'sqlite') {
+    await insert
+      .onConflict((conflict) => {
+        const target = conflict.columns([...key])
+        return changed.length === 0
+          ? target.doNothing()
+          : target.doUpdateSet((eb) => Object.fromEntries(changed.map((column) => [column, eb.ref(`excluded.${column}`)])))
+      })
+      .execute()
+    return
+  }
+  const { sql } = await import('kysely')
+  // With nothing to change, a key column is set to itself: MySQL has no form for "do nothing" that keeps other errors.
+  const set = changed.length === 0
+    ? key.slice(0, 1).map((column) => [column, sql.ref(column)] as const)
+    : changed.map((column) => [column, sql`values(${sql.ref(column)})`] as const)
+  await insert.onDuplicateKeyUpdate(Object.fromEntries(set)).execute()
+}
+
+/** One INSERT; a unique key that exists already is the answer `false`, every other error is thrown. */
+export async function insertIfAbsent(db: Tables, table: string, row: Row): Promise<boolean> {
+  try {
+    await db.insertInto(table).values(row).execute()
+    return true
+  } catch (error) {
+    if (isUniqueViolation(error)) return false
+    throw error
+  }
+}

@@ -1,0 +1,55 @@
+import { definePlugin, optional } from 'zin'
+import { databaseService } from 'zin/plugins/database'
+import { describeRedis, openRedis, redisTarget } from 'zin/plugins/redis'
+import { kvErrors } from './errors.js'
+import { kvService } from './kv.js'
+import { createKv as createKvTable } from './migrations/0001_create_kv.js'
+import { kvDefaults, kvOptions } from './options.js'
+import { createKv } from './service.js'
+import { kvSettings } from './settings.js'
+import { databaseStore } from './store/database.js'
+import { redisStore } from './store/redis.js'
+
+export type { Kv, SetOptions } from './kv.js'
+export { kvService } from './kv.js'
+export type { KvOptions } from './options.js'
+
+const sweepEveryMs = 60_000
+
+/** A key-value store shared by all processes of the app: Redis, or a table of the database. */
+export const kv = definePlugin({
+  name: 'kv',
+  version: '0.1.0',
+  description: 'Keys and values with a life, on Redis or in a table of the database',
+  uses: { database: optional(databaseService) },
+  provides: [kvService],
+  settings: kvSettings,
+  options: { schema: kvOptions, defaults: kvDefaults },
+  setup(ctx) {
+    const { settings, options, services, clock, log, host } = ctx
+    if (settings.REDIS_URL === '') {
+      const { database } = services
+      if (!database) throw kvErrors.KV_NO_STORE()
+      const service = createKv('database')
+      ctx.migration(createKvTable)
+      ctx.provide(kvService, service)
+      ctx.onStart(() => {
+        service.open(databaseStore({ database, clock }))
+        ctx.every(sweepEveryMs, () => service.sweep())
+      })
+      ctx.onStop(() => service.close())
+      return
+    }
+    const target = redisTarget('REDIS_URL', settings.REDIS_URL)
+    const prefix = options.prefix ?? host.app.name.replaceAll(/[^A-Za-z0-9._-]/g, '_')
+    const service = createKv('redis')
+    ctx.provide(kvService, service)
+    ctx.onStart(async () => {
+      const client = await openRedis({
+        target, setting: 'REDIS_URL', name: `${prefix}:kv`, connectTimeoutMs: settings.REDIS_CONNECT_TIMEOUT_MS, log, mode: 'fail-fast', keyPrefix: `${prefix}:kv:`,
+      })
+      service.open(redisStore({ client, clock, where: describeRedis(target) }))
+    })
+    ctx.onStop(() => service.close())
+  },
+})

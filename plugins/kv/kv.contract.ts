@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { createTestHost, fakeClock, type TestHost, type TestHostOptions } from 'zin/testing'
+import { type Kv, kvService } from './index.js'
+
+export interface KvContractStore {
+  readonly host: TestHostOptions
+  /** Lets time pass for the store. */
+  readonly pass: 'clock' | 'wait'
+}
+
+/** What every backend must do, through the service of a booted host. */
+export function kvContract(name: string, makeStore: () => Promise<KvContractStore>): void {
+  describe(`kv on ${name}`, () => {
+    const clock = fakeClock()
+    let host: TestHost
+    let kv: Kv
+    let pass: (ms: number) => Promise<void>
+
+    before(async () => {
+      const store = await makeStore()
+      host = await createTestHost({ ...store.host, ...(store.pass === 'clock' && { clock }) })
+      kv = host.service(kvService)
+      pass = store.pass === 'clock' ? async (ms) => void clock.advance(ms) : (ms) => new Promise((resolve) => setTimeout(resolve, ms + 5))
+    })
+    after(() => host.stop())
+
+    it('gives back what was set, and null for what was not', async () => {
+      assert.equal(await kv.get('text'), null)
+      const value = `{"a":"'ünï🎈"}${'x'.repeat(100_000)}`
+      assert.equal(await kv.set('text', value), true)
+      assert.equal(await kv.get('text'), value)
+      assert.equal(await kv.set('text', ''), true)
+      assert.equal(await kv.get('text'), '')
+    })
+
+    it('tells keys apart by case, trailing spaces and every byte of long ones', async () => {
+      const long = 'k'.repeat(1000)
+      const keys = ['Key', 'key', 'key ', 'kéy', `${long}1`, `${long}2`]
+      for (const [i, key] of keys.entries()) await kv.set(key, String(i))
+      assert.deepEqual(await kv.getMany(keys), ['0', '1', '2', '3', '4', '5'])
+    })
+
+    it('gives many values in the order of the keys', async () => {
+      await kv.set('many:1', 'one')
+      await kv.set('many:2', 'two')
+      assert.deepEqual(await kv.getMany(['many:2', 'none', 'many:1', 'many:2']), ['two', null, 'one', 'two'])
+      assert.deepEqual(await kv.getMany([]), [])
+    })
+
+    it('forgets a key at the end of its life', async () => {
+      await kv.set('short', 'x', { ttlMs: 40 })
+      assert.equal(await kv.get('short'), 'x')
+      await pass(40)
+      assert.equal(await kv.get('short'), null)
+      assert.deepEqual(await kv.getMany(['short']), [null])
+      assert.equal(await kv.delete('short'), false)
+    })
+
+    it('keeps a key whose new value has no life', async () => {
+      await kv.set('kept', 'x', { ttlMs: 40 })
+      await kv.set('kept', 'y')
+      await pass(40)
+      assert.equal(await kv.get('kept'), 'y')
+    })
+
+    it('deletes, and says whether there was one', async () => {
+      await kv.set('gone', 'x')
+      assert.equal(await kv.delete('gone'), true)
+      assert.equal(await kv.delete('gone'), false)
+      assert.equal(await kv.get('gone'), null)
+    })
+
+    it('sets an absent key once among 30 that try, and again after it expired', async () => {
+      const race = async () => {
+        const won = await Promise.all(Array.from({ length: 30 }, (_, i) => kv.set('nonce', `v${i}`, { ifAbsent: true, ttlMs: 500 })))
+        return won.filter(Boolean).length
+      }
+      assert.equal(await race(), 1)
+      assert.equal(await race(), 0)
+      await pass(500)
+      assert.equal(await race(), 1)
+    })
+
+    it('counts 50 increments at once without losing one', async () => {
+      const sums = await Promise.all(Array.from({ length: 50 }, () => kv.increment('counter')))
+      assert.deepEqual(sums.toSorted((a, b) => a - b), Array.from({ length: 50 }, (_, i) => i + 1))
+      assert.equal(await kv.increment('counter', { by: -7 }), 43)
+      assert.equal(await kv.get('counter'), '43')
+    })
+
+    it('counts the life of a counter from its first increment', async () => {
+      assert.equal(await kv.increment('window', { ttlMs: 400 }), 1)
+      await pass(250)
+      assert.equal(await kv.increment('window', { ttlMs: 400 }), 2)
+      await pass(250)
+      assert.equal(await kv.increment('window', { ttlMs: 400 }), 1)
+    })
+
+    it('refuses to count what is not a number', async () => {
+      await kv.set('word', 'abc')
+      await assert.rejects(kv.increment('word'), { code: 'KV_NOT_A_NUMBER' })
+      assert.equal(await kv.get('word'), 'abc')
+    })
+
+    it('answers a ping in whole milliseconds, and none that was aborted', async () => {
+      assert.ok(Number.isInteger(await kv.ping()))
+      await assert.rejects(kv.ping(AbortSignal.abort()), { name: 'AbortError' })
+    })
+  })
+}

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { once, type EventEmitter } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { createTestHost } from 'zin/testing'
+import { database } from 'zin/plugins/database'
+import { kv, kvService } from './index.js'
+import { kvContract } from './kv.contract.js'
+
+const redisUrl = process.env['TEST_REDIS_URL'] ?? 'TEST_REDIS_URL is not set'
+const mysql = new URL(process.env['TEST_MYSQL_URL'] ?? 'mysql://TEST_MYSQL_URL-is-not-set')
+
+kvContract('Redis', async () => ({ host: { plugins: [kv({ prefix: `test-${randomUUID()}` })], env: { REDIS_URL: redisUrl } }, pass: 'wait' }))
+
+describe('kv on MySQL or MariaDB, with a database of its own', () => {
+  const name = `zin_kv_${randomUUID().slice(0, 8)}`
+  const run = async (sql: string): Promise<void> => {
+    const { createConnection } = await import('mysql2/promise')
+    const { hostname: host, port, username: user, password } = mysql
+    const connection = await createConnection({ host, port: Number(port), user, password })
+    await connection.query(sql)
+    await connection.end()
+  }
+  before(() => run(`create database ${name} character set utf8mb4`))
+  after(() => run(`drop database ${name}`))
+  const env = {
+    DB_CONNECTION: 'rdb', DB_HOST: mysql.hostname, DB_PORT: mysql.port, DB_DATABASE: name,
+    DB_USERNAME: decodeURIComponent(mysql.username), DB_PASSWORD: decodeURIComponent(mysql.password),
+  }
+  kvContract('MySQL or MariaDB', async () => ({ host: { plugins: [database(), kv()], env }, pass: 'clock' }))
+})
+
+describe('kv when Redis goes away', () => {
+  it('fails with a typed error while the connection is down, and works again by itself when it is back', async () => {
+    const upstream = new URL(redisUrl)
+    const proxy = await openProxy({ host: upstream.hostname, port: Number(upstream.port || 6379) })
+    const host = await createTestHost({ plugins: [kv({ prefix: `test-${randomUUID()}` })], env: { REDIS_URL: `redis://127.0.0.1:${proxy.port}` } })
+    const store = host.service(kvService)
+    await store.set('a', '1')
+    await proxy.cut()
+    const error = await store.get('a').then(() => undefined, (thrown: unknown) => thrown)
+    assert.equal((error as { code?: string }).code, 'KV_UNAVAILABLE')
+    assert.equal(store.isUnavailable(error), true)
+    await proxy.listen()
+    await once(store.redis as EventEmitter, 'ready')
+    assert.equal(await store.get('a'), '1')
+    await host.stop()
+    await proxy.cut()
+  })
+})
+
+/** A line to a server that a test can cut and mend. */
+async function openProxy(upstream: { readonly host: string; readonly port: number }) {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    const target = connect(upstream)
+    for (const end of [socket, target]) sockets.add(end.on('error', () => undefined))
+    socket.pipe(target).pipe(socket)
+  })
+  const listen = async (port = 0): Promise<number> => {
+    await once(server.listen(port, '127.0.0.1'), 'listening')
+    return (server.address() as AddressInfo).port
+  }
+  const port = await listen()
+  return {
+    port,
+    listen: () => listen(port),
+    async cut() {
+      const closed = once(server, 'close')
+      server.close()
+      for (const socket of sockets) socket.destroy()
+      sockets.clear()
+      await closed
+    },
+  }
+}

@@ -1,0 +1,18 @@
+import { defineMigration } from 'zin/plugins/database'
+
+export const createKv = defineMigration({
+  id: '0001_create_kv',
+  async up(db) {
+    const { sql } = await import('kysely')
+    await db.schema
+      .createTable('zin_kv')
+      .ifNotExists()
+      .addColumn('id', 'varchar(64)', (column) => column.primaryKey())
+      // SQLite takes any name of a type; MySQL's `text` would end at 64 KiB.
+      .addColumn('value', sql`mediumtext`, (column) => column.notNull())
+      .addColumn('expires_at', 'bigint')
+      .execute()
+    await db.schema.createIndex('zin_kv_expires_at').on('zin_kv').column('expires_at').execute()
+  },
+  down: (db) => db.schema.dropTable('zin_kv').ifExists().execute(),
+})

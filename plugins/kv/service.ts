@@ -1,0 +1,41 @@
+import { kvErrors } from './errors.js'
+import type { Kv } from './kv.js'
+import { isKvUnavailable } from './store/redis.js'
+import type { KvStore } from './store/store.js'
+
+/** The service as others hold it: known from setup on, usable from start to stop. */
+export interface OwnedKv extends Kv {
+  open(store: KvStore): void
+  sweep(): Promise<void>
+  close(): Promise<void>
+}
+
+export function createKv(driver: Kv['driver']): OwnedKv {
+  let store: KvStore | undefined
+  const opened = (): KvStore => {
+    if (!store) throw kvErrors.KV_NOT_STARTED()
+    return store
+  }
+  return {
+    driver,
+    get redis() {
+      return store?.redis
+    },
+    get: async (key) => opened().get(key),
+    getMany: async (keys) => opened().getMany(keys),
+    set: async (key, value, options) => opened().set(key, value, options),
+    delete: async (key) => opened().delete(key),
+    increment: async (key, options) => opened().increment(key, options),
+    ping: async (signal) => opened().ping(signal),
+    isUnavailable: (error) => store?.isUnavailable(error) ?? isKvUnavailable(error),
+    open(made) {
+      store = made
+    },
+    sweep: async () => store?.sweep(),
+    async close() {
+      const closing = store
+      store = undefined
+      await closing?.close()
+    },
+  }
+}

@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto'
+import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely'
+import type { Clock } from 'zin'
+import type { Database } from 'zin/plugins/database'
+import { kvErrors } from '../errors.js'
+import { isKvUnavailable } from './redis.js'
+import type { KvStore } from './store.js'
+
+interface KvTables {
+  readonly zin_kv: {
+    /** SHA-256 of the key: of one length for any key, and compared exactly whatever the collation of the server. */
+    readonly id: string
+    readonly value: string
+    /** ms since 1970; null: stays. */
+    readonly expires_at: number | null
+  }
+}
+
+/** Attempts of an increment that another one on the same key made the server give up. */
+const deadlockAttempts = 10
+
+export function databaseStore({ database, clock }: { readonly database: Database; readonly clock: Clock }): KvStore {
+  const tables = (): Kysely<KvTables> => database.tables<KvTables>()
+  const alive = (now: number) => (eb: ExpressionBuilder<KvTables, 'zin_kv'>): Expression<SqlBool> => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)])
+  const rowOf = (key: string, value: string, ttlMs: number | undefined, now: number) => ({
+    id: idOf(key), value, expires_at: ttlMs === undefined ? null : now + Math.ceil(ttlMs),
+  })
+
+  const setIfAbsent = async (key: string, value: string, ttlMs: number | undefined): Promise<boolean> => {
+    const now = clock.now()
+    const row = rowOf(key, value, ttlMs, now)
+    if (await database.insertIfAbsent('zin_kv', row)) return true
+    // An expired row is absent: whoever removes it tries again, and of all that try, the key lets one through.
+    const expired = await tables().deleteFrom('zin_kv').where('id', '=', row.id).where('expires_at', '<=', now).executeTakeFirst()
+    return expired.numDeletedRows > 0n && database.insertIfAbsent('zin_kv', row)
+  }
+
+  const add = async (key: string, by: number, ttlMs: number | undefined): Promise<number> => {
+    const { sql } = await import('kysely')
+    const now = clock.now()
+    const row = rowOf(key, String(by), ttlMs, now)
+    const mysql = database.dialect === 'mysql'
+    const value = sql.ref('zin_kv.value')
+    const expiresAt = sql.ref('zin_kv.expires_at')
+    const integer = mysql ? sql`signed` : sql`integer`
+    const changes = {
+      // MySQL assigns from left to right: the value comes first, because it looks at the old end.
+      value: sql<string>`case when ${expiresAt} <= ${now} then ${String(by)} else cast(cast(${value} as ${integer}) + ${by} as ${integer}) end`,
+      expires_at: sql<number | null>`case when ${expiresAt} <= ${now} then ${row.expires_at} else coalesce(${expiresAt}, ${row.expires_at}) end`,
+    }
+    return tables().transaction().execute(async (tx) => {
+      const insert = tx.insertInto('zin_kv').values(row)
+      await (mysql ? insert.onDuplicateKeyUpdate(changes) : insert.onConflict((conflict) => conflict.column('id').doUpdateSet(changes))).execute()
+      const { value: sum } = await tx.selectFrom('zin_kv').select('value').where('id', '=', row.id).executeTakeFirstOrThrow()
+      return Number(sum)
+    })
+  }
+
+  return {
+    driver: 'database',
+    redis: undefined,
+    async get(key) {
+      const row = await tables().selectFrom('zin_kv').select('value').where('id', '=', idOf(key)).where(alive(clock.now())).executeTakeFirst()
+      return row?.value ?? null
+    },
+    async getMany(keys) {
+      if (keys.length === 0) return []
+      const ids = keys.map(idOf)
+      const rows = await tables().selectFrom('zin_kv').select(['id', 'value']).where('id', 'in', ids).where(alive(clock.now())).execute()
+      const values = new Map(rows.map((row) => [row.id, row.value]))
+      return ids.map((id) => values.get(id) ?? null)
+    },
+    async set(key, value, { ttlMs, ifAbsent = false } = {}) {
+      if (ifAbsent) return setIfAbsent(key, value, ttlMs)
+      await database.upsert('zin_kv', ['id'], rowOf(key, value, ttlMs, clock.now()))
+      return true
+    },
+    async delete(key) {
+      const gone = await tables().deleteFrom('zin_kv').where('id', '=', idOf(key)).where(alive(clock.now())).executeTakeFirst()
+      return gone.numDeletedRows > 0n
+    },
+    async increment(key, { by = 1, ttlMs } = {}) {
+      const current = await this.get(key)
+      if (current !== null && !/^-?\d{1,16}$/.test(current)) throw kvErrors.KV_NOT_A_NUMBER(key)
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await add(key, by, ttlMs)
+        } catch (error) {
+          if (!isDeadlock(error) || attempt === deadlockAttempts) throw error
+        }
+      }
+    },
+    ping: (signal) => database.ping(signal),
+    isUnavailable: (error) => isKvUnavailable(error) || database.isUnavailable(error),
+    async sweep() {
+      if (database.connected) await tables().deleteFrom('zin_kv').where('expires_at', '<=', clock.now()).execute()
+    },
+    close: () => Promise.resolve(),
+  }
+}
+
+function idOf(key: string): string {
+  return createHash('sha256').update(key).digest('hex')
+}
+
+/** MySQL ends one of two increments that wait for each other (1213), or one that waited for too long (1205). */
+function isDeadlock(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'errno' in error && (error.errno === 1213 || error.errno === 1205)
+}

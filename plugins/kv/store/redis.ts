@@ -1,0 +1,78 @@
+import { messageOf, type Clock } from 'zin'
+import { abortable, isRedisUnavailable, whenReady, type RedisClient } from 'zin/plugins/redis'
+import { kvErrors } from '../errors.js'
+import type { KvStore } from './store.js'
+
+/** How long a command waits for a connection that is coming back, in ms. */
+const patienceMs = 1000
+
+/** Adds, and gives a key that has no end its life: one step, so a crash cannot leave a counter that never expires. */
+const incrementScript = `
+local sum = redis.call('INCRBY', KEYS[1], ARGV[1])
+if ARGV[2] ~= '0' and redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return sum`
+
+export interface RedisStoreDeps {
+  readonly client: RedisClient
+  readonly clock: Clock
+  /** For messages. */
+  readonly where: string
+}
+
+export function redisStore({ client, clock, where }: RedisStoreDeps): KvStore {
+  const ask = async <T>(command: () => Promise<T>): Promise<T> => {
+    try {
+      if (client.status !== 'ready' && !(await whenReady(client, patienceMs))) throw kvErrors.KV_UNAVAILABLE(where, 'the connection is down')
+      return await command()
+    } catch (error) {
+      throw isRedisUnavailable(error) ? kvErrors.KV_UNAVAILABLE(where, messageOf(error)) : error
+    }
+  }
+
+  return {
+    driver: 'redis',
+    redis: client,
+    get: (key) => ask(() => client.get(key)),
+    getMany: (keys) => {
+      if (keys.length === 0) return Promise.resolve([])
+      // Keys of a cluster live on several nodes; these go out together and come back together.
+      return client.isCluster ? ask(() => Promise.all(keys.map((key) => client.get(key)))) : ask(() => client.mget(...keys))
+    },
+    set: (key, value, { ttlMs, ifAbsent = false } = {}) =>
+      ask(async () => {
+        if (ttlMs === undefined) return (ifAbsent ? await client.set(key, value, 'NX') : await client.set(key, value)) === 'OK'
+        const life = lifeOf(ttlMs)
+        return (ifAbsent ? await client.set(key, value, 'PX', life, 'NX') : await client.set(key, value, 'PX', life)) === 'OK'
+      }),
+    delete: (key) => ask(async () => (await client.del(key)) > 0),
+    increment: (key, { by = 1, ttlMs } = {}) =>
+      ask(async () => {
+        try {
+          return Number(await client.eval(incrementScript, 1, key, by, ttlMs === undefined ? 0 : lifeOf(ttlMs)))
+        } catch (error) {
+          throw messageOf(error).includes('not an integer') ? kvErrors.KV_NOT_A_NUMBER(key) : error
+        }
+      }),
+    async ping(signal) {
+      signal?.throwIfAborted()
+      const started = clock.monotonic()
+      await ask(() => abortable(client.ping(), signal))
+      return Math.round(clock.monotonic() - started)
+    },
+    isUnavailable: (error) => isKvUnavailable(error) || isRedisUnavailable(error),
+    sweep: () => Promise.resolve(),
+    close: () => {
+      client.disconnect()
+      return Promise.resolve()
+    },
+  }
+}
+
+/** Redis takes whole ms from 1. */
+function lifeOf(ttlMs: number): number {
+  return Math.max(1, Math.ceil(ttlMs))
+}
+
+export function isKvUnavailable(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error && (error.code === 'KV_UNAVAILABLE' || error.code === 'KV_NOT_STARTED')
+}

@@ -1,0 +1,8 @@
+import type { Kv } from '../kv.js'
+
+/** One backend of the service. */
+export interface KvStore extends Kv {
+  /** Forgets what has expired; a backend that does so by itself does nothing. */
+  sweep(): Promise<void>
+  close(): Promise<void>
+}
