@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import { defineService } from 'zin'
+import { type Disposer, defineService } from 'zin'
 
 /** Claims of a verified token: the spec's payload and the registered claims, which are always present. */
 export interface Claims {
@@ -21,18 +21,31 @@ export interface Claims {
 /** Issues, checks and revokes JWTs. */
 export interface Tokens {
   /** Signs; `iss`, `aud`, `jti`, `iat`, `exp` are set by it. */
-  issue(claims: Readonly<Record<string, unknown>>, options?: { readonly expiresInSeconds?: number }): Promise<{ readonly token: string; readonly claims: Claims }>
+  issue(
+    claims: Readonly<Record<string, unknown>>,
+    options?: { readonly expiresInSeconds?: number },
+  ): Promise<{ readonly token: string; readonly claims: Claims }>
   /** Checks signature, algorithm and registered claims, without any store. Throws a ZinError with status 401. */
   verify(token: string): Claims
-  /** Keys that a revocation check reads from the kv store, so that a caller can read them with others in one round trip. */
+  /**
+   * Keys that a revocation check reads from the kv store, so that a caller can read them with others in one round trip.
+   * Empty when the app has no kv: revocations are then kept in this process, and {@link isRevokedBy} knows them.
+   */
   revocationKeys(claims: Claims): readonly string[]
-  /** Whether the values read for {@link revocationKeys} say that the token is revoked. */
+  /** Whether the values read for {@link revocationKeys} say that the token is revoked. Too few values count as revoked. */
   isRevokedBy(claims: Claims, values: readonly (string | null)[]): boolean
+  /** Throws a ZinError with status 503 when the store cannot answer. */
   isRevoked(claims: Claims): Promise<boolean>
   /** Until its `exp`. */
   revoke(claims: Claims): Promise<void>
   /** Every token of a user issued before now. */
   revokeUser(sub: string | number): Promise<void>
+  /**
+   * Says that the middleware registered under `key` reads revocation itself, together with what else it reads.
+   * On routes that list `auth` and then `key`, `auth` leaves that read to it. Undone by the returned function, so that a
+   * missing middleware never leaves a token unchecked.
+   */
+  revocationReadBy(key: string): Disposer
 }
 
 export const tokensService = defineService<Tokens>('jwt.tokens')

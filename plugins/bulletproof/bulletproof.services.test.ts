@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
+import { database, databaseService } from 'zin/plugins/database'
+import { kv, kvService } from 'zin/plugins/kv'
+import { describeStores } from './store/stores.contract.js'
+import { type TestApp, withApp } from './testing/app.js'
+import { withStores } from './testing/stores.js'
+
+const redisUrl = process.env.TEST_REDIS_URL ?? 'TEST_REDIS_URL is not set'
+const mysql = new URL(process.env.TEST_MYSQL_URL ?? 'mysql://TEST_MYSQL_URL-is-not-set')
+const redis = () => ({ driver: 'kv' as const, plugins: () => [kv({ prefix: `test-${randomUUID()}` })], env: { REDIS_URL: redisUrl } })
+
+describeStores('kv on Redis', (test) => withStores(redis(), test), false)
+
+describe('on MySQL or MariaDB, with a database of its own', () => {
+  const name = `zin_bp_${randomUUID().slice(0, 8)}`
+  const run = async (sql: string): Promise<void> => {
+    const { createConnection } = await import('mysql2/promise')
+    const connection = await createConnection({ host: mysql.hostname, port: Number(mysql.port), user: mysql.username, password: mysql.password })
+    await connection.query(sql)
+    await connection.end()
+  }
+  before(() => run(`create database ${name} character set utf8mb4`))
+  after(() => run(`drop database ${name}`))
+  const env = {
+    DB_CONNECTION: 'rdb', DB_HOST: mysql.hostname, DB_PORT: mysql.port, DB_DATABASE: name,
+    DB_USERNAME: decodeURIComponent(mysql.username), DB_PASSWORD: decodeURIComponent(mysql.password),
+  }
+  const backend = { driver: 'db' as const, plugins: () => [database()], env }
+  const empty = async (app: Pick<TestApp, 'service'>): Promise<void> => {
+    for (const table of ['bulletproof_devices', 'bulletproof_nonces']) await app.service(databaseService).tables().deleteFrom(table).execute()
+  }
+
+  describeStores('tables on MySQL or MariaDB', async (test) => {
+    await withApp({ plugins: [database()], env }, empty)
+    await withStores(backend, test)
+  })
+
+  it('one request in 50 copies at once is accepted once', () =>
+    withApp({ plugins: [database()], env, options: { nonceStore: 'db' } }, async (app) => assertOnce(app)))
+})
+
+describe('on Redis', () => {
+  it('one request in 50 copies at once is accepted once', () =>
+    withApp({ ...forApp(), options: { deviceStore: 'kv' } }, async (app) => assertOnce(app)))
+
+  it('a request costs two round trips', () =>
+    withApp({ ...forApp(), options: { deviceStore: 'kv' } }, async (app) => {
+      const client = app.service(kvService).redis
+      assert.ok(client !== undefined)
+      await app.send()
+      await client.config('RESETSTAT')
+      assert.equal((await app.send()).status, 200)
+      const stats = await client.info('commandstats')
+      const calls = [...stats.matchAll(/cmdstat_([^:]+):calls=(\d+)/g)].filter(([, command]) => !/^(config|info)/.test(command ?? ''))
+      assert.deepEqual(calls.map(([, command, count]) => [command, count]).sort(), [['mget', '1'], ['set', '1']])
+    }))
+})
+
+function forApp() {
+  const { plugins, env } = redis()
+  return { plugins: plugins(), env }
+}
+
+async function assertOnce(app: TestApp): Promise<void> {
+  const headers = await app.headersOf()
+  const answers = await Promise.all(Array.from({ length: 50 }, () => app.host.inject({ path: '/api/me', headers })))
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array<number>(49).fill(401)])
+}

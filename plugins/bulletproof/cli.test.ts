@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { type CommandContext, createSharedKeyring, parseEnvFile, type Printer } from 'zin'
+import { keyCommand } from './cli.js'
+
+interface Run {
+  readonly out: string
+  readonly values: Readonly<Record<string, string | undefined>>
+  readonly text: string
+}
+
+const SECRET = 'BULLETPROOF_SIGNING_SECRET'
+const BACKUPS = 'BULLETPROOF_SIGNING_SECRET_BK'
+
+async function inFolder(text: string | undefined, test: (folder: string, run: (options?: object, env?: Record<string, string>) => Promise<Run>) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'zin-key-'))
+  const file = join(folder, '.env')
+  if (text !== undefined) await writeFile(file, text)
+  const run = async (options: object = {}, env: Record<string, string> = {}): Promise<Run> => {
+    const lines: string[] = []
+    const print = { json: false, line: (line = '') => void lines.push(line), error: (line: string) => void lines.push(line) } as Partial<Printer> as Printer
+    const context = { options: { show: false, 'max-backups': 5, ...options }, print, host: { app: { rootDir: folder } }, env, args: {}, cwd: folder }
+    await keyCommand.run(context as unknown as CommandContext<NonNullable<typeof keyCommand.options>>)
+    const written = await readFile(file, 'utf8').catch(() => '')
+    return { out: lines.join('\n'), values: parseEnvFile(written, file), text: written }
+  }
+  try {
+    await test(folder, run)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+const others = '# comment\nAPP_KEY="a b"\n\nMULTI=\'one\ntwo\'\nexport LAST=x # y\n'
+
+describe('zin key:bulletproof', () => {
+  it('writes a new secret and moves the present one to the backups, newest first', () =>
+    inFolder(`${others}${SECRET}=first\n`, async (_folder, run) => {
+      const one = await run()
+      assert.deepEqual(JSON.parse(one.values[BACKUPS] ?? ''), ['first'])
+      assert.equal(Buffer.from(one.values[SECRET] ?? '', 'base64url').length, 32)
+      const two = await run()
+      assert.deepEqual(JSON.parse(two.values[BACKUPS] ?? ''), [one.values[SECRET], 'first'])
+      assert.deepEqual(createSharedKeyring(two.values).keys(0).length, 3)
+    }))
+
+  it('leaves the other lines as they are and the file readable by its owner only', () =>
+    inFolder(`${others}${SECRET}=first\n`, async (folder, run) => {
+      const { text } = await run()
+      assert.ok(text.startsWith(others))
+      assert.equal((await stat(join(folder, '.env'))).mode & 0o777, 0o600)
+      assert.deepEqual(await readdir(folder), ['.env'])
+    }))
+
+  it('works without a file, without a last line break, and with quotes and export', async () => {
+    await inFolder(undefined, async (_folder, run) => assert.equal((await run()).values[BACKUPS], '[]'))
+    await inFolder('A=1', async (_folder, run) => assert.match((await run()).text, /^A=1\nBULLETPROOF_SIGNING_SECRET='[\w-]{43}'\n/))
+    await inFolder(`export ${SECRET}="it's\\"quoted\\"" # why\r\nA=1\r\n`, async (_folder, run) => {
+      const { text, values } = await run()
+      assert.match(text, /^export BULLETPROOF_SIGNING_SECRET='[\w-]{43}'\r\nA=1\r\n/)
+      assert.deepEqual(JSON.parse(values[BACKUPS] ?? ''), ['it\'s"quoted"'])
+    })
+  })
+
+  it('keeps five backups, or as many as asked for, each once', () =>
+    inFolder(`${SECRET}=f\n${BACKUPS}=["e","f",{"secret":"d","notAfter":5},"c","b","a"]\n`, async (_folder, run) => {
+      assert.deepEqual(JSON.parse((await run()).values[BACKUPS] ?? ''), ['f', 'e', { secret: 'd', notAfter: 5 }, 'c', 'b'])
+      assert.equal(JSON.parse((await run({ 'max-backups': 2 })).values[BACKUPS] ?? '').length, 2)
+      assert.equal((await run({ 'max-backups': 0 })).values[BACKUPS], '[]')
+    }))
+
+  it('prints a fingerprint and no secret', () =>
+    inFolder(`${SECRET}=first-secret\n`, async (_folder, run) => {
+      const { out, values } = await run()
+      assert.match(out, /fingerprint [0-9a-f]{12}/)
+      for (const hidden of ['first-secret', values[SECRET] ?? '']) assert.ok(!out.includes(hidden))
+    }))
+
+  it('prints a new secret and writes nothing with --show', () =>
+    inFolder(`${SECRET}=first\n`, async (_folder, run) => {
+      const { out, text } = await run({ show: true })
+      assert.match(out, /^[\w-]{43}$/)
+      assert.equal(text, `${SECRET}=first\n`)
+    }))
+
+  it('says when the environment hides the file', () =>
+    inFolder(`${SECRET}=first\n`, async (_folder, run) => {
+      assert.match((await run({}, { [SECRET]: 'other' })).out, /set in the environment/)
+      const { values } = await run()
+      assert.doesNotMatch((await run({}, { [SECRET]: values[SECRET] ?? '' })).out, /set in the environment/)
+    }))
+
+  it('changes nothing when the file or its backups are malformed, and quotes neither', async () => {
+    for (const text of [`${SECRET}=first\n${BACKUPS}=hush\n`, `${SECRET}=first\nhush hush\n`]) {
+      await inFolder(text, async (folder, run) => {
+        await assert.rejects(run(), (error: Error) => !error.message.includes('hush'))
+        assert.equal(await readFile(join(folder, '.env'), 'utf8'), text)
+        assert.deepEqual(await readdir(folder), ['.env'])
+      })
+    }
+  })
+
+  it('does not run twice at the same time, and gets over a killed one', () =>
+    inFolder(`${SECRET}=first\n`, async (folder, run) => {
+      const lock = join(folder, '.env.new')
+      await writeFile(lock, 'half')
+      await assert.rejects(run(), { code: 'ENV_FILE_BUSY' })
+      assert.equal(await readFile(join(folder, '.env'), 'utf8'), `${SECRET}=first\n`)
+      await utimes(lock, 1, 1)
+      assert.deepEqual(JSON.parse((await run()).values[BACKUPS] ?? ''), ['first'])
+    }))
+})

@@ -1,0 +1,46 @@
+import { defineService } from 'zin'
+
+/** A device without its secret. */
+export interface Device {
+  readonly deviceId: string
+  readonly userId: string
+  /** Which way of signing the device uses. */
+  readonly profile: 'v1'
+  readonly label?: string
+  /** ms since 1970. */
+  readonly createdAt: number
+  /** ms since 1970, exact to a few minutes. */
+  readonly lastSeenAt: number
+  /** ms since 1970, when the device was removed. */
+  readonly removedAt?: number
+}
+
+export interface Enrolment {
+  /** `String(claims.sub)` of the tokens that the user gets. */
+  readonly userId: string
+  /**
+   * The id that the client asks for. It is taken when it is the user's own device, which then gets a new secret, or when
+   * nobody has it and it is well formed (1 to 128 letters, digits or `. _ : -`). Otherwise the user gets a new id.
+   */
+  readonly deviceId?: string | undefined
+  readonly label?: string | undefined
+}
+
+/** The devices of users and their signing secrets. Every function throws AUTH_STORE_UNAVAILABLE (503) when the store is down. */
+export interface Devices {
+  /** Makes a device, or gives an own one a new secret. The secret is in this answer and nowhere else. */
+  enroll(enrolment: Enrolment): Promise<{ readonly device: Device; readonly secret: string }>
+  /** Removed ones too, while they are remembered. */
+  get(deviceId: string): Promise<Device | undefined>
+  /** A user's devices that are in use, last seen first. */
+  list(userId: string): Promise<readonly Device[]>
+  /**
+   * Ends a device: its secret is erased, and its id falls back to no other secret. False when it is not in use, or when
+   * `userId` is given and is not its owner.
+   */
+  remove(deviceId: string, userId?: string): Promise<boolean>
+  /** Ends all devices of a user. Gives how many there were. */
+  removeAll(userId: string): Promise<number>
+}
+
+export const devicesService = defineService<Devices>('bulletproof.devices')

@@ -1,0 +1,26 @@
+import type { First, HookSpecs, Notify } from 'zin'
+
+/** One decision about one request; nothing in it is secret. */
+export interface AuthDecision {
+  /** Number of the check that failed, as the specification counts them; absent when all passed. */
+  readonly layer: number | undefined
+  readonly outcome: 'accepted' | 'refused'
+  /** First 16 hex digits of the key id's SHA-256; empty when the request names no well-formed key id. */
+  readonly keyIdHash: string
+  /** Path of the request without its query. */
+  readonly path: string
+}
+
+export interface BulletproofHooks {
+  onAuthDecision: Notify<[decision: AuthDecision]>
+  resolveSigningSecret: First<[keyId: string], string>
+}
+
+export const bulletproofHooks = {
+  onAuthDecision: { kind: 'notify', args: ['decision'], summary: 'A signed request was accepted or refused; the decision names the check, the answer never does' },
+  resolveSigningSecret: { kind: 'first', args: ['keyId'], summary: 'The secret of a key id that is no device; nothing leaves it to the shared secret' },
+} satisfies HookSpecs<BulletproofHooks>
+
+declare module 'zin' {
+  interface HookMap extends BulletproofHooks {}
+}

@@ -1,0 +1,113 @@
+import { randomBytes } from 'node:crypto'
+import { createSealer, createSharedKeyring, definePlugin, messageOf, optional, parseBackups, signatureHeaderNames } from 'zin'
+import { databaseService } from 'zin/plugins/database'
+import { tokensService } from 'zin/plugins/jwt'
+import { kvService } from 'zin/plugins/kv'
+import { checkSecrets } from './check-secrets.js'
+import { keyCommand } from './cli.js'
+import { devicesService } from './devices.js'
+import { bulletproofHooks } from './hooks.js'
+import { LastSeen } from './last-seen.js'
+import { bulletproofMiddleware, createSignedRequests } from './middleware.js'
+import { createDevices as createDevicesTable, createNonces as createNoncesTable } from './migrations/tables.js'
+import { bulletproofOptions } from './options.js'
+import { deviceRoutes } from './routes.js'
+import { Secrets } from './secrets.js'
+import { createDevices } from './service.js'
+import { bulletproofSettings } from './settings.js'
+import { signedRequestsService } from './signed-requests.js'
+import { chooseStores } from './store/choose.js'
+import { Verification } from './verification.js'
+
+export { devicesService } from './devices.js'
+export type { Device, Devices, Enrolment } from './devices.js'
+export type { AuthDecision, BulletproofHooks } from './hooks.js'
+export type { BulletproofOptions, StoreChoice } from './options.js'
+export { signedRequestsService } from './signed-requests.js'
+export type { Refusal, SignedBy, SignedRequests, SignedUser, Signer } from './signed-requests.js'
+
+/** Proof of possession on top of the bearer token: routes that list `bulletproof` take only requests signed by a device or a trusted caller. */
+export const bulletproof = definePlugin({
+  name: 'bulletproof',
+  version: '1.0.0',
+  description: 'Signed requests bound to devices, nine layers deep; middleware key bulletproof',
+  uses: { tokens: tokensService, kv: optional(kvService), database: optional(databaseService) },
+  provides: [devicesService, signedRequestsService],
+  hooks: bulletproofHooks,
+  settings: bulletproofSettings,
+  options: bulletproofOptions,
+  setup(ctx) {
+    const { options, settings, services, host, clock, log, hooks } = ctx
+    const names = signatureHeaderNames(options.headerPrefix ?? settings.SIGNATURE_HEADER_PREFIX)
+    const shared = createSharedKeyring(settings, options.maxBackups)
+    const stores = chooseStores(options, () => ({ kv: services.kv, database: services.database }), clock)
+    // Without APP_KEY devices end with the process; production refuses to start so, below.
+    const master = settings.APP_KEY === '' ? randomBytes(32).toString('base64url') : settings.APP_KEY
+    const sealer = createSealer([master, ...parseBackups(settings.APP_KEY_BK, 'APP_KEY_BK').map((backup) => backup.secret)])
+    const resolving = hooks.slot('resolveSigningSecret')
+    const sharedKeyIds = new Set(options.sharedKeyIds)
+
+    const secrets = new Secrets({
+      sealer,
+      shared,
+      sharedSecretFor: options.sharedSecretFor,
+      sharedKeyIds,
+      resolve: async (keyId) => (await options.getSecretForKeyId?.(keyId)) ?? (resolving.active ? await resolving.call(keyId) : undefined),
+      stale: ({ deviceId, signingSecret }, envelope) => seen.also(stores.devices.reseal(deviceId, signingSecret, envelope)),
+      unreadable: ({ deviceId }) => log.warn({ deviceId }, 'a device secret does not open: APP_KEY changed without APP_KEY_BK, or the record was tampered with'),
+    })
+    const seen = new LastSeen({ clock, touch: (id, at) => stores.devices.touch(id, at), failed: (error) => log.debug({ why: messageOf(error) }, 'a device record was not updated') })
+    const verification = new Verification({
+      names,
+      windowMs: options.windowMs,
+      signedPathPrefix: options.signedPathPrefix,
+      slots: shared.slots,
+      clock,
+      tokens: services.tokens,
+      kv: () => services.kv,
+      devices: stores.devices,
+      nonces: stores.nonces,
+      secrets,
+      seen: (device) => seen.note(device),
+    })
+    const responders = () => host.responders
+    const signed = createSignedRequests({ verification, names, decisions: hooks.slot('onAuthDecision'), log })
+    const devices = createDevices({
+      store: stores.devices,
+      sealer,
+      kv: () => services.kv,
+      clock,
+      maxPerUser: options.maxDevicesPerUser,
+      reservedIds: sharedKeyIds,
+      changed: (deviceId) => secrets.forget(deviceId),
+    })
+
+    ctx.provide(devicesService, devices)
+    ctx.provide(signedRequestsService, signed)
+    ctx.middleware('bulletproof', bulletproofMiddleware(signed, responders))
+    ctx.routes(deviceRoutes(devices))
+    ctx.command(keyCommand)
+    if ([stores.devices.driver, stores.nonces.driver].includes('db')) for (const migration of [createDevicesTable, createNoncesTable]) ctx.migration(migration)
+
+    const noLongerReading = services.tokens.revocationReadBy('bulletproof')
+    ctx.onStart(() => {
+      const { error, warnings } = checkSecrets({
+        production: host.app.production,
+        shared,
+        sharedSecretFor: options.sharedSecretFor,
+        appKeyBytes: Buffer.byteLength(settings.APP_KEY),
+        deviceDriver: stores.devices.driver,
+        nonceDriver: stores.nonces.driver,
+      })
+      for (const warning of warnings) log.warn(warning)
+      if (error !== undefined) throw error
+    })
+    ctx.onStart(() => stores.nonces.open())
+    ctx.onStart(() => {
+      ctx.every(30_000, () => stores.nonces.sweep())
+      ctx.every(3_600_000, () => stores.devices.sweep(clock.now() - options.tombstoneMs))
+    })
+    ctx.onStop(() => seen.settled())
+    ctx.onStop(noLongerReading)
+  },
+})

@@ -1,0 +1,41 @@
+import { LRUCache } from 'lru-cache'
+import type { Clock } from 'zin'
+import type { DeviceRecord } from './store/devices/contract.js'
+
+/** How exact `lastSeenAt` is, in ms. */
+const STEP = 5 * 60_000
+
+export interface LastSeenParts {
+  readonly clock: Clock
+  readonly touch: (deviceId: string, at: number) => Promise<void>
+  readonly failed: (error: unknown) => void
+}
+
+/** Writes beside the request: when devices were last seen, and whatever else no answer waits for. */
+export class LastSeen {
+  readonly #parts: LastSeenParts
+  readonly #noted = new LRUCache<string, number>({ max: 10_000 })
+  readonly #pending = new Set<Promise<void>>()
+
+  constructor(parts: LastSeenParts) {
+    this.#parts = parts
+  }
+
+  note({ deviceId, lastSeenAt }: DeviceRecord): void {
+    const now = this.#parts.clock.now()
+    if (now - Math.max(lastSeenAt, this.#noted.get(deviceId) ?? 0) < STEP) return
+    this.#noted.set(deviceId, now)
+    this.also(this.#parts.touch(deviceId, now))
+  }
+
+  /** Follows a write; its failure is told and harms nothing. */
+  also(write: Promise<void>): void {
+    const done = write.catch(this.#parts.failed).finally(() => this.#pending.delete(done))
+    this.#pending.add(done)
+  }
+
+  /** Waits for the writes under way. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#pending)
+  }
+}

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto'
+import type { Context, Middleware } from 'koa'
+import { captureBody, isSigned, KEY_ID_PATTERN, type Logger, type NotifySlot, requestContext, type Responders, type SignatureHeaderNames } from 'zin'
+import type { Claims } from 'zin/plugins/jwt'
+import { unauthorizedBody } from './errors.js'
+import type { AuthDecision } from './hooks.js'
+import type { Refusal, SignedBy, SignedRequests } from './signed-requests.js'
+import type { Incoming, Verification } from './verification.js'
+
+export interface HttpParts {
+  readonly verification: Verification
+  readonly names: SignatureHeaderNames
+  readonly decisions: NotifySlot<[decision: AuthDecision]>
+  readonly log: Logger
+}
+
+/** The service `signedRequestsService`: the checks on Koa's context. Every decision is told to the hook and the log. */
+export function createSignedRequests({ verification, names, decisions, log }: HttpParts): SignedRequests {
+  const tell = <R extends SignedBy | Refusal>(ctx: Context, result: R): R => {
+    if (result.ok && !decisions.active) return result
+    const keyIdHash = hashOfKeyId(ctx.req.headers[names.keyId])
+    const layer = result.ok ? undefined : result.layer
+    if (!result.ok) log.info({ layer, reason: result.reason, keyIdHash, path: ctx.path }, 'signed request refused')
+    if (decisions.active) decisions.call({ layer, outcome: result.ok ? 'accepted' : 'refused', keyIdHash, path: ctx.path })
+    return result
+  }
+  return {
+    isSigned: (ctx) => isSigned(ctx.req.headers, names),
+    verify: async (ctx, from) => tell(ctx, await verification.verify(incomingOf(ctx), from)),
+    authenticate: async (ctx) => tell(ctx, await verification.authenticate(incomingOf(ctx))),
+  }
+}
+
+/** The middleware behind the key `bulletproof`. */
+export function bulletproofMiddleware(signed: SignedRequests, responders: () => Responders): Middleware {
+  return async (ctx, next) => {
+    const result = await signed.authenticate(ctx)
+    if (!result.ok) return refuse(ctx, responders().bulletproof)
+    attachUser(ctx, result.claims)
+    ctx.state.signer = result.signer
+    return next()
+  }
+}
+
+/** One answer for every layer, to the byte. */
+async function refuse(ctx: Context, responder: Responders[string]): Promise<void> {
+  ctx.status = 401
+  ctx.set('WWW-Authenticate', 'Bearer')
+  const body = responder === undefined ? unauthorizedBody : await responder(ctx, unauthorizedBody.reason)
+  if (body !== undefined) ctx.body = body
+}
+
+function attachUser(ctx: Context, claims: Claims): void {
+  Object.assign(ctx.request, { user: claims })
+  ctx.state.user = claims
+  const context = requestContext()
+  if (context !== undefined && claims.sub !== undefined) context.userId = String(claims.sub)
+}
+
+function incomingOf(ctx: Context): Incoming {
+  return {
+    method: ctx.req.method ?? '',
+    // Koa's own url may have been rewritten by a middleware; what was signed is what came.
+    target: ctx.originalUrl,
+    rawHeaders: ctx.req.rawHeaders,
+    verified: ctx.state.tokenVerified as Claims | undefined,
+    body: () => captureBody(ctx),
+  }
+}
+
+function hashOfKeyId(keyId: unknown): string {
+  if (typeof keyId !== 'string' || !KEY_ID_PATTERN.test(keyId)) return ''
+  return createHash('sha256').update(keyId).digest('hex').slice(0, 16)
+}

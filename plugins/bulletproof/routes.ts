@@ -1,0 +1,48 @@
+import type { Context } from 'koa'
+import { defineRoute, type Route } from 'zin'
+import type { Claims } from 'zin/plugins/jwt'
+import type { Device, Devices } from './devices.js'
+import { bulletproofErrors } from './errors.js'
+import { deviceIdParams, deviceList, message } from './schema.js'
+import type { Signer } from './signed-requests.js'
+
+/** Routes with which users look after their own devices. */
+export function deviceRoutes(devices: Devices): readonly Route[] {
+  const use = ['auth', 'bulletproof']
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/auth/devices',
+      summary: 'Your devices in use, last seen first',
+      use,
+      response: { 200: deviceList },
+      async handler(ctx) {
+        const list = await devices.list(userOf(ctx))
+        return { devices: list.map((device) => shown(device, (ctx.state.signer as Signer).keyId)) }
+      },
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: '/auth/devices/:id',
+      summary: 'Ends one of your devices: nothing it signs is accepted any more',
+      use,
+      params: deviceIdParams,
+      response: { 200: message },
+      async handler(ctx) {
+        const { id } = ctx.input.params
+        if (!(await devices.remove(id, userOf(ctx)))) throw bulletproofErrors.DEVICE_NOT_FOUND(id)
+        return { message: 'Device removed' }
+      },
+    }),
+  ]
+}
+
+/** A token without `sub` owns nothing. */
+function userOf(ctx: Context): string {
+  return String((ctx.state.user as Claims).sub ?? '')
+}
+
+function shown({ deviceId, label, profile, createdAt, lastSeenAt }: Device, current: string) {
+  const times = { createdAt: new Date(createdAt).toISOString(), lastSeenAt: new Date(lastSeenAt).toISOString() }
+  return { deviceId, ...(label === undefined ? {} : { label }), profile, ...times, current: deviceId === current }
+}

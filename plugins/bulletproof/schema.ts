@@ -1,0 +1,18 @@
+import { Type } from 'typebox'
+
+export const deviceIdParams = Type.Object({ id: Type.String({ minLength: 1, maxLength: 128 }) })
+
+export const deviceList = Type.Object({
+  devices: Type.Array(
+    Type.Object({
+      deviceId: Type.String(),
+      label: Type.Optional(Type.String()),
+      profile: Type.Literal('v1'),
+      createdAt: Type.String({ description: 'ISO 8601' }),
+      lastSeenAt: Type.String({ description: 'ISO 8601, exact to a few minutes' }),
+      current: Type.Boolean({ description: 'Whether this request came from it' }),
+    }),
+  ),
+})
+
+export const message = Type.Object({ message: Type.String() })

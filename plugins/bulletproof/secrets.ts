@@ -1,0 +1,69 @@
+import { LRUCache } from 'lru-cache'
+import { type Sealer, type SharedKeyring, type SigningKey, signingKey } from 'zin'
+import type { Signer } from './signed-requests.js'
+import type { DeviceRecord } from './store/devices/contract.js'
+
+/** The keys that a request may have been signed with, and what a fitting one proves. */
+export interface Candidates {
+  readonly keys: readonly SigningKey[]
+  readonly signer: Signer
+}
+
+export interface SecretParts {
+  readonly sealer: Sealer
+  readonly shared: SharedKeyring
+  readonly sharedSecretFor: 'none' | 'listed' | 'unknown'
+  readonly sharedKeyIds: ReadonlySet<string>
+  /** The app's own answer for a key id that is no device. */
+  readonly resolve: (keyId: string) => Promise<string | undefined>
+  /** Hears that a record was sealed under an earlier master key, with the envelope to write in its place. */
+  readonly stale: (record: DeviceRecord, envelope: string) => void
+  /** Hears that a record does not open. */
+  readonly unreadable: (record: DeviceRecord) => void
+}
+
+/** Finds secrets by key id, and keeps opened ones for a minute at most. */
+export class Secrets {
+  readonly #parts: SecretParts
+  readonly #open = new LRUCache<string, { readonly record: DeviceRecord; readonly key: SigningKey }>({ max: 10_000, ttl: 60_000, ttlResolution: 0 })
+
+  constructor(parts: SecretParts) {
+    this.#parts = parts
+  }
+
+  /** The device's own secret, else the app's answer, else the shared secret. A removed device has none, and falls back to none. */
+  async find(keyId: string, device: DeviceRecord | undefined, now: number): Promise<Candidates> {
+    if (device !== undefined) {
+      const key = this.#keyOf(device)
+      return { keys: key === undefined ? [] : [key], signer: { kind: 'device', keyId, userId: device.userId } }
+    }
+    const secret = await this.#parts.resolve(keyId)
+    if (secret !== undefined && secret !== '') return { keys: [signingKey(secret)], signer: { kind: 'resolved', keyId } }
+    const { sharedSecretFor, sharedKeyIds } = this.#parts
+    const allowed = sharedSecretFor === 'unknown' || (sharedSecretFor === 'listed' && sharedKeyIds.has(keyId))
+    return allowed ? this.shared(keyId, now) : { keys: [], signer: { kind: 'shared', keyId } }
+  }
+
+  shared(keyId: string, now: number): Candidates {
+    return { keys: this.#parts.shared.keys(now), signer: { kind: 'shared', keyId } }
+  }
+
+  forget(deviceId: string): void {
+    this.#open.delete(deviceId)
+  }
+
+  #keyOf(device: DeviceRecord): SigningKey | undefined {
+    if (device.removedAt !== undefined || device.signingSecret === '') return undefined
+    const known = this.#open.get(device.deviceId)
+    if (known?.record.signingSecret === device.signingSecret && known.record.userId === device.userId) return known.key
+    const opened = this.#parts.sealer.unseal(device.signingSecret, device)
+    if (opened === undefined) {
+      this.#parts.unreadable(device)
+      return undefined
+    }
+    if (opened.stale) this.#parts.stale(device, this.#parts.sealer.seal(opened.secret, device))
+    const key = signingKey(opened.secret)
+    this.#open.set(device.deviceId, { record: device, key })
+    return key
+  }
+}

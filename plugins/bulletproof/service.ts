@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto'
+import { type Clock, KEY_ID_PATTERN, type Sealer, ZinError } from 'zin'
+import type { Kv } from 'zin/plugins/kv'
+import type { Device, Devices, Enrolment } from './devices.js'
+import { needingStore } from './errors.js'
+import type { DeviceRecord, DeviceStore } from './store/devices/contract.js'
+import { readOne } from './store/lookup.js'
+
+export interface DeviceParts {
+  readonly store: DeviceStore
+  readonly sealer: Sealer
+  readonly kv: () => Pick<Kv, 'getMany'> | undefined
+  readonly clock: Clock
+  readonly maxPerUser: number
+  /** Key ids of callers that hold the shared secret. A device with such an id would stand in their way. */
+  readonly reservedIds: ReadonlySet<string>
+  /** Hears of each device whose secret is no longer good. */
+  readonly changed: (deviceId: string) => void
+}
+
+const MAX_USER_ID = 191
+const MAX_LABEL = 100
+
+/** The service `devicesService`. */
+export function createDevices({ store, sealer, kv, clock, maxPerUser, reservedIds, changed }: DeviceParts): Devices {
+  const find = (deviceId: string): Promise<DeviceRecord | undefined> => readOne(kv(), store.find(deviceId))
+  const used = async (userId: string): Promise<DeviceRecord[]> => [...(await store.list(userId))].sort((a, b) => b.lastSeenAt - a.lastSeenAt)
+  const end = async (deviceId: string): Promise<boolean> => {
+    const removed = await store.remove(deviceId, clock.now())
+    changed(deviceId)
+    return removed
+  }
+  const newRecord = (deviceId: string, { userId, label }: Enrolment, secret: string): DeviceRecord => ({
+    deviceId,
+    userId,
+    signingSecret: sealer.seal(secret, { deviceId, userId }),
+    profile: 'v1',
+    createdAt: clock.now(),
+    lastSeenAt: clock.now(),
+    ...(label === undefined || label === '' ? {} : { label: label.slice(0, MAX_LABEL) }),
+  })
+
+  /** The wanted id, when it is the user's own or nobody's. */
+  const takeWanted = async (enrolment: Enrolment, secret: string): Promise<DeviceRecord | undefined> => {
+    const { deviceId, userId } = enrolment
+    if (deviceId === undefined || !KEY_ID_PATTERN.test(deviceId) || deviceId.startsWith('zin-') || reservedIds.has(deviceId)) return undefined
+    const known = await find(deviceId)
+    const record = newRecord(deviceId, enrolment, secret)
+    if (known === undefined) return (await store.insert(record)) ? record : undefined
+    if (known.userId !== userId) return undefined
+    const label = record.label ?? known.label
+    const renewed = { ...record, createdAt: known.createdAt, ...(label === undefined ? {} : { label }) }
+    await store.replace(renewed)
+    changed(deviceId)
+    return renewed
+  }
+
+  const enroll = async (enrolment: Enrolment): Promise<DeviceRecord & { readonly secret: string }> => {
+    const secret = randomBytes(32).toString('base64url')
+    const wanted = await takeWanted(enrolment, secret)
+    const record = wanted ?? newRecord(`dev_${randomBytes(16).toString('hex')}`, enrolment, secret)
+    if (wanted === undefined && !(await store.insert(record))) throw new Error('a random device id was taken')
+    const others = (await used(enrolment.userId)).filter((device) => device.deviceId !== record.deviceId)
+    for (const device of others.slice(maxPerUser - 1)) await end(device.deviceId)
+    return { ...record, secret }
+  }
+
+  return {
+    async enroll(enrolment) {
+      const { userId } = enrolment
+      if (userId === '' || userId.length > MAX_USER_ID) throw new ZinError('USER_ID_INVALID', `A user id must have 1 to ${MAX_USER_ID} characters`)
+      const { secret, ...record } = await needingStore(() => enroll(enrolment))
+      return { device: shown(record), secret }
+    },
+    async get(deviceId) {
+      const record = KEY_ID_PATTERN.test(deviceId) ? await needingStore(() => find(deviceId)) : undefined
+      return record && shown(record)
+    },
+    async list(userId) {
+      return (await needingStore(() => used(userId))).map(shown)
+    },
+    async remove(deviceId, userId) {
+      if (!KEY_ID_PATTERN.test(deviceId)) return false
+      return needingStore(async () => {
+        const record = await find(deviceId)
+        if (record === undefined || (userId !== undefined && record.userId !== userId)) return false
+        return end(deviceId)
+      })
+    },
+    async removeAll(userId) {
+      return needingStore(async () => {
+        const ended = await Promise.all((await used(userId)).map((device) => end(device.deviceId)))
+        return ended.filter(Boolean).length
+      })
+    },
+  }
+}
+
+function shown({ signingSecret: _, ...device }: DeviceRecord): Device {
+  return device
+}

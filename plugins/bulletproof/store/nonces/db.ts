@@ -1,0 +1,42 @@
+import type { Clock } from 'zin'
+import type { Database } from 'zin/plugins/database'
+import { ownLookup } from '../lookup.js'
+import type { NonceStore } from './contract.js'
+
+interface NonceRow {
+  readonly id: string
+  readonly created_at: number
+  readonly expires_at: number
+}
+
+const TABLE = 'bulletproof_nonces'
+/** A row that never expires and says since when the table remembers. */
+const BIRTH = 'since'
+
+/** Nonces in the table `bulletproof_nonces`. */
+export function dbNonces(databaseNow: () => Database, clock: Clock): NonceStore {
+  const tables = () => databaseNow().tables<{ [TABLE]: NonceRow }>()
+  const read = (ids: readonly string[]) => tables().selectFrom(TABLE).selectAll().where('id', 'in', ids).execute()
+  const begin = async (): Promise<number> => {
+    await databaseNow().insertIfAbsent(TABLE, { id: BIRTH, created_at: clock.now(), expires_at: Number.MAX_SAFE_INTEGER })
+    const [row] = await read([BIRTH])
+    return row === undefined ? clock.now() : Number(row.created_at)
+  }
+
+  return {
+    driver: 'db',
+    glance: (keys) =>
+      ownLookup(async () => {
+        const rows = await read([BIRTH, ...keys])
+        const birth = rows.find((row) => row.id === BIRTH)
+        return { birth: birth === undefined ? await begin() : Number(birth.created_at), seen: rows.some((row) => row.id !== BIRTH) }
+      }),
+    claim: (key, until) => databaseNow().insertIfAbsent(TABLE, { id: key, created_at: clock.now(), expires_at: until }),
+    async open() {
+      await begin()
+    },
+    async sweep() {
+      await tables().deleteFrom(TABLE).where('expires_at', '<', clock.now()).execute()
+    },
+  }
+}

@@ -1,0 +1,32 @@
+import type { Clock } from 'zin'
+import type { Kv } from 'zin/plugins/kv'
+import type { NonceStore } from './contract.js'
+
+const BIRTH = 'bulletproof:nonces-since'
+const keyOf = (key: string): string => `bulletproof:nonce:${key}`
+
+/** Nonces in the kv store. When its birth key is gone, it was emptied, and what it knew is lost: a new time begins. */
+export function kvNonces(kvNow: () => Kv, clock: Clock): NonceStore {
+  const begin = async (): Promise<number> => {
+    const kv = kvNow()
+    await kv.set(BIRTH, String(clock.now()), { ifAbsent: true })
+    return Number(await kv.get(BIRTH)) || clock.now()
+  }
+
+  return {
+    driver: 'kv',
+    glance: (keys) => ({
+      keys: [BIRTH, ...keys.map(keyOf)],
+      read: async ([birth = null, ...values]) => ({
+        birth: birth === null ? await begin() : Number(birth),
+        seen: values.some((value) => value !== null),
+      }),
+    }),
+    claim: (key, until) => kvNow().set(keyOf(key), '1', { ifAbsent: true, ttlMs: Math.max(1, until - clock.now() + 1) }),
+    async open() {
+      await begin()
+    },
+    // Keys have a life of their own.
+    async sweep() {},
+  }
+}

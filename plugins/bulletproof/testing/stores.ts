@@ -1,0 +1,28 @@
+import type { Plugin } from 'zin'
+import { bulletproof } from 'zin/plugins/bulletproof'
+import { databaseService } from 'zin/plugins/database'
+import { jwt } from 'zin/plugins/jwt'
+import { kvService } from 'zin/plugins/kv'
+import { createTestHost, fakeClock } from 'zin/testing'
+import { chooseStores } from '../store/choose.js'
+import type { StoresUnderTest } from '../store/stores.contract.js'
+
+export interface StoreBackend {
+  readonly driver: 'memory' | 'kv' | 'db'
+  readonly plugins: () => readonly Plugin[]
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Runs a test on fresh stores of one backend. The plugin under test is there for its tables. */
+export async function withStores({ driver, plugins, env }: StoreBackend, test: (stores: StoresUnderTest) => Promise<void>): Promise<void> {
+  const clock = fakeClock()
+  const choice = { deviceStore: driver, nonceStore: driver, tombstoneMs: 86_400_000 }
+  const host = await createTestHost({ clock, env: { APP_KEY: 'x'.repeat(32), ...env }, plugins: [...plugins(), jwt(), bulletproof(choice)] })
+  try {
+    const kv = driver === 'kv' ? host.service(kvService) : undefined
+    const database = driver === 'db' ? host.service(databaseService) : undefined
+    await test({ ...chooseStores(choice, () => ({ kv, database }), clock), kv, clock })
+  } finally {
+    await host.stop()
+  }
+}

@@ -1,0 +1,42 @@
+import { defineErrors, ZinError } from 'zin'
+
+const generate = `node -e "console.log(require('crypto').randomBytes(32).toString('base64url'))"`
+
+export const jwtErrors = defineErrors({
+  JWT_KEY_MISSING: {
+    status: 500,
+    message: (algorithm: string, names: string) =>
+      `jwt: ${algorithm} tokens need ${names}; set it in the environment or .env. A new secret: ${generate}`,
+  },
+  JWT_KEY_TOO_SHORT: {
+    status: 500,
+    message: (name: string, bytes: number) => `jwt: ${name} has ${bytes} bytes and production needs 32 or more. A new one: ${generate}`,
+  },
+  JWT_KEY_INVALID: { status: 500, message: (name: string, why: string) => `jwt: ${name} cannot be used: ${why}` },
+  JWT_LIFETIME_INVALID: {
+    status: 500,
+    message: (seconds: number, max: number) => `jwt: a token cannot live ${seconds} s; the most is ${max} s (option maxLifetimeSeconds)`,
+  },
+})
+
+/** What every refusal looks like, whichever check refused. */
+export const unauthorizedBody = { error: 'Unauthorized', message: 'Unauthorized', code: 'UNAUTHORIZED', reason: 'unauthorized' } as const
+
+/** A token that fails a check. `why` is for logs and tests only; the answer never carries it. */
+export function unauthorized(why: string): ZinError {
+  return new ZinError('UNAUTHORIZED', 'Unauthorized', {
+    status: 401,
+    title: 'Unauthorized',
+    headers: { 'WWW-Authenticate': 'Bearer' },
+    cause: new Error(why),
+  })
+}
+
+/** The store of revocations gives no answer: neither yes nor no may be said. */
+export function storeUnavailable(cause: unknown): ZinError {
+  return new ZinError('AUTH_STORE_UNAVAILABLE', 'Authentication is not possible right now; try again in a few seconds', {
+    status: 503,
+    headers: { 'Retry-After': '2' },
+    cause,
+  })
+}

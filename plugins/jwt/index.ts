@@ -1,0 +1,65 @@
+import { definePlugin, messageOf, optional } from 'zin'
+import { kvService } from 'zin/plugins/kv'
+import { jwtErrors } from './errors.js'
+import { readKeys } from './keys.js'
+import { authMiddleware } from './middleware.js'
+import { jwtOptions } from './options.js'
+import { kvRevocations, memoryRevocations } from './revocations.js'
+import { createTokens } from './service.js'
+import { jwtSettings } from './settings.js'
+import { tokensService } from './tokens.js'
+
+export type { JwtOptions } from './options.js'
+export type { AttachUser, Claims, Tokens } from './tokens.js'
+export { tokensService } from './tokens.js'
+
+/** Bearer tokens: issues, checks and revokes JWTs, and guards routes that list the middleware key `auth`. */
+export const jwt = definePlugin({
+  name: 'jwt',
+  version: '1.0.0',
+  description: 'Bearer tokens (JWT): issue, check, revoke; middleware key auth',
+  uses: { kv: optional(kvService) },
+  provides: [tokensService],
+  settings: jwtSettings,
+  options: jwtOptions,
+  setup({ options, settings, services, host, clock, log, provide, middleware, every }) {
+    const keys = readKeys({
+      algorithm: options.algorithm ?? settings.JWT_ALGORITHM,
+      secret: settings.JWT_SECRET,
+      appKey: settings.APP_KEY,
+      privateKey: settings.JWT_PRIVATE_KEY,
+      publicKey: settings.JWT_PUBLIC_KEY,
+      production: host.app.production,
+    })
+    for (const warning of keys.warnings) log.warn(warning)
+
+    const expiresIn = options.expiresInSeconds ?? settings.JWT_EXPIRES_IN
+    const maxLifetime = options.maxLifetimeSeconds ?? Math.max(86_400, expiresIn)
+    if (expiresIn > maxLifetime) throw jwtErrors.JWT_LIFETIME_INVALID(expiresIn, maxLifetime)
+    const rules = {
+      issuer: options.issuer ?? (settings.JWT_ISSUER || host.app.name),
+      audience: options.audience ?? (settings.JWT_AUDIENCE || host.app.name),
+      expiresIn,
+      maxLifetime,
+    }
+
+    // Decided once: a kv that goes away later must refuse requests, not forget what was revoked.
+    const revocations = services.kv === undefined ? memoryRevocations(clock) : kvRevocations(() => services.kv)
+    if (!revocations.shared) {
+      if (host.app.production) log.warn('no kv plugin is enabled: revoked tokens are known to this process only, until it ends')
+      every(60_000, revocations.sweep)
+    }
+    const readers = new Set<string>()
+    const tokens = createTokens({ keys, rules, revocations, readers, clock })
+    provide(tokensService, tokens)
+    middleware(
+      'auth',
+      authMiddleware({
+        tokens,
+        readers,
+        responders: host.responders,
+        refused: (ctx, error) => log.debug({ path: ctx.path, why: messageOf(error.cause ?? error) }, 'bearer token refused'),
+      }),
+    )
+  },
+})

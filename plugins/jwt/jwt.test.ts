@@ -1,0 +1,275 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type Disposer, definePlugin, defineRoute, type Plugin, type Responders, requestContext } from 'zin'
+import { jwt, tokensService } from 'zin/plugins/jwt'
+import { type Kv, kvService } from 'zin/plugins/kv'
+import { createTestHost, describePlugin, fakeClock, type TestHost } from 'zin/testing'
+
+const env = { JWT_SECRET: 'a-secret-of-at-least-thirty-two-bytes', APP_NAME: 'shop' }
+
+const whoAmI = defineRoute({
+  method: 'GET',
+  path: '/who',
+  summary: 'What the request knows of its user',
+  use: ['auth'],
+  handler: (ctx) => ({
+    request: (ctx.request as unknown as { user: { email: string } }).user.email,
+    state: ctx.state.user.email,
+    context: requestContext()?.userId,
+  }),
+})
+
+/** A kv whose reads are counted, and that can be made to fail. */
+function makeKv() {
+  const values = new Map<string, string>()
+  const state = { reads: [] as (readonly string[])[], down: false }
+  const kv: Partial<Kv> = {
+    async getMany(keys) {
+      if (state.down) throw new Error('connection refused')
+      state.reads.push(keys)
+      return keys.map((key) => values.get(key) ?? null)
+    },
+    async set(key, value) {
+      if (state.down) throw new Error('connection refused')
+      values.set(key, value)
+      return true
+    },
+  }
+  const plugin = definePlugin({
+    name: 'some-kv',
+    version: '1.0.0',
+    provides: [kvService],
+    setup: (ctx) => ctx.provide(kvService, kv as Kv),
+  })
+  return { state, values, plugin: plugin() }
+}
+
+/** A middleware that promises to read revocation, and notes when it runs. */
+function makeReader() {
+  const state: { ran: number; undo?: Disposer } = { ran: 0 }
+  const plugin = definePlugin({
+    name: 'some-reader',
+    version: '1.0.0',
+    uses: { tokens: tokensService },
+    setup(ctx) {
+      state.undo = ctx.services.tokens.revocationReadBy('reader')
+      ctx.middleware('reader', (_ctx, next) => {
+        state.ran += 1
+        return next()
+      })
+    },
+  })
+  const route = (path: string, use: readonly string[]) =>
+    defineRoute({ method: 'GET', path, summary: 'Says ok', use, handler: () => ({ ok: true }) })
+  return {
+    state,
+    plugin: plugin(),
+    routes: [route('/both', ['auth', 'reader']), route('/turned', ['reader', 'auth']), route('/only-auth', ['auth'])],
+  }
+}
+
+async function withHost(
+  test: (host: TestHost) => Promise<void>,
+  given: { plugins?: Plugin[]; routes?: readonly (typeof whoAmI)[]; responders?: Responders } = {},
+) {
+  const { plugins = [], routes = [whoAmI], ...rest } = given
+  const host = await createTestHost({ plugins: [...plugins, jwt()], routes, env, clock: fakeClock(), ...rest })
+  try {
+    await test(host)
+  } finally {
+    await host.stop()
+  }
+}
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+const refusal = '{"error":"Unauthorized","message":"Unauthorized","code":"UNAUTHORIZED","reason":"unauthorized"}'
+
+describe('the middleware key auth', () => {
+  it('lets a good token pass and attaches its claims to request, state and request context', () =>
+    withHost(async (host) => {
+      const { token } = await host.service(tokensService).issue({ sub: 7, email: 'a@b.c' })
+      const answer = await host.inject({ path: '/who', headers: bearer(token) })
+      assert.deepEqual([answer.status, answer.body], [200, { request: 'a@b.c', state: 'a@b.c', context: '7' }])
+      assert.equal((await host.inject({ path: '/who', headers: { authorization: `bearer ${token}` } })).status, 200)
+    }))
+
+  it('answers every bad request by one and the same 401', () =>
+    withHost(async (host) => {
+      const tokens = host.service(tokensService)
+      const good = await tokens.issue({ sub: 'u1' })
+      const revoked = await tokens.issue({ sub: 'u1' })
+      await tokens.revoke(revoked.claims)
+      const cases = {
+        'no header': undefined,
+        'an empty one': '',
+        'another scheme': `Basic ${good.token}`,
+        'no token': 'Bearer',
+        'two tokens': `Bearer ${good.token} ${good.token}`,
+        'a comma': `Bearer ${good.token},`,
+        'any text': 'Bearer x',
+        'three dots': 'Bearer ...',
+        'a changed signature': `Bearer ${good.token.slice(0, -2)}xx`,
+        'a revoked token': `Bearer ${revoked.token}`,
+      }
+      for (const [what, authorization] of Object.entries(cases)) {
+        const { status, text, headers } = await host.inject({ path: '/who', headers: { authorization } })
+        assert.deepEqual([status, text, headers['www-authenticate']], [401, refusal, 'Bearer'], what)
+      }
+      assert.equal((await host.inject({ path: '/who', headers: bearer(good.token) })).status, 200)
+      assert.ok(!host.logText().includes(good.token))
+    }))
+
+  it('uses the app name as issuer and audience, so that tokens of another app with the same secret do not pass', () =>
+    withHost(async (host) => {
+      const other = await createTestHost({ plugins: [jwt()], env: { ...env, APP_NAME: 'bank' }, clock: fakeClock() })
+      const { token, claims } = await other.service(tokensService).issue({ sub: 'u1' })
+      assert.deepEqual([claims.iss, claims.aud], ['bank', 'bank'])
+      assert.equal((await host.inject({ path: '/who', headers: bearer(token) })).status, 401)
+      await other.stop()
+    }))
+
+  it('lets responders.auth make the body of the refusal, and keeps status and challenge', () =>
+    withHost(
+      async (host) => {
+        const { status, body, headers } = await host.inject({ path: '/who' })
+        assert.deepEqual([status, body, headers['www-authenticate']], [401, { no: 'unauthorized' }, 'Bearer'])
+      },
+      { responders: { auth: (_ctx, reason) => ({ no: reason }) } },
+    ))
+})
+
+describe('revocation', () => {
+  it('reads the store once per request, and keeps what was revoked in it', async () => {
+    const kv = makeKv()
+    await withHost(
+      async (host) => {
+        const tokens = host.service(tokensService)
+        const { token, claims } = await tokens.issue({ sub: 'u1' })
+        assert.equal((await host.inject({ path: '/who', headers: bearer(token) })).status, 200)
+        assert.deepEqual(kv.state.reads, [[`jwt:revoked:${claims.jti}`, 'jwt:epoch:u1']])
+        await tokens.revoke(claims)
+        assert.deepEqual([...kv.values.keys()], [`jwt:revoked:${claims.jti}`])
+        assert.equal((await host.inject({ path: '/who', headers: bearer(token) })).status, 401)
+      },
+      { plugins: [kv.plugin] },
+    )
+  })
+
+  it('counts a token as revoked when the caller read too little, or something that is no time', async () => {
+    const kv = makeKv()
+    await withHost(
+      async (host) => {
+        const tokens = host.service(tokensService)
+        const { claims } = await tokens.issue({ sub: 'u1' })
+        assert.deepEqual(
+          [[], [null], [null, 'soon'], [null, null]].map((values) => tokens.isRevokedBy(claims, values)),
+          [true, true, true, false],
+        )
+        assert.equal(tokens.revocationKeys(claims).length, 2)
+      },
+      { plugins: [kv.plugin] },
+    )
+  })
+
+  it('reads no store for a token that does not verify', async () => {
+    const kv = makeKv()
+    await withHost(
+      async (host) => {
+        assert.equal((await host.inject({ path: '/who', headers: bearer('a.b.c') })).status, 401)
+        assert.deepEqual(kv.state.reads, [])
+      },
+      { plugins: [kv.plugin] },
+    )
+  })
+
+  it('answers 503 with Retry-After while the store is down, never 200 and never 401', async () => {
+    const kv = makeKv()
+    await withHost(
+      async (host) => {
+        const { token } = await host.service(tokensService).issue({ sub: 'u1' })
+        kv.state.down = true
+        const { status, body, headers } = await host.inject({ path: '/who', headers: bearer(token) })
+        assert.deepEqual([status, body.code, headers['retry-after']], [503, 'AUTH_STORE_UNAVAILABLE', '2'])
+      },
+      { plugins: [kv.plugin] },
+    )
+  })
+
+  it('answers 503 once the kv plugin is disabled: what was revoked is not forgotten', async () => {
+    const kv = makeKv()
+    await withHost(
+      async (host) => {
+        const { token } = await host.service(tokensService).issue({ sub: 'u1' })
+        await host.disable('some-kv')
+        assert.equal((await host.inject({ path: '/who', headers: bearer(token) })).status, 503)
+      },
+      { plugins: [kv.plugin] },
+    )
+  })
+
+  it('leaves the read to a middleware that follows on the route and has promised it, and to no other', async () => {
+    const [kv, reader] = [makeKv(), makeReader()]
+    await withHost(
+      async (host) => {
+        const { token } = await host.service(tokensService).issue({ sub: 'u1' })
+        const readsOf = async (path: string): Promise<number> => {
+          kv.state.reads = []
+          assert.equal((await host.inject({ path, headers: bearer(token) })).status, 200)
+          return kv.state.reads.length
+        }
+        assert.equal(await readsOf('/both'), 0)
+        assert.equal(await readsOf('/turned'), 1)
+        assert.equal(await readsOf('/only-auth'), 1)
+        reader.state.undo?.()
+        assert.equal(await readsOf('/both'), 1)
+        assert.equal(reader.state.ran, 3)
+      },
+      { plugins: [kv.plugin, reader.plugin], routes: reader.routes },
+    )
+  })
+
+  it('refuses by the responder of the middleware that follows, so that both refuse alike', async () => {
+    const reader = makeReader()
+    await withHost(
+      async (host) => {
+        assert.deepEqual((await host.inject({ path: '/both' })).body, { from: 'reader' })
+        assert.deepEqual((await host.inject({ path: '/only-auth' })).text, refusal)
+      },
+      { plugins: [reader.plugin], routes: reader.routes, responders: { reader: () => ({ from: 'reader' }) } },
+    )
+  })
+})
+
+describe('the boot of the plugin jwt', () => {
+  const boot = async (own: Record<string, string>, options = {}): Promise<TestHost> => createTestHost({ plugins: [jwt(options)], env: own })
+
+  it('stops in production without a key of 32 bytes', async () => {
+    await assert.rejects(boot({ NODE_ENV: 'production' }), /JWT_SECRET or APP_KEY/)
+    await assert.rejects(
+      boot({ NODE_ENV: 'production', JWT_SECRET: 'short-secret' }),
+      (error: Error) => /12 bytes/.test(error.message) && !error.message.includes('short-secret'),
+    )
+  })
+
+  it('warns outside of production when it makes up a key, and in production when revocations stay in the process', async () => {
+    const made = await boot({})
+    assert.match(made.logText(), /neither JWT_SECRET nor APP_KEY is set/)
+    await made.stop()
+    const alone = await boot({ NODE_ENV: 'production', APP_KEY: 'x'.repeat(32) })
+    assert.match(alone.logText(), /revoked tokens are known to this process only/)
+    await alone.stop()
+  })
+
+  it('stops when a token would live longer than allowed', async () => {
+    await assert.rejects(boot({ JWT_EXPIRES_IN: '7200' }, { maxLifetimeSeconds: 3600 }), /7200 s; the most is 3600 s/)
+  })
+
+  it('takes options before settings', async () => {
+    const host = await boot({ ...env, JWT_ISSUER: 'setting', JWT_AUDIENCE: 'setting' }, { issuer: 'option', expiresInSeconds: 5 })
+    const { claims } = await host.service(tokensService).issue({})
+    assert.deepEqual([claims.iss, claims.aud, claims.exp - claims.iat], ['option', 'setting', 5])
+    await host.stop()
+  })
+})
+
+describePlugin(() => [], jwt, { readme: new URL('./README.md', import.meta.url), env })

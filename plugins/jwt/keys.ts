@@ -1,0 +1,92 @@
+import { createHash, createPrivateKey, createPublicKey, createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
+import { messageOf } from 'zin'
+import { jwtErrors } from './errors.js'
+
+export type Algorithm = 'HS256' | 'RS256' | 'ES256'
+
+/** The key that signs, and the keys that check, by key id. */
+export interface Keyring {
+  readonly algorithm: Algorithm
+  /** Name of the signing key in the token header. */
+  readonly kid: string
+  /** Absent when only a public key is configured: tokens are then checked and never issued. */
+  readonly signing: KeyObject | undefined
+  readonly verifying: ReadonlyMap<string, KeyObject>
+  /** What the operator should hear at boot. */
+  readonly warnings: readonly string[]
+}
+
+/** Where keys come from. Empty text means not set. */
+export interface KeyMaterial {
+  readonly algorithm: Algorithm
+  readonly secret: string
+  readonly appKey: string
+  readonly privateKey: string
+  readonly publicKey: string
+  readonly production: boolean
+}
+
+const minBytes = 32
+const derivedBytes = 32
+const label = 'zin/jwt/v1'
+
+/** Makes the keyring of one host. Throws a ZinError that names the setting when a key is missing, short in production, or unreadable. */
+export function readKeys(material: KeyMaterial): Keyring {
+  return material.algorithm === 'HS256' ? secretKeys(material) : pemKeys(material)
+}
+
+function secretKeys(material: KeyMaterial): Keyring {
+  const { algorithm, production } = material
+  const [name, text] = material.secret !== '' ? (['JWT_SECRET', material.secret] as const) : (['APP_KEY', material.appKey] as const)
+  if (text === '') {
+    if (production) throw jwtErrors.JWT_KEY_MISSING(algorithm, 'JWT_SECRET or APP_KEY')
+    const warning = 'neither JWT_SECRET nor APP_KEY is set: tokens are signed with a key of this process and end with it'
+    return keyring(algorithm, createSecretKey(randomBytes(derivedBytes)), [warning])
+  }
+  const bytes = Buffer.from(text, 'utf8')
+  if (bytes.length < minBytes && production) throw jwtErrors.JWT_KEY_TOO_SHORT(name, bytes.length)
+  const warnings = bytes.length < minBytes ? [`${name} has ${bytes.length} bytes; production refuses fewer than ${minBytes}`] : []
+  // APP_KEY serves several purposes, so each gets a key of its own; JWT_SECRET is shared with other issuers as it is.
+  const key = name === 'APP_KEY' ? Buffer.from(hkdfSync('sha256', bytes, '', label, derivedBytes)) : bytes
+  return keyring(algorithm, createSecretKey(key), warnings)
+}
+
+function pemKeys({ algorithm, privateKey, publicKey }: KeyMaterial): Keyring {
+  if (privateKey === '' && publicKey === '')
+    throw jwtErrors.JWT_KEY_MISSING(algorithm, 'JWT_PRIVATE_KEY (or JWT_PUBLIC_KEY to check tokens only)')
+  const signing = privateKey === '' ? undefined : readPem('JWT_PRIVATE_KEY', privateKey, createPrivateKey, algorithm)
+  const checking =
+    publicKey === '' ? createPublicKey(signing as KeyObject) : readPem('JWT_PUBLIC_KEY', publicKey, createPublicKey, algorithm)
+  if (signing !== undefined && !createPublicKey(signing).equals(checking))
+    throw jwtErrors.JWT_KEY_INVALID('JWT_PUBLIC_KEY', 'it is not the public half of JWT_PRIVATE_KEY')
+  const kid = fingerprint(checking.export({ type: 'spki', format: 'der' }))
+  return { algorithm, kid, signing, verifying: new Map([[kid, checking]]), warnings: [] }
+}
+
+function readPem(name: string, text: string, read: (pem: string) => KeyObject, algorithm: Algorithm): KeyObject {
+  let key: KeyObject
+  try {
+    key = read(text.replaceAll('\\n', '\n'))
+  } catch (error) {
+    throw jwtErrors.JWT_KEY_INVALID(name, `it is not a PEM key (${messageOf(error)})`)
+  }
+  const details = key.asymmetricKeyDetails
+  const fits =
+    algorithm === 'RS256' ? key.asymmetricKeyType === 'rsa' && (details?.modulusLength ?? 0) >= 2048 : details?.namedCurve === 'prime256v1'
+  if (!fits)
+    throw jwtErrors.JWT_KEY_INVALID(
+      name,
+      algorithm === 'RS256' ? 'RS256 needs an RSA key of 2048 bits or more' : 'ES256 needs a key on the curve P-256',
+    )
+  return key
+}
+
+function keyring(algorithm: Algorithm, key: KeyObject, warnings: readonly string[]): Keyring {
+  const kid = fingerprint(key.export())
+  return { algorithm, kid, signing: key, verifying: new Map([[kid, key]]), warnings }
+}
+
+/** Names a key without saying anything about it: a secret is 32 bytes of entropy, so 8 bytes of its labelled hash give nothing away. */
+function fingerprint(key: Buffer): string {
+  return createHash('sha256').update(`${label}/kid`).update(key).digest('hex').slice(0, 16)
+}

@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto'
+import jsonwebtoken from 'jsonwebtoken'
+import { type Clock, messageOf } from 'zin'
+import { jwtErrors, unauthorized } from './errors.js'
+import { issuedAtMs, newJti } from './jti.js'
+import type { Keyring } from './keys.js'
+import type { Revocations } from './revocations.js'
+import type { Claims, Tokens } from './tokens.js'
+
+export interface TokenRules {
+  readonly issuer: string
+  readonly audience: string
+  /** Seconds. */
+  readonly expiresIn: number
+  /** Seconds. */
+  readonly maxLifetime: number
+}
+
+export interface TokenParts {
+  readonly keys: Keyring
+  readonly rules: TokenRules
+  readonly revocations: Revocations
+  /** Middleware keys whose owners read revocation themselves. */
+  readonly readers: Set<string>
+  readonly clock: Clock
+}
+
+const maxTokenBytes = 8192
+const maxIdLength = 128
+/** How far another machine's clock may run ahead, in seconds. */
+const clockLeeway = 60
+
+/** The service `tokensService`: signing and checking are pure but for the clock; revocation goes to its store. */
+export function createTokens({ keys, rules, revocations, readers, clock }: TokenParts): Tokens {
+  const verifyOptions = { algorithms: [keys.algorithm], issuer: rules.issuer, audience: rules.audience }
+
+  const keysOf = (claims: Claims): readonly string[] =>
+    claims.sub === undefined ? [revokedKey(claims.jti)] : [revokedKey(claims.jti), epochKey(claims.sub)]
+
+  const saysRevoked = (claims: Claims, values: readonly (string | null)[]): boolean => {
+    if (values.length < keysOf(claims).length) return true
+    const [revoked, epoch = null] = values
+    // A value that is no number compares as false, and counts as revoked.
+    return revoked !== null || (epoch !== null && !(issuedAtMs(claims) > Number(epoch)))
+  }
+
+  return {
+    async issue(claims, { expiresInSeconds = rules.expiresIn } = {}) {
+      if (keys.signing === undefined) throw jwtErrors.JWT_KEY_MISSING(keys.algorithm, 'JWT_PRIVATE_KEY to issue tokens')
+      if (!(expiresInSeconds > 0 && expiresInSeconds <= rules.maxLifetime))
+        throw jwtErrors.JWT_LIFETIME_INVALID(expiresInSeconds, rules.maxLifetime)
+      const nowMs = clock.now()
+      const iat = Math.floor(nowMs / 1000)
+      const own = Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined))
+      const payload = { ...own, iss: rules.issuer, aud: rules.audience, jti: newJti(nowMs), iat, exp: iat + Math.floor(expiresInSeconds) }
+      const token = jsonwebtoken.sign(payload, keys.signing, { algorithm: keys.algorithm, keyid: keys.kid })
+      return { token, claims: payload }
+    },
+
+    verify(token) {
+      if (token.length > maxTokenBytes) throw unauthorized('the token is longer than 8 KiB')
+      const key = keyOf(token, keys)
+      const now = Math.floor(clock.now() / 1000)
+      let payload: unknown
+      try {
+        payload = jsonwebtoken.verify(token, key, { ...verifyOptions, clockTimestamp: now })
+      } catch (error) {
+        throw unauthorized(messageOf(error))
+      }
+      return checkedClaims(payload, rules, now)
+    },
+
+    revocationKeys: (claims) => (revocations.shared ? keysOf(claims) : []),
+    isRevokedBy: (claims, values) => saysRevoked(claims, revocations.local(keysOf(claims)) ?? values),
+    isRevoked: async (claims) => saysRevoked(claims, await revocations.read(keysOf(claims))),
+
+    async revoke(claims) {
+      const ttlMs = (claims.exp + clockLeeway) * 1000 - clock.now()
+      if (ttlMs > 0) await revocations.write(revokedKey(claims.jti), '1', ttlMs)
+    },
+
+    async revokeUser(sub) {
+      await revocations.write(epochKey(sub), String(clock.now()), (rules.maxLifetime + clockLeeway) * 1000)
+    },
+
+    revocationReadBy(key) {
+      readers.add(key)
+      return () => void readers.delete(key)
+    },
+  }
+}
+
+/** The key that a token's header names. Nothing else of the header is believed. */
+function keyOf(token: string, keys: Keyring) {
+  let header: unknown
+  try {
+    header = JSON.parse(Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString('utf8'))
+  } catch {
+    throw unauthorized('the token has no readable header')
+  }
+  const { crit, kid = keys.kid } = (typeof header === 'object' && header !== null ? header : {}) as { crit?: unknown; kid?: unknown }
+  if (crit !== undefined) throw unauthorized('the token has critical extensions')
+  const key = typeof kid === 'string' ? keys.verifying.get(kid) : undefined
+  if (key === undefined) throw unauthorized('no key has the id that the token names')
+  return key
+}
+
+function checkedClaims(payload: unknown, { maxLifetime }: TokenRules, now: number): Claims {
+  if (typeof payload !== 'object' || payload === null) throw unauthorized('the payload is no object')
+  const { jti, iat, exp, sub } = payload as Record<string, unknown>
+  if (typeof jti !== 'string' || jti === '' || jti.length > maxIdLength) throw unauthorized('the claim jti is missing or malformed')
+  if (!isTime(iat) || !isTime(exp)) throw unauthorized('the claims iat and exp are required')
+  if (exp - iat > maxLifetime) throw unauthorized('the token lives longer than allowed')
+  if (iat > now + clockLeeway) throw unauthorized('the token is issued in the future')
+  if (sub !== undefined && typeof sub !== 'string' && !Number.isFinite(sub))
+    throw unauthorized('the claim sub is neither text nor a number')
+  return payload as Claims
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value > 0
+}
+
+function revokedKey(jti: string): string {
+  return `jwt:revoked:${jti}`
+}
+
+function epochKey(sub: string | number): string {
+  const text = String(sub)
+  return `jwt:epoch:${text.length <= maxIdLength ? text : `sha256-${createHash('sha256').update(text).digest('hex')}`}`
+}

@@ -1,0 +1,54 @@
+import type { Clock, HostView, Logger, PluginContext } from 'zin'
+import type { Devices } from 'zin/plugins/bulletproof'
+import type { Database } from 'zin/plugins/database'
+import type { Tokens } from 'zin/plugins/jwt'
+import { type Accounts, createAccounts } from './accounts.js'
+import { userCommands } from './cli.js'
+import { loginErrors } from './errors.js'
+import { createUsers } from './migrations/0001-create-users.js'
+import type { LoginOptions } from './options.js'
+import { createPasswords } from './passwords.js'
+import { seedUser } from './seed.js'
+import { databaseUsers } from './store/users.js'
+
+/** What the built-in users need of the plugin's context. */
+interface BuiltInParts extends Pick<PluginContext, 'migration' | 'commands' | 'onStart'> {
+  readonly options: LoginOptions
+  readonly settings: { readonly DEMO_PASSWORD: string }
+  readonly services: { readonly database: Database | undefined; readonly tokens: Tokens; readonly devices: Devices }
+  readonly host: HostView
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** Registers the users table, its commands and the seed. */
+export function builtInAccounts(ctx: BuiltInParts): Accounts {
+  const { options, services, clock } = ctx
+  if (services.database === undefined) throw loginErrors.LOGIN_USERS_MISSING()
+  const accounts = createAccounts(
+    databaseUsers(() => services.database),
+    createPasswords(options.passwordChecks),
+    clock,
+  )
+  ctx.migration(createUsers)
+  ctx.commands(userCommands({ accounts, tokens: () => services.tokens, devices: () => services.devices, input: () => process.stdin }))
+  ctx.onStart(() => seed(ctx, accounts))
+  return accounts
+}
+
+async function seed({ options, settings, host, log }: BuiltInParts, accounts: Accounts): Promise<void> {
+  // Commands start this plugin too, and print what their users ask for and nothing else.
+  if (options.seed === undefined || host.roles.size === 0) return
+  const { email, role, passwordSetting } = options.seed
+  const print = (line: string): void => void process.stdout.write(`${line}\n`)
+  await seedUser({
+    accounts,
+    email,
+    role,
+    setting: passwordSetting,
+    password: settings[passwordSetting],
+    rootDir: host.app.rootDir,
+    print,
+    log,
+  })
+}

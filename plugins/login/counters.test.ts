@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { database } from 'zin/plugins/database'
+import { type Kv, kv, kvService } from 'zin/plugins/kv'
+import { createTestHost, type FakeClock, fakeClock } from 'zin/testing'
+import { type Counters, kvCounters, memoryCounters } from './counters.js'
+import { createThrottle } from './throttle.js'
+
+const minute = 60_000
+
+const kinds: readonly [string, (test: (counters: Counters, clock: FakeClock) => Promise<void>) => Promise<void>][] = [
+  [
+    'in the process',
+    async (test) => {
+      const clock = fakeClock()
+      await test(memoryCounters(clock), clock)
+    },
+  ],
+  [
+    'in the kv',
+    async (test) => {
+      const clock = fakeClock()
+      const host = await createTestHost({ plugins: [database(), kv()], clock })
+      try {
+        await test(
+          kvCounters(() => host.service(kvService), clock),
+          clock,
+        )
+      } finally {
+        await host.stop()
+      }
+    },
+  ],
+]
+
+for (const [where, withCounters] of kinds) {
+  describe(`counters ${where}`, () => {
+    it('count each key in a window that begins with its first event', () =>
+      withCounters(async (counters, clock) => {
+        assert.deepEqual([await counters.add('a', minute), await counters.add('a', minute), await counters.add('b', minute)], [1, 2, 1])
+        clock.advance(minute - 1)
+        assert.deepEqual([await counters.add('a', minute), await counters.remaining('a', minute)], [3, 1])
+        clock.advance(1)
+        assert.deepEqual([await counters.add('a', minute), await counters.remaining('a', minute)], [1, minute])
+      }))
+
+    it('give each of many parallel events a number of its own', () =>
+      withCounters(async (counters) => {
+        const counts = await Promise.all(Array.from({ length: 20 }, () => counters.add('a', minute)))
+        assert.deepEqual(
+          [...counts].sort((a, b) => a - b),
+          Array.from({ length: 20 }, (_, index) => index + 1),
+        )
+      }))
+
+    it('forget the keys that are cleared, and no other', () =>
+      withCounters(async (counters) => {
+        for (const key of ['a', 'b']) await counters.add(key, minute)
+        await counters.clear(['a'])
+        assert.deepEqual([await counters.add('a', minute), await counters.add('b', minute)], [1, 2])
+      }))
+  })
+}
+
+describe('counters whose kv fails', () => {
+  it('answer 503, so that nobody tries passwords without being counted', async () => {
+    const broken: Partial<Kv> = { increment: () => Promise.reject(new Error('connection refused')) }
+    for (const kvNow of [broken as Kv, undefined]) {
+      await assert.rejects(kvCounters(() => kvNow, fakeClock()).add('a', minute), { code: 'AUTH_STORE_UNAVAILABLE', status: 503 })
+    }
+  })
+})
+
+describe('counters in the process', () => {
+  it('keep no more keys than fit, and drop what is over', async () => {
+    const clock = fakeClock()
+    const counters = memoryCounters(clock)
+    await counters.add('first', minute)
+    await counters.add('second', minute)
+    for (let index = 0; index < 49_999; index += 1) await counters.add(`key ${index}`, minute)
+    assert.deepEqual([await counters.add('first', minute), await counters.add('key 49998', minute)], [1, 2])
+    clock.advance(minute)
+    counters.sweep()
+    assert.equal(await counters.add('key 49998', minute), 1)
+  })
+})
+
+describe('the throttle', () => {
+  const limits = { attemptsPerMinute: 2, attemptsPerHour: 3, addressAttemptsPerMinute: 100, addressAttemptsPerHour: 100 }
+
+  it('says when the next attempt may be made, by the longer of the windows that are full', async () => {
+    const clock = fakeClock()
+    const throttle = createThrottle(memoryCounters(clock), limits)
+    const attempt = () =>
+      throttle.attempt('a@b.c', '10.0.0.1').then(
+        () => 'passed',
+        (error: { headers: Record<string, string> }) => error.headers['Retry-After'],
+      )
+    assert.deepEqual([await attempt(), await attempt(), await attempt()], ['passed', 'passed', '60'])
+    clock.advance(minute)
+    assert.equal(await attempt(), String(59 * 60))
+    clock.advance(59 * minute)
+    assert.equal(await attempt(), 'passed')
+  })
+
+  it('takes a /64 of IPv6 for one address, an IPv4 address in IPv6 form for itself, and every oddity for one', async () => {
+    const throttle = createThrottle(memoryCounters(fakeClock()), { ...limits, attemptsPerMinute: 1 })
+    const passes = (address: string) =>
+      throttle.attempt('a@b.c', address).then(
+        () => true,
+        () => false,
+      )
+    assert.deepEqual(
+      [await passes('2001:db8:1:2::1'), await passes('2001:db8:1:2:ffff::9'), await passes('2001:db8:1:3::1')],
+      [true, false, true],
+    )
+    assert.deepEqual([await passes('10.0.0.1'), await passes('::ffff:10.0.0.1'), await passes('10.0.0.2')], [true, false, true])
+    assert.deepEqual([await passes(''), await passes('nonsense')], [true, false])
+  })
+})

@@ -1,0 +1,55 @@
+import { definePlugin, optional, signatureHeaderNames } from 'zin'
+import { devicesService } from 'zin/plugins/bulletproof'
+import { databaseService } from 'zin/plugins/database'
+import { tokensService } from 'zin/plugins/jwt'
+import { kvService } from 'zin/plugins/kv'
+import { builtInAccounts } from './built-in.js'
+import { kvCounters, memoryCounters } from './counters.js'
+import { loginErrors } from './errors.js'
+import { type LoginOptions, loginOptions } from './options.js'
+import { loginRoutes } from './routes.js'
+import { createLogin } from './service.js'
+import { loginSettings } from './settings.js'
+import { createThrottle } from './throttle.js'
+
+export type { LoginOptions, VerifiedUser } from './options.js'
+
+/** Login, logout and `/api/me`, with a built-in users table or the app's own check of credentials. */
+export const login = definePlugin({
+  name: 'login',
+  version: '1.0.0',
+  description: 'Login, logout and /api/me; a users table with argon2id passwords',
+  uses: { tokens: tokensService, devices: devicesService, database: optional(databaseService), kv: optional(kvService) },
+  settings: loginSettings,
+  options: loginOptions,
+  setup(ctx) {
+    const { options, settings, services, clock, log } = ctx
+    checkOptions(options)
+    const verify = options.verifyCredentials ?? builtInAccounts(ctx).verify
+
+    // Decided once: a kv that goes away later must refuse logins, not forget the attempts.
+    const counters = services.kv === undefined ? memoryCounters(clock) : kvCounters(() => services.kv, clock)
+    if (services.kv === undefined) ctx.every(60_000, counters.sweep)
+    const service = createLogin({
+      verify,
+      tokens: () => services.tokens,
+      devices: () => services.devices,
+      throttle: createThrottle(counters, options),
+      bindTimezone: options.bindTimezone,
+      bindUserAgent: options.bindUserAgent,
+      log,
+    })
+    ctx.routes(loginRoutes(service, signatureHeaderNames(settings.SIGNATURE_HEADER_PREFIX)))
+  },
+})
+
+/** What the schema of the options cannot say. */
+function checkOptions({ verifyCredentials, seed }: LoginOptions): void {
+  if (verifyCredentials === undefined) return
+  if (typeof verifyCredentials !== 'function') throw loginErrors.LOGIN_OPTION_INVALID('option "verifyCredentials" must be a function')
+  if (seed !== undefined) {
+    throw loginErrors.LOGIN_OPTION_INVALID(
+      'option "seed" fills the built-in users table, which option "verifyCredentials" replaces; remove one of them',
+    )
+  }
+}

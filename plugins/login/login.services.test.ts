@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
+import { bulletproof } from 'zin/plugins/bulletproof'
+import { database } from 'zin/plugins/database'
+import { health } from 'zin/plugins/health'
+import { jwt } from 'zin/plugins/jwt'
+import { kv } from 'zin/plugins/kv'
+import { createTestHost, type TestHost } from 'zin/testing'
+import { login } from './index.js'
+import { addUser, env, post, run, signed } from './testing/session.js'
+
+const redisUrl = process.env.TEST_REDIS_URL ?? 'TEST_REDIS_URL is not set'
+const server = new URL(process.env.TEST_MYSQL_URL ?? 'mysql://TEST_MYSQL_URL-is-not-set')
+
+describe('login on Redis and MariaDB, with two processes of one app', () => {
+  const name = `zin_login_${randomUUID().slice(0, 8)}`
+  const prefix = `test-${randomUUID()}`
+  const admin = async (sql: string): Promise<void> => {
+    const { createConnection } = await import('mysql2/promise')
+    const connection = await createConnection({
+      host: server.hostname,
+      port: Number(server.port || 3306),
+      user: decodeURIComponent(server.username),
+      password: decodeURIComponent(server.password),
+    })
+    await connection.query(sql)
+    await connection.end()
+  }
+  const boot = (): Promise<TestHost> =>
+    createTestHost({
+      plugins: [database(), kv({ prefix }), jwt(), bulletproof(), login(), health()],
+      env: {
+        ...env,
+        REDIS_URL: redisUrl,
+        CACHE_DRIVER: 'kv',
+        DB_CONNECTION: 'rdb',
+        DB_HOST: server.hostname,
+        DB_PORT: server.port,
+        DB_DATABASE: name,
+        DB_USERNAME: decodeURIComponent(server.username),
+        DB_PASSWORD: decodeURIComponent(server.password),
+      },
+    })
+  let hosts: readonly [TestHost, TestHost]
+  before(async () => {
+    await admin(`create database ${name} character set utf8mb4`)
+    hosts = [await boot(), await boot()]
+  })
+  after(async () => {
+    for (const host of hosts) await host.stop()
+    await admin(`drop database ${name}`)
+  })
+
+  it('knows in one process what happened in the other: login, logout, attempts', async () => {
+    const [one, other] = hosts
+    const { id, password } = await addUser(one, 'ada@example.com', 'admin')
+    const { body: session } = await post(one, { email: 'ada@example.com', password })
+    assert.deepEqual((await signed(other, session, 'GET', '/api/me')).body, {
+      id,
+      email: 'ada@example.com',
+      role: 'admin',
+      deviceId: session.deviceId,
+    })
+    assert.equal((await signed(one, session, 'POST', '/auth/logout')).status, 200)
+    assert.equal((await signed(other, session, 'GET', '/api/me')).status, 401)
+
+    const statuses: number[] = []
+    for (const host of [one, other, one, other, one, other])
+      statuses.push((await post(host, { email: 'bob@example.com', password })).status)
+    assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429])
+  })
+
+  it('takes two spellings that the collation calls equal for two people', async () => {
+    const [one] = hosts
+    const { password } = await addUser(one, 'jose@example.com')
+    assert.equal((await post(one, { email: 'jos\u00e9@example.com', password })).status, 401)
+    assert.equal((await post(one, { email: 'JOSE@example.com', password })).status, 200)
+    assert.deepEqual((await run(one, 'user:disable', { email: 'jose@example.com' })).lines, [
+      'jose@example.com is disabled; 1 device(s) removed',
+    ])
+    assert.equal((await post(one, { email: 'jose@example.com', password })).status, 401)
+  })
+
+  it('is ready, with database and cache', async () => {
+    const { status, body } = await hosts[0].inject({ path: '/health/ready' })
+    assert.deepEqual([status, body.dependencies.database.status, body.dependencies.cache.status], [200, 'ready', 'ready'])
+  })
+})

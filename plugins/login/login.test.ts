@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { describe, it } from 'node:test'
+import { bulletproof, devicesService } from 'zin/plugins/bulletproof'
+import { jwt, tokensService } from 'zin/plugins/jwt'
+import { createHeaders } from 'zin/signer'
+import { createTestHost, describePlugin, type TestHost, type TestHostOptions } from 'zin/testing'
+import { login } from './index.js'
+import type { LoginOptions } from './options.js'
+import { addUser, companions, env, loginHost, post, run, type Session, signed } from './testing/session.js'
+
+const wrong = { error: 'Unauthorized', message: 'Email or password is wrong', code: 'INVALID_CREDENTIALS' }
+
+async function withHost(
+  test: (host: TestHost) => Promise<void>,
+  options: Partial<LoginOptions> = {},
+  given: TestHostOptions = {},
+): Promise<void> {
+  const host = await loginHost(options, given)
+  try {
+    await test(host)
+  } finally {
+    await host.stop()
+  }
+}
+
+async function logIn(host: TestHost, email: string, password: string, deviceId?: string): Promise<Session> {
+  const { status, body } = await post(host, { email, password, ...(deviceId !== undefined && { deviceId }) })
+  assert.equal(status, 200, JSON.stringify(body))
+  return body
+}
+
+describe('POST /auth/login', () => {
+  it('gives a token that names user, role and device, and a secret that signs requests', () =>
+    withHost(async (host) => {
+      const { id, password } = await addUser(host, 'Ada@Example.com', 'admin')
+      const { status, body, headers } = await post(host, { email: 'aDA@example.COM', password })
+      assert.deepEqual([status, Object.keys(body), headers['cache-control']], [200, ['jwt', 'deviceId', 'deviceSecret'], 'no-store'])
+      const { sub, email, role, deviceId, tz, uaHash } = host.service(tokensService).verify(body.jwt)
+      assert.deepEqual(
+        { sub, email, role, deviceId, tz, uaHash },
+        { sub: id, email: 'ada@example.com', role: 'admin', deviceId: body.deviceId, tz: undefined, uaHash: undefined },
+      )
+
+      const me = await signed(host, body, 'GET', '/api/me')
+      assert.deepEqual(
+        [me.status, me.body, me.headers['cache-control']],
+        [200, { id, email: 'ada@example.com', role: 'admin', deviceId: body.deviceId }, 'no-store'],
+      )
+      assert.ok(!host.logText().includes(body.jwt) && !host.logText().includes(body.deviceSecret) && !host.logText().includes(password))
+    }))
+
+  it('gives one answer for a wrong password, an unknown user and a disabled one', () =>
+    withHost(async (host) => {
+      const { password } = await addUser(host, 'ada@example.com')
+      const gone = await addUser(host, 'gone@example.com')
+      await run(host, 'user:disable', { email: 'gone@example.com' })
+      const answers = [
+        await post(host, { email: 'ada@example.com', password: `${password}x` }),
+        await post(host, { email: 'nobody@example.com', password }),
+        await post(host, { email: 'gone@example.com', password: gone.password }),
+      ]
+      for (const { status, text } of answers) assert.deepEqual([status, text], [401, JSON.stringify(wrong)])
+    }))
+
+  it('keeps the device of a user who names it, with a new secret', () =>
+    withHost(async (host) => {
+      const { password } = await addUser(host, 'ada@example.com')
+      const first = await logIn(host, 'ada@example.com', password)
+      const second = await logIn(host, 'ada@example.com', password, first.deviceId)
+      assert.equal(second.deviceId, first.deviceId)
+      assert.equal((await signed(host, { ...second, deviceSecret: first.deviceSecret }, 'GET', '/api/me')).status, 401)
+      assert.equal((await signed(host, second, 'GET', '/api/me')).status, 200)
+    }))
+
+  it('gives a new device to a user who names the device of another one', () =>
+    withHost(async (host) => {
+      const [ada, eve] = [await addUser(host, 'ada@example.com'), await addUser(host, 'eve@example.com')]
+      const hers = await logIn(host, 'ada@example.com', ada.password)
+      const taken = await logIn(host, 'eve@example.com', eve.password, hers.deviceId)
+      assert.notEqual(taken.deviceId, hers.deviceId)
+      assert.equal((await signed(host, hers, 'GET', '/api/me')).status, 200)
+    }))
+
+  it('refuses bodies of the wrong shape with 400', () =>
+    withHost(async (host) => {
+      const good = { email: 'ada@example.com', password: 'a-password' }
+      const bodies = [
+        {},
+        { email: good.email },
+        { ...good, email: 1 },
+        { ...good, email: '' },
+        { ...good, email: `${'x'.repeat(320)}@` },
+        { ...good, password: 'x'.repeat(129) },
+        { ...good, password: { $ne: '' } },
+        { ...good, deviceId: 'x'.repeat(129) },
+        { ...good, deviceId: ['a'] },
+      ]
+      for (const body of bodies) assert.equal((await post(host, body)).status, 400, JSON.stringify(body).slice(0, 80))
+      assert.equal((await post(host, { ...good, pad: 'x'.repeat(9000) })).status, 413)
+    }))
+
+  it('asks verifyCredentials in the place of the users table, which is not there then', async () => {
+    const verifyCredentials = async (email: string, password: string) =>
+      password === 'right' ? { id: 7, email, role: 'clerk' } : undefined
+    const host = await createTestHost({ plugins: [jwt(), bulletproof(), login({ verifyCredentials })], env })
+    const session = await logIn(host, 'a@b.c', 'right')
+    const { id, email, role } = (await signed(host, session, 'GET', '/api/me')).body
+    assert.deepEqual({ id, email, role }, { id: 7, email: 'a@b.c', role: 'clerk' })
+    assert.deepEqual((await post(host, { email: 'a@b.c', password: 'wrong' })).body, wrong)
+    assert.equal(
+      host.host.view.commands().some(({ plugin }) => plugin === 'login'),
+      false,
+    )
+    await host.stop()
+  })
+
+  it('binds the token to time zone and User-Agent when the options say so', () =>
+    withHost(
+      async (host) => {
+        const { password } = await addUser(host, 'ada@example.com')
+        const client = { 'x-sig-timezone': 'Europe/Oslo', 'user-agent': 'tour/1' }
+        const { body } = await post(host, { email: 'ada@example.com', password }, client)
+        const { tz, uaHash } = host.service(tokensService).verify(body.jwt)
+        assert.deepEqual([tz, uaHash], ['Europe/Oslo', createHash('sha256').update('tour/1').digest('hex')])
+        assert.equal((await signed(host, body, 'GET', '/api/me', client)).status, 200)
+        assert.equal((await signed(host, body, 'GET', '/api/me', { ...client, 'user-agent': 'other/1' })).status, 401)
+      },
+      { bindTimezone: true, bindUserAgent: true },
+    ))
+})
+
+describe('the throttle of logins', () => {
+  it('answers 429 with Retry-After after five attempts in a minute for one email and address, right password or not', () =>
+    withHost(async (host) => {
+      const { password } = await addUser(host, 'ada@example.com')
+      for (let attempt = 0; attempt < 5; attempt += 1)
+        assert.equal((await post(host, { email: 'ada@example.com', password: 'wrong-one' })).status, 401)
+      const { status, body, headers } = await post(host, { email: 'ADA@example.com', password })
+      assert.deepEqual([status, body.code], [429, 'RATE_LIMITED'])
+      const seconds = Number(headers['retry-after'])
+      assert.ok(seconds >= 1 && seconds <= 60, String(headers['retry-after']))
+      assert.equal((await post(host, { email: 'ada@example.com', password }, {}, '10.0.0.9')).status, 200)
+      assert.equal((await post(host, { email: 'bob@example.com', password })).status, 401)
+    }))
+
+  it('starts anew for an account that logged in', () =>
+    withHost(async (host) => {
+      const { password } = await addUser(host, 'ada@example.com')
+      for (let round = 0; round < 3; round += 1) {
+        for (let attempt = 0; attempt < 4; attempt += 1)
+          assert.equal((await post(host, { email: 'ada@example.com', password: 'wrong-one' })).status, 401)
+        await logIn(host, 'ada@example.com', password)
+      }
+    }))
+
+  it('lets no more parallel attempts pass than the limit', () =>
+    withHost(async (host) => {
+      const answers = await Promise.all(Array.from({ length: 30 }, () => post(host, { email: 'ada@example.com', password: 'wrong-one' })))
+      const statuses = answers.map(({ status }) => status)
+      assert.deepEqual([statuses.filter((status) => status === 401).length, statuses.filter((status) => status === 429).length], [5, 25])
+    }))
+
+  it('bounds the attempts of one address over all emails, and does not believe X-Forwarded-For', () =>
+    withHost(
+      async (host) => {
+        const attempt = async (index: number) =>
+          post(host, { email: `u${index}@example.com`, password: 'wrong-one' }, { 'x-forwarded-for': `10.0.0.${index}` })
+        for (let index = 0; index < 3; index += 1) assert.equal((await attempt(index)).status, 401)
+        assert.equal((await attempt(3)).status, 429)
+      },
+      { addressAttemptsPerMinute: 3 },
+    ))
+})
+
+describe('POST /auth/logout', () => {
+  it('revokes the token and removes the device that signed', () =>
+    withHost(async (host) => {
+      const { id, password } = await addUser(host, 'ada@example.com')
+      const [here, there] = [await logIn(host, 'ada@example.com', password), await logIn(host, 'ada@example.com', password)]
+      const { status, body, headers } = await signed(host, here, 'POST', '/auth/logout')
+      assert.deepEqual([status, body, headers['cache-control']], [200, { message: 'Logged out' }, 'no-store'])
+      assert.equal((await signed(host, here, 'POST', '/auth/logout')).status, 401)
+      const tokens = host.service(tokensService)
+      assert.equal(await tokens.isRevoked(tokens.verify(here.jwt)), true)
+      const fresh = await tokens.issue({ sub: id, deviceId: here.deviceId })
+      assert.equal((await signed(host, { ...here, jwt: fresh.token }, 'GET', '/api/me')).status, 401)
+      assert.equal((await signed(host, there, 'GET', '/api/me')).status, 200)
+    }))
+
+  it('needs a signature: a stolen token logs nobody out', () =>
+    withHost(async (host) => {
+      const { password } = await addUser(host, 'ada@example.com')
+      const session = await logIn(host, 'ada@example.com', password)
+      for (const path of ['/auth/logout', '/auth/logout-all']) {
+        assert.equal((await host.inject({ method: 'POST', path, headers: { authorization: `Bearer ${session.jwt}` } })).status, 401)
+      }
+      assert.equal((await signed(host, session, 'GET', '/api/me')).status, 200)
+    }))
+})
+
+describe('POST /auth/logout-all', () => {
+  it('ends every token and device of the user, and nobody else’s, and a new login works at once', () =>
+    withHost(async (host) => {
+      const [ada, bob] = [await addUser(host, 'ada@example.com'), await addUser(host, 'bob@example.com')]
+      const [here, there, his] = [
+        await logIn(host, 'ada@example.com', ada.password),
+        await logIn(host, 'ada@example.com', ada.password),
+        await logIn(host, 'bob@example.com', bob.password),
+      ]
+      assert.deepEqual((await signed(host, here, 'POST', '/auth/logout-all')).body, { message: 'Logged out everywhere' })
+      assert.deepEqual(
+        [(await signed(host, here, 'GET', '/api/me')).status, (await signed(host, there, 'GET', '/api/me')).status],
+        [401, 401],
+      )
+      assert.equal(await host.service(tokensService).isRevoked(host.service(tokensService).verify(there.jwt)), true)
+      assert.equal((await signed(host, his, 'GET', '/api/me')).status, 200)
+      const again = await logIn(host, 'ada@example.com', ada.password)
+      assert.equal((await signed(host, again, 'GET', '/api/me')).status, 200)
+    }))
+})
+
+describe('GET /api/me', () => {
+  it('refuses without a token, by a stolen one, and a replay, each by the same bytes', () =>
+    withHost(async (host) => {
+      const { password } = await addUser(host, 'ada@example.com')
+      const session = await logIn(host, 'ada@example.com', password)
+      const answers = [
+        await host.inject({ path: '/api/me' }),
+        await host.inject({ path: '/api/me', headers: { authorization: `Bearer ${session.jwt}` } }),
+        await signed(host, { ...session, deviceSecret: 'another-secret' }, 'GET', '/api/me'),
+      ]
+      const own = await createHeaders({ method: 'GET', url: '/api/me', keyId: session.deviceId, secret: session.deviceSecret })
+      const replay = () => host.inject({ path: '/api/me', headers: { ...own, authorization: `Bearer ${session.jwt}` } })
+      assert.equal((await replay()).status, 200)
+      answers.push(await replay())
+      const seen = answers.map(({ status, text, headers }) => JSON.stringify([status, text, { ...headers, 'x-request-id': '', date: '' }]))
+      assert.equal(new Set(seen).size, 1, seen.join('\n'))
+      assert.equal(answers[0]?.status, 401)
+    }))
+})
+
+describe('the boot of the plugin login', () => {
+  const boot = (options: object, plugins = companions()) => createTestHost({ plugins: [...plugins, login(options)], env })
+
+  it('stops without users to check against', async () => {
+    await assert.rejects(boot({}, [jwt(), bulletproof()]), /enable the plugin database .* or give login\(\{ verifyCredentials \}\)/)
+  })
+
+  it('stops when verifyCredentials is no function, or comes with a seed', async () => {
+    await assert.rejects(boot({ verifyCredentials: 'yes' }), /"verifyCredentials" must be a function/)
+    const seed = { email: 'demo@example.com', passwordSetting: 'DEMO_PASSWORD' }
+    await assert.rejects(boot({ verifyCredentials: async () => undefined, seed }), /remove one of them/)
+  })
+
+  it('removes devices of a user who is disabled, and the tokens end too', () =>
+    withHost(async (host) => {
+      const { id, password } = await addUser(host, 'ada@example.com')
+      const session = await logIn(host, 'ada@example.com', password)
+      const { lines } = await run(host, 'user:disable', { email: 'Ada@example.com' })
+      assert.deepEqual(lines, ['ada@example.com is disabled; 1 device(s) removed'])
+      assert.deepEqual(await host.service(devicesService).list(id), [])
+      assert.equal((await signed(host, session, 'GET', '/api/me')).status, 401)
+    }))
+})
+
+describePlugin(companions, login, { readme: new URL('./README.md', import.meta.url), env })

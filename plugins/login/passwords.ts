@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto'
+import { loginBusy } from './errors.js'
+import { Gate } from './gate.js'
+
+/** The two functions that are used of an argon2 package. */
+export interface Argon2 {
+  hash(password: string): Promise<string>
+  verify(hash: string, password: string): Promise<boolean>
+}
+
+export interface Passwords {
+  hash(password: string): Promise<string>
+  /** Costs the same with no hash (an unknown user) as with one, and is false then. Throws LOGIN_BUSY when too many wait. */
+  check(password: string, hash: string | undefined): Promise<boolean>
+}
+
+const waitingPerCheck = 32
+
+/** Argon2id with the package's defaults (19 MiB, 2 passes, 1 lane), which are OWASP's. Loaded when first used. */
+export function createPasswords(atOnce: number, load: () => Promise<Argon2> = () => import('@node-rs/argon2')): Passwords {
+  const gate = new Gate(atOnce, atOnce * waitingPerCheck, loginBusy)
+  let loaded: Promise<{ readonly argon2: Argon2; readonly decoy: string }> | undefined
+  const engine = (): Promise<{ readonly argon2: Argon2; readonly decoy: string }> => {
+    loaded ??= load().then(async (argon2) => ({ argon2, decoy: await argon2.hash(randomBytes(16).toString('hex')) }))
+    return loaded
+  }
+  return {
+    hash: (password) => gate.run(async () => (await engine()).argon2.hash(password)),
+    check: (password, hash) =>
+      gate.run(async () => {
+        const { argon2, decoy } = await engine()
+        const fits = await argon2.verify(hash ?? decoy, password).catch(() => false)
+        return fits && hash !== undefined
+      }),
+  }
+}
+
+/** 22 characters, 128 bits. */
+export function newPassword(): string {
+  return randomBytes(16).toString('base64url')
+}

@@ -1,0 +1,81 @@
+import type { Context } from 'koa'
+import { defineRoute, type Route, type SignatureHeaderNames } from 'zin'
+import type { Signer } from 'zin/plugins/bulletproof'
+import type { Claims } from 'zin/plugins/jwt'
+import { loginBody, loginResponse, meResponse, messageResponse } from './schema.js'
+import type { Login } from './service.js'
+
+const proven = ['auth', 'bulletproof'] as const
+
+export function loginRoutes(login: Login, names: SignatureHeaderNames): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/auth/login',
+      summary: 'Checks credentials and gives a token, a device and its secret',
+      body: loginBody,
+      bodyLimit: 8192,
+      response: loginResponse,
+      handler: (ctx) => {
+        noStore(ctx)
+        const { headers } = ctx.req
+        const timezone = headers[names.timezone]
+        return login.login({
+          ...ctx.input.body,
+          address: ctx.ip,
+          timezone: typeof timezone === 'string' ? timezone : undefined,
+          userAgent: headers['user-agent'],
+        })
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/auth/logout',
+      summary: 'Revokes the token and removes the device that signed',
+      use: proven,
+      response: messageResponse,
+      handler: async (ctx) => {
+        noStore(ctx)
+        await login.logout(claimsOf(ctx), signingDevice(ctx))
+        return { message: 'Logged out' }
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/auth/logout-all',
+      summary: 'Revokes every token and removes every device of the user',
+      use: proven,
+      response: messageResponse,
+      handler: async (ctx) => {
+        noStore(ctx)
+        await login.logoutAll(claimsOf(ctx))
+        return { message: 'Logged out everywhere' }
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/me',
+      summary: 'The user of a signed request',
+      use: proven,
+      response: meResponse,
+      handler: (ctx) => {
+        noStore(ctx)
+        const { sub, email, role, deviceId } = claimsOf(ctx)
+        return { id: sub, email, role, deviceId }
+      },
+    }),
+  ]
+}
+
+function noStore(ctx: Context): void {
+  ctx.set('Cache-Control', 'no-store')
+}
+
+function claimsOf(ctx: Context): Claims {
+  return ctx.state.user as Claims
+}
+
+/** The value of `x-sig-device-id`, which `bulletproof` found to be the key id; it takes the device off its owner only. */
+function signingDevice(ctx: Context): string | undefined {
+  return (ctx.state.signer as Signer | undefined)?.keyId
+}

@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto'
+import type { Logger } from 'zin'
+import type { Devices } from 'zin/plugins/bulletproof'
+import type { Claims, Tokens } from 'zin/plugins/jwt'
+import { invalidCredentials } from './errors.js'
+import type { VerifiedUser } from './options.js'
+import type { Throttle } from './throttle.js'
+
+export interface LoginRequest {
+  readonly email: string
+  readonly password: string
+  readonly deviceId?: string | undefined
+  /** Of the client, as the connection or a trusted proxy says. */
+  readonly address: string
+  readonly timezone?: string | undefined
+  readonly userAgent?: string | undefined
+}
+
+export interface LoginAnswer {
+  readonly jwt: string
+  readonly deviceId: string
+  readonly deviceSecret: string
+}
+
+export interface LoginParts {
+  readonly verify: (email: string, password: string) => Promise<VerifiedUser | undefined>
+  readonly tokens: () => Tokens
+  readonly devices: () => Devices
+  readonly throttle: Throttle
+  readonly bindTimezone: boolean
+  readonly bindUserAgent: boolean
+  readonly log: Logger
+}
+
+/** Begins and ends sessions. Knows nothing of HTTP. */
+export interface Login {
+  /** Throws RATE_LIMITED, INVALID_CREDENTIALS, LOGIN_BUSY, AUTH_STORE_UNAVAILABLE. */
+  login(request: LoginRequest): Promise<LoginAnswer>
+  /** Ends this token, then this device. */
+  logout(claims: Claims, deviceId: string | undefined): Promise<void>
+  /** Ends every token and every device of the user. */
+  logoutAll(claims: Claims): Promise<void>
+}
+
+const zoneGrammar = /^[A-Za-z0-9_+\-/]{1,64}$/
+
+export function createLogin(parts: LoginParts): Login {
+  const { verify, tokens, devices, throttle, log } = parts
+
+  const bindings = ({ timezone, userAgent }: LoginRequest): { tz?: string; uaHash?: string } => ({
+    ...(parts.bindTimezone && timezone !== undefined && zoneGrammar.test(timezone) && { tz: timezone }),
+    ...(parts.bindUserAgent && userAgent !== undefined && { uaHash: createHash('sha256').update(userAgent).digest('hex') }),
+  })
+
+  return {
+    async login(request) {
+      const { email, password, deviceId: wanted, address } = request
+      await throttle.attempt(email, address)
+      const user = await verify(email, password)
+      if (user === undefined) {
+        log.info({ address }, 'login refused')
+        throw invalidCredentials()
+      }
+      const { device, secret } = await devices().enroll({ userId: String(user.id), deviceId: wanted })
+      const { deviceId } = device
+      const { token } = await tokens().issue({ sub: user.id, email: user.email, role: user.role, deviceId, ...bindings(request) })
+      await throttle.succeeded(email, address)
+      log.info({ userId: user.id, deviceId }, 'logged in')
+      return { jwt: token, deviceId, deviceSecret: secret }
+    },
+
+    async logout(claims, deviceId) {
+      await tokens().revoke(claims)
+      if (deviceId !== undefined && claims.sub !== undefined) await devices().remove(deviceId, String(claims.sub))
+      log.info({ userId: claims.sub, deviceId }, 'logged out')
+    },
+
+    async logoutAll(claims) {
+      await tokens().revoke(claims)
+      if (claims.sub === undefined) return
+      await tokens().revokeUser(claims.sub)
+      await devices().removeAll(String(claims.sub))
+      log.info({ userId: claims.sub }, 'logged out everywhere')
+    },
+  }
+}

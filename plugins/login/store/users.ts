@@ -1,0 +1,85 @@
+import type { Database } from 'zin/plugins/database'
+import { storeUnavailable } from '../errors.js'
+
+/** A row of the built-in users table. */
+export interface User {
+  readonly id: string
+  /** Lower case. */
+  readonly email: string
+  readonly passwordHash: string
+  readonly role: string
+  /** ms since 1970. */
+  readonly createdAt: number
+  readonly disabledAt?: number
+}
+
+export interface Users {
+  find(email: string): Promise<User | undefined>
+  /** False when the email is taken. Atomic. */
+  add(user: User): Promise<boolean>
+  /** By email. */
+  list(): Promise<readonly User[]>
+  /** False when no enabled user has the email. */
+  disable(email: string, at: number): Promise<boolean>
+}
+
+interface UserTables {
+  readonly zin_users: {
+    readonly id: string
+    readonly email: string
+    readonly password_hash: string
+    readonly role: string
+    readonly created_at: number
+    readonly disabled_at: number | null
+  }
+}
+
+export function databaseUsers(database: () => Database | undefined): Users {
+  const ask = async <T>(question: (store: Database) => Promise<T>): Promise<T> => {
+    const store = database()
+    if (store === undefined) throw storeUnavailable(new Error('the plugin database is disabled'))
+    try {
+      return await question(store)
+    } catch (error) {
+      throw store.isUnavailable(error) ? storeUnavailable(error) : error
+    }
+  }
+  return {
+    find: (email) =>
+      ask(async (store) => {
+        const row = await store.tables<UserTables>().selectFrom('zin_users').selectAll().where('email', '=', email).executeTakeFirst()
+        // A collation may take two spellings for one; a login must not.
+        return row?.email === email ? userOf(row) : undefined
+      }),
+    add: (user) =>
+      ask((store) =>
+        store.insertIfAbsent('zin_users', {
+          id: user.id,
+          email: user.email,
+          password_hash: user.passwordHash,
+          role: user.role,
+          created_at: user.createdAt,
+          disabled_at: user.disabledAt ?? null,
+        }),
+      ),
+    list: () =>
+      ask(async (store) => (await store.tables<UserTables>().selectFrom('zin_users').selectAll().orderBy('email').execute()).map(userOf)),
+    disable: (email, at) =>
+      ask(async (store) => {
+        const result = await store
+          .tables<UserTables>()
+          .updateTable('zin_users')
+          .set({ disabled_at: at })
+          .where('email', '=', email)
+          .where('disabled_at', 'is', null)
+          .executeTakeFirst()
+        return result.numUpdatedRows > 0n
+      }),
+  }
+}
+
+function userOf(row: UserTables['zin_users']): User {
+  const { id, email, role } = row
+  const user = { id, email, role, passwordHash: row.password_hash, createdAt: Number(row.created_at) }
+  return row.disabled_at === null ? user : { ...user, disabledAt: Number(row.disabled_at) }
+}

@@ -1,0 +1,118 @@
+import type { Context, Middleware } from 'koa'
+import { HostCheck } from 'zin'
+import type { SignedRequests } from 'zin/plugins/bulletproof'
+import type { Claims, Tokens } from 'zin/plugins/jwt'
+import { opsErrors, unauthorized } from './errors.js'
+import { isForwarded, localProblem } from './local.js'
+import { loopbackNames } from './mode.js'
+import type { Ops, OpsAccess } from './ops.js'
+
+export interface GuardParts {
+  readonly mode: 'open' | 'required'
+  readonly roles: readonly string[]
+  /** Permission → roles that have it; a permission that is not listed comes with the guard. */
+  readonly permissions: Readonly<Record<string, readonly string[]>>
+  readonly bindHost: string
+  /** Port that the app listens on, once it does. */
+  readonly port: () => number | undefined
+  readonly tokens: () => Tokens | undefined
+  readonly signed: () => SignedRequests | undefined
+}
+
+/** Decides who may operate the app: the middleware `ops` and the service behind finer checks. */
+export class OpsGuard implements Ops {
+  readonly #parts: GuardParts
+  readonly #granted = new WeakMap<object, OpsAccess>()
+  readonly #hosts: HostCheck
+  #port: number | undefined
+
+  constructor(parts: GuardParts) {
+    this.#parts = parts
+    this.#hosts = new HostCheck(loopbackNames(parts.bindHost))
+  }
+
+  get mode(): 'open' | 'required' {
+    return this.#parts.mode
+  }
+
+  readonly middleware: Middleware = async (ctx, next) => {
+    this.#granted.set(ctx.req, await this.#enter(ctx))
+    ctx.set('Cache-Control', 'no-store')
+    return next()
+  }
+
+  access(ctx: Context): OpsAccess | undefined {
+    return this.#granted.get(ctx.req)
+  }
+
+  allow(ctx: Context, permission: string): boolean {
+    const access = this.access(ctx)
+    if (access === undefined) return false
+    if (access.kind !== 'token') return true
+    const { roles, permissions } = this.#parts
+    const allowed = Object.hasOwn(permissions, permission) ? (permissions[permission] ?? []) : roles
+    return access.role !== undefined && allowed.includes(access.role)
+  }
+
+  demand(ctx: Context, permission: string): void {
+    if (!this.allow(ctx, permission)) throw opsErrors.FORBIDDEN(`This needs the permission ${permission}`)
+  }
+
+  async #enter(ctx: Context): Promise<OpsAccess> {
+    const { mode, signed } = this.#parts
+    const { headers } = ctx.req
+    if (mode === 'required' || isForwarded(headers)) return this.#identify(ctx)
+    const problem = localProblem({ method: ctx.method, headers, signed: signed()?.isSigned(ctx) ?? false }, (host) => this.#acceptsHost(host))
+    if (problem !== undefined) throw problem
+    return { kind: 'open', actor: 'local' }
+  }
+
+  async #identify(ctx: Context): Promise<OpsAccess> {
+    const bearer = ctx.req.headers.authorization
+    const signed = this.#parts.signed()
+    const isSigned = signed?.isSigned(ctx) ?? false
+    if (bearer === undefined && isSigned && signed !== undefined) {
+      const result = await signed.verify(ctx, ['shared'])
+      if (!result.ok) throw unauthorized()
+      return { kind: 'signed', actor: `key:${result.signer.keyId}` }
+    }
+    if (bearer === undefined) throw unauthorized()
+    const claims = isSigned && signed !== undefined ? await this.#signedClaims(ctx, signed) : await this.#bareClaims(bearer)
+    const { role, sub } = claims
+    if (typeof role !== 'string' || !this.#parts.roles.includes(role)) throw opsErrors.FORBIDDEN('Your role may not operate this app')
+    return { kind: 'token', actor: `user:${sub ?? ''}`, role }
+  }
+
+  async #signedClaims(ctx: Context, signed: SignedRequests): Promise<Claims> {
+    const result = await signed.authenticate(ctx)
+    if (!result.ok) throw unauthorized()
+    return result.claims
+  }
+
+  /** A token that is bound to a device proves nothing without the device's signature. */
+  async #bareClaims(authorization: string): Promise<Claims> {
+    const tokens = this.#parts.tokens()
+    const token = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(authorization)?.[1]
+    if (tokens === undefined || token === undefined) throw unauthorized()
+    const claims = verified(tokens, token)
+    if (claims === undefined || claims.deviceId !== undefined || (await tokens.isRevoked(claims))) throw unauthorized()
+    return claims
+  }
+
+  #acceptsHost(host: string | undefined): boolean {
+    const port = this.#parts.port()
+    if (port !== undefined && port !== this.#port) {
+      this.#hosts.setPort(port)
+      this.#port = port
+    }
+    return this.#hosts.accepts(host)
+  }
+}
+
+function verified(tokens: Tokens, token: string): Claims | undefined {
+  try {
+    return tokens.verify(token)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,46 @@
+import { definePlugin, defineSettings, optional } from 'zin'
+import { signedRequestsService } from 'zin/plugins/bulletproof'
+import { tokensService } from 'zin/plugins/jwt'
+import { opsErrors } from './errors.js'
+import { OpsGuard } from './guard.js'
+import { opsMode } from './mode.js'
+import { opsOptions } from './options.js'
+import { opsService } from './ops.js'
+
+export type { OpsOptions } from './options.js'
+export { opsService } from './ops.js'
+export type { Ops, OpsAccess } from './ops.js'
+
+/** Guards the routes that operate the app: workers, queues, resources, console. */
+export const ops = definePlugin({
+  name: 'ops',
+  version: '1.0.0',
+  description: 'Guard of the routes that operate the app; middleware key ops',
+  uses: { tokens: optional(tokensService), signed: optional(signedRequestsService) },
+  provides: [opsService],
+  settings: defineSettings({
+    OPS_AUTH: { type: 'enum', default: 'auto', values: ['auto', 'required', 'open'], summary: 'Who may operate the app: auto (open on a loopback bind outside of production), required, open' },
+  }),
+  options: opsOptions,
+  setup(ctx) {
+    const { options, settings, services, host, log } = ctx
+    const mode = opsMode(settings.OPS_AUTH, { production: host.app.production, host: host.app.bind.host })
+    const guard = new OpsGuard({
+      mode,
+      roles: options.roles,
+      permissions: options.permissions,
+      bindHost: host.app.bind.host,
+      port: () => host.address?.port,
+      tokens: () => services.tokens,
+      signed: () => services.signed,
+    })
+    ctx.provide(opsService, guard)
+    ctx.middleware('ops', guard.middleware)
+    ctx.onStart(() => {
+      if (mode === 'open') return log.info('the app can be operated from this machine without credentials (OPS_AUTH)')
+      if (services.tokens !== undefined || services.signed !== undefined) return
+      const why = settings.OPS_AUTH === 'required' ? 'OPS_AUTH is required' : host.app.production ? 'this is production' : `the app binds to ${host.app.bind.host}`
+      throw opsErrors.OPS_NO_CREDENTIALS(why)
+    })
+  },
+})

@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Plugin } from 'zin'
+import { bulletproof, devicesService } from 'zin/plugins/bulletproof'
+import { jwt, tokensService } from 'zin/plugins/jwt'
+import { ops, opsService } from 'zin/plugins/ops'
+import { createHeaders } from 'zin/signer'
+import { createTestHost, type TestHost } from 'zin/testing'
+
+const sharedSecret = 'shared-0123456789abcdefghijklmnop'
+const env = { APP_KEY: 'app-key-0123456789abcdefghijklmnop', BULLETPROOF_SIGNING_SECRET: sharedSecret }
+const json = { 'content-type': 'application/json' }
+
+interface App {
+  readonly host: TestHost
+  status(method: string, headers?: Readonly<Record<string, string | undefined>>): Promise<number>
+  token(claims: Readonly<Record<string, unknown>>): Promise<Record<string, string>>
+  signed(method: string, keyId?: string, secret?: string): Promise<Record<string, string>>
+}
+
+interface AppOptions {
+  readonly env?: Readonly<Record<string, string>>
+  readonly options?: Parameters<typeof ops>[0]
+  readonly plugins?: readonly Plugin[]
+  readonly bind?: string
+  readonly listen?: boolean
+}
+
+async function withApp(given: AppOptions, test: (app: App) => Promise<void>): Promise<void> {
+  let host: TestHost
+  const handler = (ctx: object) => {
+    const service = host.service(opsService)
+    return { access: service.access(ctx as never), deploy: service.allow(ctx as never, 'workers:deploy') }
+  }
+  const route = (method: 'GET' | 'POST', path: string) => ({ method, path, summary: 'x', use: path === '/unguarded' ? [] : ['ops'], handler })
+  host = await createTestHost({
+    env: { ...env, ...given.env },
+    plugins: [...(given.plugins ?? [jwt(), bulletproof()]), ops(given.options)],
+    routes: [route('GET', '/api/workers'), route('POST', '/api/workers'), route('GET', '/unguarded')],
+    ...(given.bind === undefined ? {} : { app: { host: given.bind } }),
+    listen: given.listen ?? false,
+  })
+  const app: App = {
+    host,
+    status: async (method, headers = {}) => (await host.inject({ method, path: '/api/workers', headers: { ...headers } as Record<string, string> })).status,
+    token: async (claims) => ({ authorization: `Bearer ${(await host.service(tokensService).issue(claims)).token}` }),
+    signed: async (method, keyId = 'zin-cli', secret = sharedSecret) => ({ ...(await createHeaders({ method, url: '/api/workers', keyId, secret })) }),
+  }
+  try {
+    await test(app)
+  } finally {
+    await host.stop()
+  }
+}
+
+describe('ops in auto mode on a loopback bind', () => {
+  it('lets this machine read, and change with JSON or a header that pages cannot send unasked', () =>
+    withApp({}, async (app) => {
+      assert.equal(app.host.service(opsService).mode, 'open')
+      assert.equal(await app.status('GET'), 200)
+      for (const headers of [json, { 'content-type': 'application/json; charset=utf-8' }, { 'x-requested-with': 'zin-cli' }, { authorization: 'Bearer x' }, await app.signed('POST')]) {
+        assert.equal(await app.status('POST', headers), 200)
+      }
+    }))
+
+  it('refuses what a form or a page of another site can send', () =>
+    withApp({}, async (app) => {
+      for (const headers of [{}, { 'content-type': 'text/plain' }, { 'content-type': 'application/x-www-form-urlencoded' }, { 'content-type': 'multipart/form-data' }, { 'content-type': 'text/plain; application/json' }]) {
+        assert.equal(await app.status('POST', headers), 403, JSON.stringify(headers))
+      }
+      for (const origin of ['http://evil.test', 'null', 'http://localhost:1', 'http://127.0.0.1.evil.test']) {
+        assert.equal(await app.status('GET', { origin }), 403, origin)
+        assert.equal(await app.status('POST', { ...json, origin }), 403, origin)
+      }
+      for (const site of ['cross-site', 'same-site']) assert.equal(await app.status('GET', { 'sec-fetch-site': site }), 403, site)
+      for (const site of ['same-origin', 'none']) assert.equal(await app.status('GET', { 'sec-fetch-site': site }), 200, site)
+    }))
+
+  it('answers on loopback names with its own port only', () =>
+    withApp({ listen: true }, async (app) => {
+      const { port } = new URL(app.host.url)
+      for (const name of ['127.0.0.1', 'localhost', '[::1]', 'LOCALHOST']) assert.equal(await app.status('GET', { host: `${name}:${port}` }), 200, name)
+      for (const name of ['evil.test', `127.0.0.1.evil.test:${port}`, `evil.test:${port}`, '127.0.0.1:1', '127.0.0.2']) assert.equal(await app.status('GET', { host: name }), 421, name)
+      const own = { host: `localhost:${port}`, origin: `http://localhost:${port}` }
+      assert.equal(await app.status('POST', { ...json, ...own }), 200)
+      assert.equal(await app.status('POST', { ...json, ...own, origin: `http://127.0.0.1:${port}` }), 403)
+    }))
+
+  it('wants credentials for a request that was passed on', () =>
+    withApp({}, async (app) => {
+      for (const name of ['x-forwarded-for', 'x-forwarded-host', 'forwarded', 'via', 'x-real-ip']) {
+        assert.equal(await app.status('GET', { [name]: '203.0.113.9' }), 401, name)
+        assert.equal(await app.status('GET', { [name]: '203.0.113.9', ...(await app.signed('GET')) }), 200, name)
+      }
+    }))
+
+  it('needs no other plugin', () => withApp({ plugins: [] }, async (app) => assert.equal(await app.status('GET'), 200)))
+})
+
+const required: AppOptions = { env: { OPS_AUTH: 'required' } }
+
+describe('ops in required mode', () => {
+  it('refuses callers without credentials, in one way', () =>
+    withApp(required, async (app) => {
+      const { authorization } = await app.token({ sub: '1', role: 'admin' })
+      const tries = [{}, { authorization: 'x' }, { authorization: 'Basic YTpi' }, { authorization: `${authorization}x` }, await app.signed('GET', 'zin-cli', 'wrong'), await app.signed('POST')]
+      const answers = new Set<string>()
+      for (const headers of tries) {
+        const { status, text } = await app.host.inject({ path: '/api/workers', headers })
+        answers.add(`${status} ${text}`)
+      }
+      assert.equal(answers.size, 1)
+      assert.match([...answers][0] ?? '', /^401 .*"code":"UNAUTHORIZED"/)
+    }))
+
+  it('takes a request signed with the shared secret, once', () =>
+    withApp(required, async (app) => {
+      const headers = await app.signed('GET')
+      const first = await app.host.inject({ path: '/api/workers', headers })
+      assert.deepEqual(first.body, { access: { kind: 'signed', actor: 'key:zin-cli' }, deploy: true })
+      assert.equal(await app.status('GET', headers), 401)
+    }))
+
+  it('takes the shared secret under any key id, also one that a device has, and no device', () =>
+    withApp(required, async (app) => {
+      const { device, secret } = await app.host.service(devicesService).enroll({ userId: '1', deviceId: 'laptop' })
+      assert.equal(await app.status('GET', await app.signed('GET', device.deviceId)), 200)
+      assert.equal(await app.status('GET', await app.signed('GET', device.deviceId, secret)), 401)
+    }))
+
+  it('takes a token without a device by its role', () =>
+    withApp(required, async (app) => {
+      const admin = await app.host.inject({ path: '/api/workers', headers: await app.token({ sub: '1', role: 'admin' }) })
+      assert.deepEqual(admin.body, { access: { kind: 'token', actor: 'user:1', role: 'admin' }, deploy: true })
+      for (const role of ['user', undefined, 'Admin', ['admin']]) {
+        const refused = await app.host.inject({ path: '/api/workers', headers: await app.token({ sub: '1', role }) })
+        assert.deepEqual([refused.status, refused.body.code], [403, 'FORBIDDEN'])
+      }
+    }))
+
+  it('takes the token of a device with the signature of that device only', () =>
+    withApp(required, async (app) => {
+      const { device, secret } = await app.host.service(devicesService).enroll({ userId: '1' })
+      const token = await app.token({ sub: '1', role: 'admin', deviceId: device.deviceId })
+      const signed = await app.signed('GET', device.deviceId, secret)
+      assert.equal(await app.status('GET', token), 401)
+      assert.equal(await app.status('GET', { ...token, ...(await app.signed('GET', device.deviceId, 'wrong')) }), 401)
+      assert.equal(await app.status('GET', { ...token, ...signed }), 200)
+      assert.equal(await app.status('GET', { ...token, ...signed }), 401)
+    }))
+
+  it('refuses a revoked token', () =>
+    withApp(required, async (app) => {
+      const tokens = app.host.service(tokensService)
+      const { token, claims } = await tokens.issue({ sub: '1', role: 'admin' })
+      assert.equal(await app.status('GET', { authorization: `Bearer ${token}` }), 200)
+      await tokens.revoke(claims)
+      assert.equal(await app.status('GET', { authorization: `Bearer ${token}` }), 401)
+    }))
+
+  it('refuses the token of a device when nothing can check its signature', () =>
+    withApp({ ...required, plugins: [jwt()] }, async (app) => {
+      assert.equal(await app.status('GET', await app.token({ sub: '1', role: 'admin' })), 200)
+      assert.equal(await app.status('GET', await app.token({ sub: '1', role: 'admin', deviceId: 'laptop' })), 401)
+      assert.equal(await app.status('GET', await app.signed('GET')), 401)
+    }))
+
+  it('gives permissions by role', () =>
+    withApp({ ...required, options: { roles: ['admin', 'operator'], permissions: { 'workers:deploy': ['admin'] } } }, async (app) => {
+      const deploy = async (role: string): Promise<unknown> => (await app.host.inject({ path: '/api/workers', headers: await app.token({ sub: '1', role }) })).body.deploy
+      assert.deepEqual([await deploy('admin'), await deploy('operator')], [true, false])
+    }))
+
+  it('grants nothing on a route that is not guarded', () =>
+    withApp(required, async (app) => {
+      const { body } = await app.host.inject({ path: '/unguarded', headers: await app.signed('GET') })
+      assert.deepEqual(body, { deploy: false })
+    }))
+})
+
+describe('the mode of ops', () => {
+  const modeOf = async (options: AppOptions): Promise<string> => {
+    let mode = ''
+    await withApp(options, async (app) => void (mode = app.host.service(opsService).mode))
+    return mode
+  }
+  const production = { NODE_ENV: 'production', APP_KEY: 'k'.repeat(40), BULLETPROOF_SIGNING_SECRET: 's'.repeat(40) }
+
+  it('is required in production and on a bind that others reach', async () => {
+    assert.equal(await modeOf({ env: production }), 'required')
+    assert.equal(await modeOf({ bind: '0.0.0.0' }), 'required')
+    assert.equal(await modeOf({ bind: '192.0.2.1' }), 'required')
+    assert.equal(await modeOf({ env: { OPS_AUTH: 'open' } }), 'open')
+  })
+
+  it('cannot be open there, and a boot without any credentials to check is refused', async () => {
+    await assert.rejects(modeOf({ env: { ...production, OPS_AUTH: 'open' } }), /OPS_AUTH=open is refused in production/)
+    await assert.rejects(modeOf({ env: { OPS_AUTH: 'open' }, bind: '0.0.0.0' }), /OPS_AUTH=open is refused on 0\.0\.0\.0/)
+    await assert.rejects(modeOf({ env: { OPS_AUTH: 'required' }, plugins: [] }), /OPS_AUTH is required, so callers need credentials/)
+    await assert.rejects(modeOf({ env: { OPS_AUTH: 'maybe' } }), /OPS_AUTH=maybe: expected one of auto, required, open/)
+  })
+})
