@@ -1,0 +1,103 @@
+import type { Clock, Disposer, Logger } from 'zin'
+import type { CheckKind, HealthCheck, HealthChecks } from './checks.js'
+import { healthErrors } from './errors.js'
+import { Probe, type ProbeLimits, type Reading } from './probe.js'
+
+/** A check with its latest reading, as answers show it. */
+export interface Finding {
+  readonly name: string
+  readonly kind: CheckKind
+  readonly reading: Reading
+  /** Whether it keeps the app out of service. */
+  readonly blocks: boolean
+}
+
+interface Entry {
+  readonly name: string
+  readonly kind: CheckKind
+  readonly probe: Probe
+  /** `degrade`: blocks until it passed once. */
+  readonly policy: 'critical' | 'degrade' | 'warn'
+}
+
+export type BoardLimits = Omit<ProbeLimits, 'timeoutMs'>
+
+const grammar = /^[a-z0-9][a-z0-9-]{0,63}$/
+const defaultTimeoutMs = 2000
+/** Names of this plugin's own checks. */
+const reserved: ReadonlySet<string> = new Set(['database', 'cache', 'plugins'])
+
+/** Every check of the app, and the probes that run them. */
+export class CheckBoard implements HealthChecks {
+  readonly #entries = new Map<string, Entry>()
+  readonly #limits: BoardLimits
+  readonly #clock: Clock
+  readonly #log: Logger
+
+  constructor(limits: BoardLimits, clock: Clock, log: Logger) {
+    this.#limits = limits
+    this.#clock = clock
+    this.#log = log
+  }
+
+  register(check: HealthCheck): Disposer {
+    if (!grammar.test(check.name) || reserved.has(check.name)) throw healthErrors.HEALTH_CHECK_NAME_INVALID(check.name)
+    return this.add(check, check.critical === false ? 'warn' : 'critical')
+  }
+
+  /** Adds a check under any name; the plugin's own ones come in here. */
+  add(check: HealthCheck, policy: Entry['policy']): Disposer {
+    const { name, kind, timeoutMs = defaultTimeoutMs } = check
+    if (this.#entries.has(name)) throw healthErrors.HEALTH_CHECK_EXISTS(name)
+    const probe = new Probe(check, { ...this.#limits, timeoutMs }, this.#clock, (reading, recovered) =>
+      this.#report(name, reading, recovered),
+    )
+    const entry: Entry = { name, kind, probe, policy: kind === 'info' ? 'warn' : policy }
+    this.#entries.set(name, entry)
+    return () => {
+      if (this.#entries.get(name) !== entry) return
+      this.#entries.delete(name)
+      probe.close()
+    }
+  }
+
+  /** Runs the checks of these kinds (or of these names) in parallel; those with nothing to check are left out. */
+  async run(wanted: (entry: { readonly name: string; readonly kind: CheckKind }) => boolean): Promise<readonly Finding[]> {
+    const findings = await Promise.all(
+      [...this.#entries.values()].filter(wanted).map(async (entry) => finding(entry, await entry.probe.run())),
+    )
+    return findings.filter(({ reading }) => reading.present)
+  }
+
+  /** What is known without running anything. */
+  last(wanted: (entry: { readonly name: string; readonly kind: CheckKind }) => boolean): readonly Finding[] {
+    return [...this.#entries.values()]
+      .filter(wanted)
+      .flatMap((entry) => (entry.probe.last?.present ? [finding(entry, entry.probe.last)] : []))
+  }
+
+  /** Whether every startup check passed at least once; those that did are not run again. */
+  async started(): Promise<boolean> {
+    const waiting = [...this.#entries.values()].filter(
+      ({ kind, probe, policy }) => kind === 'startup' && policy !== 'warn' && !probe.everPassed,
+    )
+    const readings = await Promise.all(waiting.map(({ probe }) => probe.run()))
+    return readings.every((reading) => reading.ok)
+  }
+
+  close(): void {
+    for (const { probe } of this.#entries.values()) probe.close()
+    this.#entries.clear()
+  }
+
+  #report(check: string, reading: Reading, recovered: boolean): void {
+    const facts = { check, responseTime: reading.responseTime }
+    if (!reading.ok) this.#log.error({ ...facts, reason: reading.error }, 'health check failed')
+    else if (recovered) this.#log.info(facts, 'health check passes again')
+  }
+}
+
+function finding({ name, kind, probe, policy }: Entry, reading: Reading): Finding {
+  const tolerated = policy === 'warn' || (policy === 'degrade' && probe.everPassed)
+  return { name, kind, reading, blocks: !reading.ok && !tolerated }
+}

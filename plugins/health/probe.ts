@@ -1,0 +1,168 @@
+import { type Clock, messageOf } from 'zin'
+import type { HealthCheck } from './checks.js'
+
+/** What one run of a check found. */
+export interface Reading {
+  /** False when the check says that there is nothing to check. */
+  readonly present: boolean
+  readonly ok: boolean
+  /** Integer ms. */
+  readonly responseTime: number
+  readonly error?: string
+  /** Wall clock, ms. */
+  readonly time: number
+}
+
+export interface ProbeLimits {
+  readonly timeoutMs: number
+  /** How long a reading is reused, in ms. */
+  readonly cacheMs: number
+  readonly failAfter: number
+  readonly passAfter: number
+}
+
+const longestFailureCacheMs = 250
+/** A run that never settles is given up after this many deadlines, or its check would fail for ever. */
+const abandonAfter = 15
+
+/** Runs one check: never twice at a time, bounded, remembered for a moment. */
+export class Probe {
+  readonly #check: Pick<HealthCheck, 'name' | 'run'>
+  readonly #limits: ProbeLimits
+  readonly #clock: Clock
+  readonly #onReading: (reading: Reading, recovered: boolean) => void
+  #answer: Promise<Reading> | undefined
+  #hungSince: number | undefined
+  #abort: AbortController | undefined
+  #last: { readonly reading: Reading; readonly at: number } | undefined
+  #passing = true
+  #streak = 0
+  #everPassed = false
+
+  constructor(
+    check: Pick<HealthCheck, 'name' | 'run'>,
+    limits: ProbeLimits,
+    clock: Clock,
+    onReading: (reading: Reading, recovered: boolean) => void,
+  ) {
+    this.#check = check
+    this.#limits = limits
+    this.#clock = clock
+    this.#onReading = onReading
+  }
+
+  get last(): Reading | undefined {
+    return this.#last?.reading
+  }
+
+  get everPassed(): boolean {
+    return this.#everPassed
+  }
+
+  /** Never rejects. Callers that come while a run is going share its answer. */
+  run(): Promise<Reading> {
+    if (this.#answer !== undefined) return this.#answer
+    const fresh = this.#fresh()
+    if (fresh !== undefined) return Promise.resolve(fresh)
+    if (this.#stillHung()) return Promise.resolve(this.#remember(this.#hungReading()))
+    this.#answer = this.#start().finally(() => {
+      this.#answer = undefined
+    })
+    return this.#answer
+  }
+
+  /** Aborts a run that is going. */
+  close(): void {
+    this.#abort?.abort(new Error('the app is shutting down'))
+  }
+
+  #fresh(): Reading | undefined {
+    if (this.#last === undefined) return undefined
+    const { reading, at } = this.#last
+    const life = reading.ok ? this.#limits.cacheMs : Math.min(this.#limits.cacheMs, longestFailureCacheMs)
+    return this.#clock.monotonic() - at < life ? reading : undefined
+  }
+
+  #stillHung(): boolean {
+    return this.#hungSince !== undefined && this.#clock.monotonic() - this.#hungSince < this.#limits.timeoutMs * abandonAfter
+  }
+
+  #hungReading(): Reading {
+    const waited = Math.round(this.#clock.monotonic() - (this.#hungSince ?? 0))
+    return {
+      present: true,
+      ok: false,
+      responseTime: waited,
+      error: `${this.#check.name} has not answered for ${waited} ms`,
+      time: this.#clock.now(),
+    }
+  }
+
+  async #start(): Promise<Reading> {
+    const startedAt = this.#clock.monotonic()
+    const abort = new AbortController()
+    this.#abort = abort
+    let settled = false
+    const running = Promise.resolve()
+      .then(() => this.#check.run(abort.signal))
+      .finally(() => {
+        settled = true
+        // A run that was given up and settles after all must not clear the mark of a later one.
+        if (this.#hungSince === startedAt) this.#hungSince = undefined
+      })
+    const outcome = await this.#bounded(running, abort)
+    if (!settled) this.#hungSince = startedAt
+    const elapsed = Math.round(this.#clock.monotonic() - startedAt)
+    return this.#remember(this.#read(outcome, elapsed))
+  }
+
+  /** The value or error of a run, or the error of its deadline; what comes later is dropped. */
+  async #bounded(running: Promise<unknown>, abort: AbortController): Promise<{ value: unknown } | { error: unknown }> {
+    const { timeoutMs } = this.#limits
+    const late = new Error(`${this.#check.name} did not answer within ${timeoutMs} ms`)
+    const timer = setTimeout(() => abort.abort(late), timeoutMs)
+    const aborted = new Promise<never>((_, reject) =>
+      abort.signal.addEventListener('abort', () => reject(abort.signal.reason), { once: true }),
+    )
+    try {
+      return { value: await Promise.race([running, aborted]) }
+    } catch (error) {
+      return { error: abort.signal.aborted ? abort.signal.reason : error }
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  #read(outcome: { value: unknown } | { error: unknown }, elapsed: number): Reading {
+    const time = this.#clock.now()
+    if ('error' in outcome) return { present: true, ok: false, responseTime: elapsed, error: messageOf(outcome.error), time }
+    const { value } = outcome
+    return { present: value !== null, ok: true, responseTime: typeof value === 'number' ? Math.round(value) : elapsed, time }
+  }
+
+  /** Applies `failAfter` and `passAfter`: below them, the check stays what it was. */
+  #remember(raw: Reading): Reading {
+    this.#streak = raw.ok === this.#passing ? 0 : this.#streak + 1
+    // The very first run decides on its own: what never worked is not kept in service by a tolerance.
+    const needed = this.#last === undefined ? 1 : this.#passing ? this.#limits.failAfter : this.#limits.passAfter
+    const flipped = this.#streak >= needed
+    if (flipped) {
+      this.#passing = !this.#passing
+      this.#streak = 0
+    }
+    if (raw.ok) this.#everPassed = true
+    const error = this.#passing
+      ? undefined
+      : (raw.error ?? `${this.#check.name} answers again, but fewer than ${this.#limits.passAfter} times in a row`)
+    const reading: Reading = {
+      present: raw.present,
+      ok: this.#passing,
+      responseTime: raw.responseTime,
+      time: raw.time,
+      ...(error !== undefined && { error }),
+    }
+    this.#onReading(raw, flipped && raw.ok)
+    this.#last = { reading, at: this.#clock.monotonic() }
+    return reading
+  }
+}

@@ -1,0 +1,61 @@
+import type { Context } from 'koa'
+import { defineRoute, type Route } from 'zin'
+import type { Answer } from './bodies.js'
+import { liveResponse, overallResponse, readyResponse, startupResponse } from './schema.js'
+import type { Form, Health } from './service.js'
+
+const draftType = 'application/health+json'
+
+/** The probes. They answer before host check, rate limit, authentication and body; HEAD works as GET does. */
+export function healthRoutes(health: Health): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/health',
+      summary: 'Overall health with a database ping',
+      probe: true,
+      response: overallResponse,
+      handler: async (ctx) => send(ctx, await health.overall(formOf(ctx))),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/health/live',
+      summary: 'Liveness: always 200, asks nothing',
+      probe: true,
+      response: liveResponse,
+      handler: (ctx) => {
+        const form = formOf(ctx)
+        ctx.set('Cache-Control', 'no-store')
+        return health.live(form)
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/health/ready',
+      summary: 'Readiness: database, cache and the checks of other plugins',
+      probe: true,
+      response: readyResponse,
+      handler: async (ctx) => send(ctx, await health.ready(formOf(ctx))),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/health/startup',
+      summary: 'Startup: 503 until the boot is done, then 200 for good',
+      probe: true,
+      response: startupResponse,
+      handler: async (ctx) => send(ctx, await health.startup(formOf(ctx))),
+    }),
+  ]
+}
+
+function formOf(ctx: Context): Form {
+  if (ctx.req.headers.accept?.includes(draftType) !== true) return 'plain'
+  ctx.type = draftType
+  return 'draft'
+}
+
+function send(ctx: Context, { status, body }: Answer): object {
+  ctx.set('Cache-Control', 'no-store')
+  ctx.status = status
+  return body
+}
