@@ -1,4 +1,4 @@
-import type { Job, JobsOptions, Processor, Queue, QueueEvents, Worker, WorkerOptions } from 'bullmq'
+import type { FlowProducer, Job, JobsOptions, Processor, Queue, QueueEvents, Worker, WorkerOptions } from 'bullmq'
 import { defineService } from 'zin'
 
 /** Jobs of one queue by state. `waiting` counts plain and prioritised jobs, paused or not. */
@@ -22,7 +22,12 @@ export interface Queues {
   worker(name: string, processor: Processor, options?: Omit<WorkerOptions, 'connection' | 'prefix'>): Worker
   /** Events of a queue; owned by the caller, and closed with the plugin at the latest. */
   events(name: string): QueueEvents
-  /** Adds a job with the app's retention defaults (completed 1000 or 24 h, failed 7 days). */
+  /** The producer of job trees, shared and owned by this plugin. */
+  flow(): FlowProducer
+  /**
+   * Adds a job with the app's retention defaults (completed 1000 or 24 h, failed 7 days). Throws ZinErrors: 400 QUEUE_INVALID_JOB,
+   * 413 PAYLOAD_TOO_LARGE, 503 QUEUE_CONNECTION_ERROR.
+   */
   add(queue: string, jobName: string, data: unknown, options?: JobsOptions): Promise<Job>
   counts(queue: string): Promise<QueueCounts>
   /** Jobs of one state: waiting oldest first, finished newest first; the same on both backends. */

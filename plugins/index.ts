@@ -1,0 +1,10 @@
+// The factories of all plugins, for `zin.config.ts`. Refs and types come from `zin/plugins/<name>`.
+export { bulletproof } from './bulletproof/index.js'
+export { database } from './database/index.js'
+export { health } from './health/index.js'
+export { jwt } from './jwt/index.js'
+export { kv } from './kv/index.js'
+export { login } from './login/index.js'
+export { ops } from './ops/index.js'
+export { queues } from './queues/index.js'
+export { workers } from './workers/index.js'

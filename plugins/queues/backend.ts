@@ -1,0 +1,25 @@
+import type { FlowProducer, Job, KeepJobs, Processor, Queue, QueueEvents, QueueOptions, Worker, WorkerOptions } from 'bullmq'
+import type { ListedState } from './queues.js'
+
+/** What the two stores do differently. */
+export interface QueueBackend {
+  readonly kind: 'redis' | 'embedded'
+  /** For messages; never user or password. */
+  readonly where: string
+  makeQueue(name: string, options: Omit<QueueOptions, 'connection' | 'prefix'>): Queue
+  makeWorker(name: string, processor: Processor, options: Omit<WorkerOptions, 'connection' | 'prefix'>): Worker
+  makeEvents(name: string): QueueEvents
+  makeFlow(): FlowProducer
+  /** Waits a short time for a lost connection; rejects when it does not come back. */
+  ready(): Promise<void>
+  /** Jobs of a state in the order of the contract. */
+  page(queue: Queue, state: ListedState, offset: number, limit: number): Promise<readonly Job[]>
+  /** Notes that a queue exists. */
+  remember(name: string): void
+  names(): Promise<readonly string[]>
+  /** How long ended jobs are kept, in the form that this store does well. */
+  keep(wanted: KeepJobs): KeepJobs
+  ping(signal: AbortSignal | undefined): Promise<void>
+  isUnavailable(error: unknown): boolean
+  close(): Promise<void>
+}

@@ -1,0 +1,61 @@
+import type { FlowProducer, Job, Processor, Queue, QueueEvents, Worker, WorkerOptions } from 'bullmq'
+import { messageOf } from 'zin'
+import { abortable } from 'zin/plugins/redis'
+import type { QueueBackend } from '../backend.js'
+import type { EmbeddedStore } from '../embedded/open.js'
+import type { ListedState } from '../queues.js'
+
+/** A worker of this one process can stall only with it, so the check may be frequent. */
+const stalledIntervalMs = 5000
+
+/** BullMQ's own lists page waiting jobs from the wrong end and lack the prioritised ones: each state in the order of the contract. */
+const orders: Readonly<Record<ListedState, string>> = {
+  waiting: "state = 'waiting' order by priority, seq",
+  active: "state = 'active' order by seq",
+  delayed: "state = 'delayed' order by process_at_ms, seq",
+  completed: "state = 'completed' order by finished_at_ms desc, seq desc",
+  failed: "state = 'failed' order by finished_at_ms desc, seq desc",
+}
+
+export async function openEmbeddedBackend(store: EmbeddedStore): Promise<QueueBackend> {
+  const { createPostgresBackend, withBackend } = await import('bullmq')
+  const bull = withBackend(createPostgresBackend)
+  const connection = store.pool as unknown as Parameters<typeof createPostgresBackend>[1]['connection']
+  const known = new Set<string>()
+
+  return {
+    kind: 'embedded',
+    where: 'embedded',
+    // The classes differ from those of Redis in the type of their backend only, which callers never touch.
+    makeQueue: (name, options) => new bull.Queue(name, { ...options, connection } as ConstructorParameters<typeof bull.Queue>[1]) as unknown as Queue,
+    makeWorker: (name: string, processor: Processor, options: Omit<WorkerOptions, 'connection' | 'prefix'>) =>
+      new bull.Worker(name, processor, { stalledInterval: stalledIntervalMs, ...options, connection } as ConstructorParameters<typeof bull.Worker>[2]) as unknown as Worker,
+    makeEvents: (name) => new bull.QueueEvents(name, { connection }) as unknown as QueueEvents,
+    makeFlow: () => new bull.FlowProducer({ connection }) as unknown as FlowProducer,
+    ready: () => Promise.resolve(),
+    async page(queue, state, offset, limit) {
+      const { rows } = await store.pool.query<{ id: string }>(`select id from job where queue = $1 and ${orders[state]} offset $2 limit $3`, [queue.name, offset, limit])
+      const jobs = await Promise.all(rows.map(({ id }) => queue.getJob(id)))
+      return jobs.filter((job) => job !== undefined) as Job[]
+    },
+    remember: (name) => void known.add(name),
+    async names() {
+      // Steps from name to name through the index, instead of reading every job.
+      const { rows } = await store.pool.query<{ name: string }>(`
+        with recursive names(name) as (
+          (select queue from job order by queue limit 1)
+          union all
+          select (select queue from job where queue > names.name order by queue limit 1) from names where names.name is not null
+        )
+        select name from names where name is not null union select queue from meta`)
+      return [...new Set([...known, ...rows.map((row) => row.name)])]
+    },
+    // A limit by count reads all kept jobs at every completion here; a limit by age uses an index.
+    keep: (wanted) => ({ age: 'age' in wanted ? wanted.age : 24 * 3600 }),
+    async ping(signal) {
+      await abortable(store.pool.query('select 1'), signal)
+    },
+    isUnavailable: (error) => messageOf(error).startsWith('Cannot use a pool after calling end'),
+    close: () => store.close(),
+  }
+}

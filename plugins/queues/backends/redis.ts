@@ -1,0 +1,90 @@
+import type { Job, JobType, Queue } from 'bullmq'
+import type { Logger } from 'zin'
+import { abortable, describeRedis, isRedisUnavailable, openRedis, whenReady, type RedisClient, type RedisTarget } from 'zin/plugins/redis'
+import type { QueueBackend } from '../backend.js'
+import { queueErrors } from '../errors.js'
+import type { ListedState } from '../queues.js'
+
+export interface RedisBackendOptions {
+  readonly target: RedisTarget
+  /** The app's name; keys begin with it in braces, so that a cluster keeps them on one node. */
+  readonly app: string
+  readonly connectTimeoutMs: number
+  readonly log: Logger
+}
+
+/** How long `add` waits for a connection that is coming back, in ms. */
+const patienceMs = 1000
+
+export async function openRedisBackend({ target, app, connectTimeoutMs, log }: RedisBackendOptions): Promise<QueueBackend> {
+  const prefix = `{${app}}`
+  const namesKey = `${prefix}:queues`
+  const common = { target, setting: 'REDIS_URL', connectTimeoutMs, log }
+  const [producer, consumer, bull] = await openAll([
+    openRedis({ ...common, name: `${app}:queues`, mode: 'fail-fast' }),
+    openRedis({ ...common, name: `${app}:workers`, mode: 'patient' }),
+  ])
+  await warnAboutEviction(producer, log)
+  const where = describeRedis(target)
+
+  return {
+    kind: 'redis',
+    where,
+    makeQueue: (name, options) => new bull.Queue(name, { ...options, connection: producer, prefix }),
+    makeWorker: (name, processor, options) => new bull.Worker(name, processor, { ...options, connection: consumer, prefix }),
+    makeEvents: (name) => new bull.QueueEvents(name, { connection: consumer, prefix }),
+    makeFlow: () => new bull.FlowProducer({ connection: producer, prefix }),
+    async ready() {
+      if (!(await whenReady(producer, patienceMs))) throw queueErrors.QUEUE_CONNECTION_ERROR(where, 'the connection is down')
+    },
+    page: listPage,
+    remember: (name) => void producer.sadd(namesKey, name).catch(() => undefined),
+    names: () => producer.smembers(namesKey),
+    keep: (wanted) => wanted,
+    async ping(signal) {
+      await abortable(producer.ping(), signal)
+    },
+    isUnavailable: isRedisUnavailable,
+    close: () => {
+      producer.disconnect()
+      consumer.disconnect()
+      return Promise.resolve()
+    },
+  }
+}
+
+/** Both or none: when one cannot connect, the other is closed. */
+async function openAll(opening: readonly [Promise<RedisClient>, Promise<RedisClient>]) {
+  const loading = import('bullmq')
+  const opened = await Promise.allSettled(opening)
+  const failed = opened.find((one) => one.status === 'rejected')
+  if (failed) {
+    for (const one of opened) if (one.status === 'fulfilled') one.value.disconnect()
+    throw failed.reason
+  }
+  const [producer, consumer] = await Promise.all(opening)
+  return [producer, consumer, await loading] as const
+}
+
+async function listPage(queue: Queue, state: ListedState, offset: number, limit: number): Promise<readonly Job[]> {
+  const end = offset + limit - 1
+  if (state !== 'waiting') return jobs(queue, state, offset, end, state === 'active' || state === 'delayed')
+  // What has no priority runs before all that has one; each part comes in the order in which it will run.
+  const { waiting: plain = 0 } = await queue.getJobCounts('waiting')
+  const first = offset < plain ? await jobs(queue, 'waiting', offset, Math.min(end, plain - 1), true) : []
+  if (end < plain) return first
+  return [...first, ...(await jobs(queue, 'prioritized', Math.max(0, offset - plain), end - plain, true))]
+}
+
+/** A job may end between the reading of the list and of the job. */
+async function jobs(queue: Queue, type: JobType, start: number, end: number, ascending: boolean): Promise<Job[]> {
+  return (await queue.getJobs([type], start, end, ascending)).filter(Boolean) as Job[]
+}
+
+async function warnAboutEviction(client: RedisClient, log: Logger): Promise<void> {
+  const info = await client.info('memory').catch(() => '')
+  const policy = /maxmemory_policy:(\S+)/.exec(info)?.[1]
+  if (policy !== undefined && policy !== 'noeviction') {
+    log.warn({ policy }, 'Redis may throw jobs away when its memory is full: set maxmemory-policy to noeviction')
+  }
+}

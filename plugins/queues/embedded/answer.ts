@@ -1,0 +1,70 @@
+import { getTypeParser } from 'pg-types'
+
+/** A message of the PostgreSQL protocol, as far as it is read here. */
+export interface ProtocolMessage {
+  readonly name: string
+  readonly status?: string
+  readonly text?: string
+  readonly message?: string
+  readonly fields?: readonly unknown[]
+}
+
+export interface QueryResult {
+  readonly rows: Record<string, unknown>[]
+  readonly rowCount: number | null
+  readonly command: string
+}
+
+export interface Answer {
+  /** Of the last statement. */
+  readonly result: QueryResult
+  readonly error: ProtocolMessage | undefined
+  /** The transaction is still open. */
+  readonly inTransaction: boolean
+  /** The statement was understood, so its name is known to the server. */
+  readonly parsed: boolean
+}
+
+interface Column {
+  readonly name: string
+  readonly parse: (text: string) => unknown
+}
+
+const nothing: QueryResult = { rows: [], rowCount: 0, command: '' }
+
+/** Messages of one exchange → rows with values as node-postgres gives them. Pure. */
+export function readAnswer(messages: readonly ProtocolMessage[]): Answer {
+  let columns: readonly Column[] = []
+  let rows: Record<string, unknown>[] = []
+  let result = nothing
+  let error: ProtocolMessage | undefined
+  let inTransaction = false
+  let parsed = false
+  for (const message of messages) {
+    if (message.name === 'parseComplete') parsed = true
+    else if (message.name === 'rowDescription') columns = (message.fields ?? []).map(columnOf)
+    else if (message.name === 'dataRow') rows.push(rowOf(columns, message.fields ?? []))
+    else if (message.name === 'commandComplete') {
+      result = { rows, ...tagOf(message.text ?? '') }
+      rows = []
+    } else if (message.name === 'error') error ??= message
+    else if (message.name === 'readyForQuery') inTransaction = message.status !== 'I'
+  }
+  return { result, error, inTransaction, parsed }
+}
+
+function columnOf(field: unknown): Column {
+  const { name, dataTypeID } = field as { readonly name: string; readonly dataTypeID: number }
+  return { name, parse: getTypeParser(dataTypeID, 'text') }
+}
+
+function rowOf(columns: readonly Column[], fields: readonly unknown[]): Record<string, unknown> {
+  return Object.fromEntries(columns.map(({ name, parse }, i) => [name, typeof fields[i] === 'string' ? parse(fields[i]) : null]))
+}
+
+/** `INSERT 0 3` → 3 rows of INSERT. */
+function tagOf(tag: string): Pick<QueryResult, 'rowCount' | 'command'> {
+  const words = tag.split(' ')
+  const count = Number(words.at(-1))
+  return { command: words[0] ?? '', rowCount: Number.isNaN(count) ? null : count }
+}

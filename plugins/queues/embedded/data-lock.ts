@@ -1,0 +1,112 @@
+import { link, mkdir, readFile, rename, unlink, utimes, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { queueErrors } from '../errors.js'
+
+interface Holder {
+  readonly pid: number
+  /** Start of the process in ticks since boot; empty where the system does not tell. A pid alone may be another process's by now. */
+  readonly started: string
+  readonly host: string
+}
+
+export interface DataLock {
+  release(): Promise<void>
+}
+
+/** How often the holder touches its file, and when one of another machine that was not touched counts as left behind, in ms. */
+const touchEveryMs = 5000
+const abandonedAfterMs = 20_000
+
+/**
+ * Makes `<dir>/lock`. Throws ZIN_DATA_IN_USE when a living process holds it; takes over what a killed one left.
+ * PGlite itself would let two processes write over each other.
+ */
+export async function lockData(dir: string): Promise<DataLock> {
+  await mkdir(dir, { recursive: true })
+  const file = join(dir, 'lock')
+  const own = `${file}.${process.pid}.${Math.random().toString(36).slice(2)}`
+  const me: Holder = { pid: process.pid, started: await startOf(process.pid), host: hostname() }
+  const content = `${JSON.stringify(me)}\n`
+  await writeFile(own, content, { flag: 'wx', mode: 0o600 })
+  try {
+    await claim(file, own, dir)
+  } finally {
+    await unlink(own).catch(() => undefined)
+  }
+  const timer = setInterval(() => {
+    const now = new Date()
+    utimes(file, now, now).catch(() => undefined)
+  }, touchEveryMs)
+  timer.unref()
+  let released = false
+  return {
+    async release() {
+      if (released) return
+      released = true
+      clearInterval(timer)
+      if ((await readFile(file, 'utf8').catch(() => '')) === content) await unlink(file).catch(() => undefined)
+    },
+  }
+}
+
+/** A link appears whole or not at all, so nobody reads a half-written lock. */
+async function claim(file: string, own: string, dir: string): Promise<void> {
+  for (let attempt = 0; attempt < 10; attempt++) {
+    if (await linked(own, file)) return
+    const found = await readFile(file, 'utf8').catch(() => undefined)
+    if (found === undefined) continue
+    const holder = parseHolder(found)
+    if (holder && (await lives(holder, file))) throw queueErrors.ZIN_DATA_IN_USE(dir, nameOf(holder))
+    // Of several that find a dead holder's file, one moves it away; whoever moved a new one instead puts it back.
+    const aside = `${own}.old`
+    await rename(file, aside).catch(() => undefined)
+    if ((await readFile(aside, 'utf8').catch(() => found)) !== found) await linked(aside, file)
+    await unlink(aside).catch(() => undefined)
+  }
+  throw queueErrors.ZIN_DATA_IN_USE(dir, 'a process that starts at the same time')
+}
+
+async function linked(from: string, to: string): Promise<boolean> {
+  try {
+    await link(from, to)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+async function lives(holder: Holder, file: string): Promise<boolean> {
+  if (holder.host !== hostname()) {
+    const { stat } = await import('node:fs/promises')
+    const touched = await stat(file).then((stats) => stats.mtimeMs, () => 0)
+    return Date.now() - touched < abandonedAfterMs
+  }
+  try {
+    process.kill(holder.pid, 0)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
+  }
+  return holder.started === '' || (await startOf(holder.pid)) === holder.started
+}
+
+/** Field 22 of /proc/<pid>/stat; the name before it may hold spaces and parentheses. */
+async function startOf(pid: number): Promise<string> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''
+}
+
+function parseHolder(text: string): Holder | undefined {
+  try {
+    const value = JSON.parse(text) as Partial<Holder>
+    return typeof value.pid === 'number' && value.pid > 0 ? { pid: value.pid, started: String(value.started ?? ''), host: String(value.host ?? '') } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function nameOf({ pid, host }: Holder): string {
+  if (host !== hostname()) return `process ${pid} of machine ${host}`
+  return pid === process.pid ? `process ${pid}, which is this one` : `process ${pid}`
+}

@@ -1,0 +1,19 @@
+/** A value as the text protocol takes it, or null. Dates become ISO text, arrays PostgreSQL arrays, other objects JSON. */
+export function encodeValue(value: unknown): string | Buffer | null {
+  if (value === null || value === undefined) return null
+  if (Buffer.isBuffer(value)) return value
+  if (value instanceof Date) return value.toISOString()
+  if (Array.isArray(value)) return encodeArray(value)
+  if (typeof value === 'object') return JSON.stringify(value)
+  return String(value)
+}
+
+function encodeArray(values: readonly unknown[]): string {
+  const parts = values.map((value) => {
+    if (value === null || value === undefined) return 'NULL'
+    if (Array.isArray(value)) return encodeArray(value)
+    const text = Buffer.isBuffer(value) ? `\\x${value.toString('hex')}` : String(encodeValue(value))
+    return `"${text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
+  })
+  return `{${parts.join(',')}}`
+}

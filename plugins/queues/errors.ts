@@ -1,0 +1,30 @@
+import { defineErrors } from 'zin'
+
+export const queueErrors = defineErrors({
+  QUEUES_NOT_STARTED: { status: 503, message: () => 'The queues are not open. Use them in your plugin\'s start or later, not in setup or after stop' },
+  QUEUE_CONNECTION_ERROR: { status: 503, message: (where: string, reason: string) => `The queue store (${where}) cannot be reached: ${reason}` },
+  QUEUE_INVALID_NAME: {
+    status: 400,
+    message: (name: string) => `"${name.slice(0, 60)}" is no name of a queue: use 1 to 100 letters, digits, "_", "-" or "."`,
+  },
+  QUEUE_INVALID_JOB: { status: 400, message: (queue: string, what: string) => `The job for queue "${queue}" is refused: ${what}` },
+  PAYLOAD_TOO_LARGE: {
+    status: 413,
+    message: (queue: string, bytes: number, limit: number) =>
+      `The data of the job for queue "${queue}" is ${bytes} bytes of JSON, and the limit is ${limit}. Store the data elsewhere and put its id into the job, or raise QUEUE_MAX_JOB_BYTES`,
+  },
+  ZIN_DATA_IN_USE: {
+    status: 500,
+    message: (dir: string, holder: string) =>
+      `The data directory ${dir} is in use by ${holder}. The embedded queue belongs to one process: stop that one, choose another ZIN_DATA_DIR, or set REDIS_URL to run several`,
+  },
+  QUEUE_DATA_VERSION: {
+    status: 500,
+    message: (dir: string, found: string, embedded: string) =>
+      `The queue data in ${dir} was written by PostgreSQL ${found}, and this version of Zin embeds ${embedded}. Let the version that wrote it finish its jobs, then move the folder away; or set REDIS_URL`,
+  },
+  QUEUE_DATA_UNREADABLE: {
+    status: 500,
+    message: (dir: string, reason: string) => `The queue data in ${dir} cannot be opened: ${reason}. Check that the folder is writable; if it is damaged, move it away (its jobs are lost) or restore a copy`,
+  },
+})

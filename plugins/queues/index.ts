@@ -1,0 +1,39 @@
+import { definePlugin } from 'zin'
+import { redisTarget } from 'zin/plugins/redis'
+import { queuesService } from './queues.js'
+import { createQueues } from './service.js'
+import { queuesSettings } from './settings.js'
+
+export type { ListedState, QueueCounts, Queues } from './queues.js'
+export { queuesService } from './queues.js'
+
+const maintainEveryMs = 60_000
+
+/** BullMQ queues on Redis, or embedded in this process. */
+export const queues = definePlugin({
+  name: 'queues',
+  version: '0.1.0',
+  description: 'BullMQ queues on Redis, or on an embedded store that needs no server',
+  provides: [queuesService],
+  settings: queuesSettings,
+  setup(ctx) {
+    const { settings, host, log, clock } = ctx
+    const target = settings.REDIS_URL === '' ? undefined : redisTarget('REDIS_URL', settings.REDIS_URL)
+    const service = createQueues({ backend: target ? 'redis' : 'embedded', clock, log, maxJobBytes: settings.QUEUE_MAX_JOB_BYTES })
+    ctx.provide(queuesService, service)
+    ctx.onStop(() => service.close())
+    ctx.onStart(async () => {
+      if (target) {
+        const { openRedisBackend } = await import('./backends/redis.js')
+        const app = host.app.name.replaceAll(/[^A-Za-z0-9._-]/g, '_')
+        service.open(await openRedisBackend({ target, app, connectTimeoutMs: settings.REDIS_CONNECT_TIMEOUT_MS, log }))
+        return
+      }
+      if (host.app.production) log.warn('the embedded queue serves one process on one machine; set REDIS_URL to run several')
+      const [{ openEmbedded }, { openEmbeddedBackend }] = await Promise.all([import('./embedded/open.js'), import('./backends/embedded.js')])
+      const store = await openEmbedded({ dataDir: host.app.dataDir, fsync: settings.QUEUE_FSYNC !== 'off' })
+      service.open(await openEmbeddedBackend(store))
+      ctx.every(maintainEveryMs, () => store.maintain())
+    })
+  },
+})

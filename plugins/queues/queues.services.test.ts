@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { describe, it } from 'node:test'
+import { createTestHost } from 'zin/testing'
+import { queues } from './index.js'
+import { queuesContract } from './queues.contract.js'
+
+const REDIS_URL = process.env['TEST_REDIS_URL'] ?? 'TEST_REDIS_URL is not set'
+
+queuesContract('Redis', async () => ({ plugins: [queues()], env: { REDIS_URL, APP_NAME: `test-${randomUUID()}` } }))
+
+describe('queues on a Redis that is not there', () => {
+  it('stop the boot after a bounded time, and say neither user nor password', async () => {
+    const env = { REDIS_URL: 'redis://someone:hunter2@127.0.0.1:1/0', REDIS_CONNECT_TIMEOUT_MS: '300' }
+    await assert.rejects(createTestHost({ plugins: [queues()], env }), (error) => {
+      assert.match(String(error), /Redis at 127\.0\.0\.1:1 could not be reached within 300 ms.*REDIS_URL/)
+      assert.doesNotMatch(String(error), /hunter2|someone/)
+      return true
+    })
+  })
+})

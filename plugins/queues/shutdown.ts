@@ -1,0 +1,26 @@
+import type { Worker } from 'bullmq'
+
+/** How long running jobs may go on, then how long a cancelled one may take to notice, in ms. */
+const graceMs = 5000
+const cancelMs = 1500
+
+/** Lets running jobs end, cancels what takes too long, and gives up on what ignores that: its job runs again later. False then. */
+export async function closeWorker(worker: Worker): Promise<boolean> {
+  const closing = worker.close()
+  if (await within(closing, graceMs)) return true
+  worker.cancelAllJobs('shutdown')
+  if (await within(closing, cancelMs)) return true
+  await within(worker.disconnect(), cancelMs)
+  return false
+}
+
+/** Whether the work ended in time; a failure is an end. */
+export async function within(work: Promise<unknown>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<false>((resolve) => { timer = setTimeout(resolve, ms, false) })
+  try {
+    return await Promise.race([work.then(() => true, () => true), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { autoStart } from './auto-start.js'
+import { type CreateWorker, recordOf } from './record/record.js'
+import type { Desired } from './store/store.js'
+
+const record = (input: Partial<CreateWorker>) => recordOf({ name: 'abc', queueName: 'abc', ...input }, { concurrency: 5, driver: 'memory' })
+const onDb = { infrastructure: { persistence: { driver: 'db' as const } } }
+const desired = (state: Desired['state'], by: Desired['by']): Desired => ({ state, by, restarts: 0 })
+
+const rows: readonly (readonly [what: string, global: boolean, worker: Partial<CreateWorker>, stored: Desired | undefined, starts: boolean])[] = [
+  ['the global setting is true and autoStart is left out', true, {}, undefined, true],
+  ['the global setting is true and autoStart is null', true, { autoStart: null }, undefined, true],
+  ['the global setting is true and autoStart is true', true, { autoStart: true }, undefined, true],
+  ['autoStart is false', true, { autoStart: false }, undefined, false],
+  ['the global setting is false', false, {}, undefined, false],
+  ['the global setting is false, even with autoStart true', false, { autoStart: true }, undefined, false],
+  ['activeStatus is false', true, { activeStatus: false, autoStart: true }, undefined, false],
+  ['it is stored by another driver than the configured one', true, onDb, undefined, false],
+  ['at boot, an operator stopped it', true, { autoStart: true }, desired('stopped', 'operator'), false],
+  ['at boot, it was stopped by the rule and the rule allows it now', true, {}, desired('stopped', 'rule'), true],
+  ['at boot, an operator started it', true, {}, desired('running', 'operator'), true],
+  ['at boot, an operator started it and the global setting is false', false, {}, desired('running', 'operator'), false],
+]
+
+describe('the auto-start rule', () => {
+  for (const [what, global, worker, stored, starts] of rows) {
+    it(`${starts ? 'starts' : 'does not start'} a worker when ${what}`, () => {
+      const { start, reason } = autoStart({ global, driver: 'memory' }, record(worker), stored)
+      assert.equal(start, starts, reason)
+    })
+  }
+})

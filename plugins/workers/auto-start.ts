@@ -1,0 +1,30 @@
+import type { PersistenceDriver, WorkerRecord } from './record/record.js'
+import type { Desired } from './store/store.js'
+
+export interface AutoStartSettings {
+  /** `WORKER_AUTO_START`. */
+  readonly global: boolean
+  /** `WORKER_PERSISTENCE_DRIVER`. */
+  readonly driver: PersistenceDriver
+}
+
+export interface AutoStartDecision {
+  readonly start: boolean
+  /** Why, for the log. */
+  readonly reason: string
+}
+
+/**
+ * Whether a worker starts by itself: at creation, and at boot with what is stored as its desired state.
+ * What an operator stopped stays stopped.
+ */
+export function autoStart(settings: AutoStartSettings, record: WorkerRecord, stored?: Desired): AutoStartDecision {
+  const no = (reason: string): AutoStartDecision => ({ start: false, reason })
+  const { driver } = record.infrastructure.persistence
+  if (!settings.global) return no('WORKER_AUTO_START is not true')
+  if (!record.activeStatus) return no('its activeStatus is false')
+  if (record.autoStart === false) return no('its autoStart is false')
+  if (driver !== settings.driver) return no(`it is stored by ${driver} and WORKER_PERSISTENCE_DRIVER is ${settings.driver}`)
+  if (stored?.state === 'stopped' && stored.by === 'operator') return no('an operator stopped it')
+  return { start: true, reason: 'WORKER_AUTO_START is true and its record allows it' }
+}

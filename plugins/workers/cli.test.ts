@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { type AppClient, type CommandContext, ZinError } from 'zin'
+import { createTestHost, type TestHost } from 'zin/testing'
+import { database } from 'zin/plugins/database'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queues } from 'zin/plugins/queues'
+import { workerCommands } from './cli.js'
+import { workers, workersService } from './index.js'
+
+describe('worker commands on a running app', () => {
+  let host: TestHost
+  before(async () => {
+    host = await createTestHost({ plugins: [database(), kv(), queues(), ops(), workers()] })
+    const service = host.service(workersService)
+    await service.create({ name: 'email-sender', queueName: 'emails', processor: () => 1 })
+    await service.create({ name: 'retired', queueName: 'emails', processor: () => 1, activeStatus: false })
+  })
+  after(() => host.stop())
+
+  const run = async (name: string, args: Readonly<Record<string, string>> = {}, options: Readonly<Record<string, unknown>> = {}, json = false) => {
+    const lines: string[] = []
+    const tables: object[] = []
+    const app: AppClient = {
+      baseUrl: '',
+      async request({ method, path, query = {}, body }) {
+        const given = Object.entries(query).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)]]))
+        const answer = await host.inject({
+          method, path: given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`, headers: { 'x-requested-with': 'cli' },
+          ...(body === undefined ? {} : { body }),
+        })
+        if (answer.status >= 300) throw new ZinError(answer.body.code, answer.body.message, { status: answer.status })
+        return answer.body
+      },
+    }
+    const print = {
+      json,
+      line: (text = '') => void lines.push(text),
+      error: (text: string) => void lines.push(text),
+      table: (rows: readonly object[]) => void tables.push(...rows),
+      record: (value: object) => void tables.push(value),
+    }
+    const command = workerCommands.find((candidate) => candidate.name === name)
+    await command?.run({ app, args, options, print } as unknown as CommandContext)
+    return { lines, tables }
+  }
+
+  it('lists workers as a table, with the inactive ones on demand', async () => {
+    const row = { name: 'email-sender', queue: 'emails', state: 'stopped', desired: 'stopped', version: '1.0.0', concurrency: 5 }
+    assert.deepEqual((await run('worker:list')).tables, [row])
+    assert.deepEqual((await run('worker:list', {}, { all: true })).tables, [row, { ...row, name: 'retired' }])
+    assert.deepEqual((await run('worker:list', {}, { status: 'active' })).tables, [])
+  })
+
+  it('starts, restarts and stops a worker', async () => {
+    const named = { name: 'email-sender' }
+    assert.deepEqual((await run('worker:start', named)).lines, ['Worker "email-sender" is running'])
+    assert.deepEqual((await run('worker:start', named)).lines, ['Worker "email-sender" was running already'])
+    assert.equal((await run('worker:list', {}, { status: 'active' })).tables.length, 1)
+    assert.deepEqual((await run('worker:restart', named)).lines, ['Worker "email-sender" was restarted'])
+    const [answer] = (await run('worker:stop', named, {}, true)).tables as { ok: boolean; worker: { state: string } }[]
+    assert.deepEqual([answer?.ok, answer?.worker.state], [true, 'stopped'])
+  })
+
+  it('shows status, record and summary', async () => {
+    const [status] = (await run('worker:status', { name: 'email-sender' })).tables
+    assert.deepEqual(Object.keys(status ?? {}), ['name', 'state', 'version', 'health', 'queue', 'concurrency', 'metrics'])
+    const [record] = (await run('worker:show', { name: 'retired' })).tables as { activeStatus: boolean }[]
+    assert.equal(record?.activeStatus, false)
+    assert.deepEqual((await run('worker:summary')).tables, [{ total: 2, running: 0, starting: 0, stopping: 0, stopped: 2, FAILED: 0, unknown: 0, disabled: 1 }])
+  })
+
+  it('fails on a worker that is not there', async () => {
+    for (const name of ['worker:start', 'worker:stop', 'worker:restart', 'worker:status', 'worker:show']) {
+      await assert.rejects(run(name, { name: 'nobody' }), { code: 'WORKER_NOT_FOUND' })
+    }
+    await assert.rejects(run('worker:show', { name: '../../health' }), { code: 'INVALID_WORKER_NAME' })
+  })
+})

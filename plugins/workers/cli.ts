@@ -1,0 +1,95 @@
+import { type AppClient, type Command, defineCommand } from 'zin'
+import type { OperationResult, WorkerPage, WorkerStatus, WorkerView } from './types.js'
+
+const named = [{ name: 'name', summary: 'Name of the worker' }]
+const at = (name: string | undefined, rest = ''): string => `/api/workers/${encodeURIComponent(name ?? '')}${rest}`
+
+/** Every worker of the app, page by page. */
+async function allWorkers(app: AppClient, query: Readonly<Record<string, string | undefined>> = {}): Promise<readonly WorkerView[]> {
+  const workers: WorkerView[] = []
+  for (let page = 1; ; page++) {
+    const answer = await app.request<WorkerPage>({ method: 'GET', path: '/api/workers', query: { ...query, page, limit: 100 } })
+    workers.push(...answer.workers)
+    if (page >= answer.pagination.totalPages) return workers
+  }
+}
+
+const list = defineCommand({
+  name: 'worker:list',
+  summary: 'List the workers of the running app',
+  needs: 'running app',
+  json: true,
+  options: {
+    status: { type: 'string', summary: 'Only those that run, or only the others', values: ['active', 'inactive'] },
+    all: { type: 'boolean', summary: 'Also list workers whose activeStatus is false', default: false },
+  },
+  run: async ({ app, options, print }) => {
+    const workers = await allWorkers(app, { status: options.status, includeInactive: options.all ? 'true' : undefined })
+    print.table(
+      workers.map(({ name, queueName, state, version, concurrency, desired }) => ({ name, queue: queueName, state, desired, version, concurrency })),
+      ['name', 'queue', 'state', 'desired', 'version', 'concurrency'],
+    )
+  },
+})
+
+const status = defineCommand({
+  name: 'worker:status',
+  summary: 'Show state, health and metrics of a worker',
+  args: named,
+  needs: 'running app',
+  json: true,
+  run: async ({ app, args, print }) => {
+    const answer = await app.request<{ status: WorkerStatus }>({ method: 'GET', path: at(args.name, '/status') })
+    print.record({ ...answer.status })
+  },
+})
+
+const show = defineCommand({
+  name: 'worker:show',
+  summary: 'Show the whole record of a worker',
+  args: named,
+  needs: 'running app',
+  json: true,
+  run: async ({ app, args, print }) => {
+    const answer = await app.request<{ worker: WorkerView }>({ method: 'GET', path: at(args.name) })
+    print.record({ ...answer.worker })
+  },
+})
+
+const summary = defineCommand({
+  name: 'worker:summary',
+  summary: 'Count workers by state',
+  needs: 'running app',
+  json: true,
+  run: async ({ app, print }) => {
+    const workers = await allWorkers(app, { includeInactive: 'true' })
+    const states: Record<string, number> = { running: 0, starting: 0, stopping: 0, stopped: 0, FAILED: 0, unknown: 0 }
+    for (const { state } of workers) states[state] = (states[state] ?? 0) + 1
+    print.record({ total: workers.length, ...states, disabled: workers.filter((worker) => !worker.activeStatus).length })
+  },
+})
+
+const operation = (verb: 'start' | 'stop' | 'restart', text: string): Command =>
+  defineCommand({
+    name: `worker:${verb}`,
+    summary: text,
+    args: named,
+    needs: 'running app',
+    json: true,
+    run: async ({ app, args, print }) => {
+      const answer = await app.request<OperationResult>({ method: 'POST', path: at(args.name, `/${verb}`) })
+      if (print.json) print.record({ ...answer })
+      else print.line(answer.message)
+    },
+  })
+
+/** Commands that act on the workers of the running app. */
+export const workerCommands: readonly Command[] = [
+  list,
+  status,
+  operation('start', 'Start a worker'),
+  operation('stop', 'Stop a worker; it stays stopped over reboots'),
+  operation('restart', 'Restart a worker'),
+  summary,
+  show,
+]

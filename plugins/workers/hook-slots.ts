@@ -1,0 +1,18 @@
+import type { PluginHooks, SlotOf } from 'zin'
+import type { WorkerHooks } from './hooks.js'
+
+/** The emitting ends of the plugin's hooks, fetched once. */
+export type HookSlots = { readonly [K in keyof WorkerHooks]: SlotOf<WorkerHooks[K]> }
+
+export function hookSlots(hooks: PluginHooks): HookSlots {
+  return {
+    onJobStart: hooks.slot('onJobStart'),
+    onJobComplete: hooks.slot('onJobComplete'),
+    onJobFailed: hooks.slot('onJobFailed'),
+    onWorkerStart: hooks.slot('onWorkerStart'),
+    onWorkerStop: hooks.slot('onWorkerStop'),
+    beforeWorkerStart: hooks.slot('beforeWorkerStart'),
+    transformJobOptions: hooks.slot('transformJobOptions'),
+    resolveProcessor: hooks.slot('resolveProcessor'),
+  }
+}

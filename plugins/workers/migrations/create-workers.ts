@@ -1,0 +1,31 @@
+import { type Kysely, sql } from 'kysely'
+import type { Migration } from 'zin'
+
+type Dialect = 'sqlite' | 'mysql'
+
+/** Makes the workers table. Names are compared byte by byte on every dialect, as the other stores do. */
+export async function createWorkersTable(db: Kysely<unknown>, table: string, dialect: Dialect): Promise<void> {
+  const name = dialect === 'mysql' ? sql`varchar(50) character set ascii collate ascii_bin` : sql`varchar(50)`
+  await db.schema
+    .createTable(table)
+    .ifNotExists()
+    .addColumn('name', name, (column) => column.primaryKey())
+    .addColumn('id', 'varchar(36)', (column) => column.notNull())
+    .addColumn('record', 'text', (column) => column.notNull())
+    .addColumn('desired_state', 'varchar(10)', (column) => column.notNull())
+    .addColumn('desired_by', 'varchar(10)', (column) => column.notNull())
+    .addColumn('restarts', 'integer', (column) => column.notNull())
+    .addColumn('generation', 'bigint', (column) => column.notNull())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('updated_at', 'bigint', (column) => column.notNull())
+    .execute()
+}
+
+/** The table's name is part of the id: another WORKER_PERSISTENCE_TABLE is another table to make. */
+export function workersMigration(table: string, dialect: () => Dialect): Migration<Kysely<unknown>> {
+  return {
+    id: `0001_create_${table}`,
+    up: (db) => createWorkersTable(db, table, dialect()),
+    down: (db) => db.schema.dropTable(table).ifExists().execute(),
+  }
+}

@@ -1,0 +1,100 @@
+import type { Worker } from 'bullmq'
+import { type Clock, type Logger, messageOf, withDeadline } from 'zin'
+import type { Queues } from 'zin/plugins/queues'
+import { workerErrors } from '../errors.js'
+import type { HookSlots } from '../hook-slots.js'
+import type { WorkerRecord } from '../record/record.js'
+import type { WorkerProcessor } from '../types.js'
+import type { Counters } from './counters.js'
+import { jobRunner, jobView } from './run-job.js'
+
+export interface ConsumerParts {
+  readonly queues: Queues
+  readonly hooks: HookSlots
+  readonly clock: Clock
+  readonly log: Logger
+  /** ms. */
+  readonly connectionTimeout: number
+}
+
+/** How long a stop waits, in ms: for running jobs to end, and then for cancelled ones. */
+export interface StopLimits {
+  readonly drainMs: number
+  readonly cancelMs: number
+}
+
+/** How long closing the connections may take, in ms; a store that is down answers nothing. */
+const closeMs = 2_000
+
+/** The same complaint of a store that is down is logged once in this time. */
+const quietMs = 30_000
+
+/** Consumes the jobs of one worker. Used once: a worker that starts again gets a new one. */
+export class Consumer {
+  readonly #worker: Worker
+
+  private constructor(worker: Worker) {
+    this.#worker = worker
+  }
+
+  /** Connects within the connection timeout, or throws QUEUE_CONNECTION_ERROR. */
+  static async open(record: WorkerRecord, processor: WorkerProcessor, counters: Counters, parts: ConsumerParts): Promise<Consumer> {
+    const { queues, hooks, clock } = parts
+    const run = jobRunner(record.name, processor, counters, clock, hooks.onJobStart)
+    const worker = queues.worker(record.queueName, run, {
+      name: record.name,
+      concurrency: record.concurrency,
+      autorun: false,
+      ...(record.rateLimit === null ? {} : { limiter: record.rateLimit }),
+    })
+    const complain = complainer(record.name, parts)
+    worker.on('error', complain)
+    worker.on('completed', (job, result) => {
+      if (hooks.onJobComplete.active) hooks.onJobComplete.call(record.name, jobView(job, job.attemptsMade), result)
+    })
+    worker.on('failed', (job, error) => {
+      // A job that stalled too often and is gone by now comes as undefined.
+      if (job !== undefined && hooks.onJobFailed.active) hooks.onJobFailed.call(record.name, jobView(job, job.attemptsMade), error)
+    })
+    try {
+      await withDeadline(worker.waitUntilReady(), parts.connectionTimeout, `no answer within ${parts.connectionTimeout} ms`)
+    } catch (error) {
+      // Nobody waits for a connection that does not come: it is closed when it gives up.
+      worker.close(true).catch(complain)
+      throw workerErrors.QUEUE_CONNECTION_ERROR(`Worker "${record.name}" did not start`, messageOf(error))
+    }
+    worker.run().catch(complain)
+    return new Consumer(worker)
+  }
+
+  /** Takes no more jobs, lets running ones end, cancels those that do not, and closes. Always ends. */
+  async close({ drainMs, cancelMs }: StopLimits): Promise<void> {
+    const drained = this.#worker.pause()
+    if (!(await succeedsWithin(drained, drainMs))) {
+      this.#worker.cancelAllJobs('shutdown')
+      await succeedsWithin(drained, cancelMs)
+    }
+    await succeedsWithin(this.#worker.close(true), closeMs)
+  }
+}
+
+/** True when `work` succeeded in time. */
+async function succeedsWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
+  try {
+    await withDeadline(work, ms, '')
+    return true
+  } catch {
+    return false
+  }
+}
+
+function complainer(worker: string, { clock, log }: ConsumerParts): (error: unknown) => void {
+  let last = { text: '', at: Number.NEGATIVE_INFINITY }
+  return (error) => {
+    const text = messageOf(error)
+    const now = clock.monotonic()
+    if (text === last.text && now - last.at < quietMs) return
+    last = { text, at: now }
+    log.warn({ worker, err: error }, `worker "${worker}": ${text}`)
+  }
+}

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { createTestHost, describePlugin, type TestHost } from 'zin/testing'
+import { database } from 'zin/plugins/database'
+import { jwt, tokensService } from 'zin/plugins/jwt'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queues } from 'zin/plugins/queues'
+import { workers, workersService } from './index.js'
+
+describePlugin(() => [database(), kv(), queues(), ops()], workers, { readme: new URL('./README.md', import.meta.url) })
+
+describe('the plugin workers', () => {
+  it('does not boot without the guard of its routes', async () => {
+    await assert.rejects(createTestHost({ plugins: [database(), kv(), queues(), workers()] }), /ops/)
+  })
+
+  it('does not boot with a store that no plugin gives', async () => {
+    await assert.rejects(createTestHost({ plugins: [queues(), ops(), workers()], env: { WORKER_PERSISTENCE_DRIVER: 'db' } }), /database/)
+  })
+
+  it('has no routes and consumes nothing with WORKERS_ENABLED=false', async () => {
+    const host = await createTestHost({ plugins: [database(), kv(), queues(), ops(), workers()], env: { WORKERS_ENABLED: 'false', WORKER_AUTO_START: 'true' } })
+    assert.equal((await host.inject({ path: '/api/workers' })).status, 404)
+    assert.equal((await host.service(workersService).create({ name: 'idle', queueName: 'idle', processor: () => 1 })).state, 'unknown')
+    await host.stop()
+  })
+
+  it('keeps its routes and consumes nothing with WORKER_ENABLED=false', async () => {
+    const host = await createTestHost({ plugins: [database(), kv(), queues(), ops(), workers()], env: { WORKER_ENABLED: 'false' } })
+    await host.service(workersService).create({ name: 'idle', queueName: 'idle', processor: () => 1 })
+    const answer = await host.inject({ method: 'POST', path: '/api/workers/idle/start', headers: { 'x-requested-with': 'test' } })
+    assert.deepEqual([answer.status, answer.body.operation.applied], [202, []])
+    await host.stop()
+  })
+
+  describe('where operators need credentials', () => {
+    let host: TestHost
+    let rootDir: string
+    const token = async (role: string): Promise<Record<string, string>> => {
+      const { token } = await host.service(tokensService).issue({ sub: 'somebody', role })
+      return { authorization: `Bearer ${token}` }
+    }
+    before(async () => {
+      rootDir = await mkdtemp(join(tmpdir(), 'zin-workers-'))
+      await writeFile(join(rootDir, 'job.mjs'), 'export default () => 1')
+      host = await createTestHost({
+        plugins: [database(), kv(), queues(), jwt(), ops({ roles: ['admin', 'operator'] }), workers({ processors: { known: () => 1 } })],
+        env: { OPS_AUTH: 'required', JWT_SECRET: 'a-secret-of-more-than-thirty-two-characters' },
+        rootDir,
+      })
+    })
+    after(async () => {
+      await host.stop()
+      await rm(rootDir, { recursive: true, force: true })
+    })
+
+    it('guards every route', async () => {
+      const routes = host.host.view.routes().filter((route) => route.plugin === 'workers')
+      assert.equal(routes.length, 12)
+      for (const { method, path } of routes) {
+        const answer = await host.inject({ method, path: path.replaceAll(/:\w+/g, 'known') })
+        assert.equal(answer.status, 401, `${method} ${path}`)
+      }
+    })
+
+    it('takes a processor path over HTTP only with the permission workers:deploy', async () => {
+      const create = async (role: string, body: object) => host.inject({ method: 'POST', path: '/api/workers', headers: await token(role), body })
+      assert.equal((await create('operator', { name: 'known', queueName: 'queue' })).status, 201)
+      const refused = await create('operator', { name: 'loads-code', queueName: 'queue', processor: 'job.mjs' })
+      assert.deepEqual([refused.status, refused.body.code], [403, 'FORBIDDEN'])
+      assert.equal((await create('admin', { name: 'loads-code', queueName: 'queue', processor: 'job.mjs' })).status, 201)
+    })
+  })
+})

@@ -1,0 +1,25 @@
+/** One fault of an input. The first one gives the answer its code; all are listed in its details. */
+export interface Problem {
+  readonly field: string
+  readonly code: string
+  readonly message: string
+}
+
+export type Check = (value: unknown) => Problem | undefined
+
+export function problem(field: string, code: string, message: string): Problem {
+  return { field, code, message }
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function isIntIn(value: unknown, min: number, max: number): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max
+}
+
+/** The keys of an object that are not known. */
+export function unknownKeys(value: Readonly<Record<string, unknown>>, known: readonly string[]): readonly string[] {
+  return Object.keys(value).filter((key) => !known.includes(key))
+}

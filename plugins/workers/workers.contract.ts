@@ -1,0 +1,408 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import { deny } from 'zin'
+import { createTestHost, type TestHost } from 'zin/testing'
+import { database } from 'zin/plugins/database'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queues } from 'zin/plugins/queues'
+import { type JobView, type WorkerProcessor, type Workers, workers, workersService } from './index.js'
+
+/** Something that happens later. */
+function signal<T = void>(): { readonly promise: Promise<T>; fire(value: T): void } {
+  let fire: (value: T) => void = () => undefined
+  const promise = new Promise<T>((resolve) => {
+    fire = resolve
+  })
+  return { promise, fire: (value) => fire(value) }
+}
+
+interface Backend {
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** What the plugin does, over HTTP and with real jobs. Queue names are new in each test, so that stores may be shared. */
+export function workersContract(title: string, { env }: Backend): void {
+  const plugins = () => [database(), kv(), queues(), ops()]
+  const run = randomUUID().slice(0, 8)
+  let count = 0
+  let name = ''
+  let queue = ''
+  beforeEach(() => {
+    count++
+    name = `worker-${run}-${count}`
+    queue = `queue-${run}-${count}`
+  })
+
+  describe(`workers on ${title}`, () => {
+    let host: TestHost
+    let service: Workers
+    let rootDir: string
+    /** Listeners of the app that tests replace. */
+    let finished = (_name: string, _job: JobView, _outcome: unknown): void => undefined
+    let gate: (worker: string) => ReturnType<typeof deny> | undefined = () => undefined
+
+    before(async () => {
+      rootDir = await mkdtemp(join(tmpdir(), 'zin-workers-'))
+      await writeFile(join(rootDir, 'double.mjs'), 'export const ZinTrustProcessor = async (job) => ({ doubled: job.data.n * 2 })')
+      await writeFile(join(rootDir, 'broken.mjs'), 'throw new Error("broken on purpose")')
+      host = await createTestHost({
+        plugins: [...plugins(), workers({ processors: { 'by-path': 'double.mjs' } })],
+        hooks: {
+          onJobStart: () => undefined,
+          onJobComplete: (worker, job, result) => finished(worker, job, result),
+          onJobFailed: (worker, job, error) => finished(worker, job, error),
+          onWorkerStart: () => undefined,
+          onWorkerStop: () => undefined,
+          beforeWorkerStart: (worker) => gate(worker),
+          transformJobOptions: (options) => (options.name === 'make-it-invalid' ? { ...options, attempts: 0 } : undefined),
+          resolveProcessor: (worker) => (worker.startsWith('hooked') ? () => 'from the hook' : undefined),
+        },
+        rootDir,
+        env: { ...env, WORKER_AUTO_START: 'true', WORKER_TIMEOUT: '5' },
+      })
+      service = host.service(workersService)
+    })
+    after(async () => {
+      await host.stop()
+      await rm(rootDir, { recursive: true, force: true })
+    })
+
+    const call = (method: string, path: string, body?: unknown) => host.inject({ method, path, headers: { 'x-requested-with': 'test' }, ...(body === undefined ? {} : { body }) })
+    const create = (processor: WorkerProcessor, more: object = {}) => service.create({ name, queueName: queue, processor, ...more })
+    /** The outcome of the next `n` attempts, by job id in order. */
+    const outcomes = (n: number): Promise<{ job: JobView; outcome: unknown }[]> => {
+      const { promise, fire } = signal<{ job: JobView; outcome: unknown }[]>()
+      const seen: { job: JobView; outcome: unknown }[] = []
+      finished = (worker, job, outcome) => {
+        if (worker === name && seen.push({ job, outcome }) === n) fire(seen)
+      }
+      return promise
+    }
+    const names = (hook: string): unknown[] => host.recorded(hook).filter(([worker]) => worker === name)
+
+    it('creates, starts, works, reports and stops a worker over HTTP', async () => {
+      const made = await call('POST', '/api/workers/create', { name, queueName: queue, processor: 'double.mjs', concurrency: 2, autoStart: false })
+      assert.equal(made.status, 201, made.text)
+      assert.equal(made.body.ok, true)
+      assert.equal(made.body.worker.state, 'stopped')
+      assert.equal((await call('POST', '/api/workers', { name, queueName: queue, processor: 'double.mjs' })).body.code, 'WORKER_EXISTS')
+
+      const started = await call('POST', `/api/workers/${name}/start`)
+      assert.equal(started.status, 200, started.text)
+      assert.equal(started.body.worker.state, 'running')
+      assert.equal(started.body.operation.generation, 2)
+      assert.equal(started.body.operation.targets.length, 1)
+      assert.deepEqual(started.body.operation.applied, started.body.operation.targets)
+      assert.equal(names('onWorkerStart').length, 1)
+
+      const all = outcomes(20)
+      const ids: string[] = []
+      for (let n = 0; n < 20; n++) {
+        const added = await call('POST', `/api/workers/${name}/jobs`, { data: { n }, options: { priority: 'High' } })
+        assert.equal(added.status, 202, added.text)
+        assert.equal(added.body.job.queue, queue)
+        ids.push(added.body.job.id)
+      }
+      await all
+      const job = await call('GET', `/api/workers/${name}/jobs/${ids[7]}`)
+      assert.equal(job.body.job.status, 'completed')
+      assert.deepEqual(job.body.job.result, { doubled: 14 })
+      assert.equal(job.body.job.attempts, 1)
+      assert.equal(job.body.job.maxAttempts, 3)
+      assert.ok(!job.text.includes('"data"'))
+
+      const { body } = await call('GET', `/api/workers/${name}/status`)
+      const { avgDuration, ...metrics } = body.status.metrics
+      assert.deepEqual(
+        { ...body.status, metrics },
+        { name, state: 'running', version: '1.0.0', health: 100, queue, concurrency: 2, metrics: { completed: 20, failed: 0, successRate: 1 } },
+      )
+      assert.ok(avgDuration >= 0)
+      assert.deepEqual(Object.keys(body), ['ok', 'status'])
+      const measured = await call('GET', `/api/workers/${name}/metrics`)
+      assert.deepEqual(measured.body.metrics.counts, { waiting: 0, active: 0, completed: 20, failed: 0, delayed: 0 })
+
+      const stopped = await call('POST', `/api/workers/${name}/stop`)
+      assert.equal(stopped.status, 200)
+      assert.equal(stopped.body.worker.state, 'stopped')
+      assert.equal(names('onWorkerStop').length, 1)
+      assert.equal((await call('DELETE', `/api/workers/${name}`)).status, 200)
+      assert.equal((await call('GET', `/api/workers/${name}`)).body.code, 'WORKER_NOT_FOUND')
+    })
+
+    it('tells hooks what happens to a job, attempt by attempt', async () => {
+      const both = outcomes(2)
+      await create(
+        (job) => {
+          if (job.attemptsMade === 0) throw new Error('not yet')
+          return { ok: job.data.text }
+        },
+        { jobOptions: { attempts: 2, backoff: { type: 'fixed', delay: 1 } } },
+      )
+      const { id } = await service.enqueue(name, { text: 'hi' }, { name: 'greet' })
+      const [first, second] = await both
+      const view = (attempt: number, timestamp: unknown) => ({ id, name: 'greet', queue, data: { text: 'hi' }, attempt, maxAttempts: 2, timestamp })
+      assert.deepEqual(first?.job, view(1, first?.job.timestamp))
+      assert.equal((first?.outcome as Error).message, 'not yet')
+      assert.deepEqual(second?.job, view(2, first?.job.timestamp))
+      assert.deepEqual(second?.outcome, { ok: 'hi' })
+      assert.deepEqual(host.recorded('onJobStart').filter(([worker]) => worker === name).map(([, job]) => (job as JobView).attempt), [1, 2])
+      const status = await service.status(name)
+      assert.deepEqual([status.health, status.metrics.completed, status.metrics.failed, status.metrics.successRate], [50, 1, 1, 0.5])
+    })
+
+    it('reports the error of a job that failed for good', async () => {
+      const end = outcomes(1)
+      await create(() => Promise.reject(new Error('no luck')), { jobOptions: { attempts: 1 } })
+      const { id } = await service.enqueue(name, null)
+      await end
+      const job = await service.job(name, id)
+      assert.deepEqual([job.status, job.error, job.result], ['failed', 'no luck', null])
+    })
+
+    it('works again after stop and start, and restart gives a new start', async () => {
+      await create(() => 'done')
+      await service.stop(name)
+      const { id } = await service.enqueue(name, 1)
+      assert.equal((await service.job(name, id)).status, 'waiting')
+      const end = outcomes(1)
+      await service.start(name)
+      await end
+      const again = outcomes(1)
+      const restarted = await call('POST', `/api/workers/${name}/restart`)
+      assert.equal(restarted.status, 200)
+      await service.enqueue(name, 2)
+      await again
+      assert.equal((await service.status(name)).metrics.completed, 2)
+      assert.equal(names('onWorkerStart').length, 3)
+      assert.equal(names('onWorkerStop').length, 2)
+    })
+
+    it('takes a start of a running worker as done', async () => {
+      await create(() => 1)
+      const answer = await call('POST', `/api/workers/${name}/start`)
+      assert.equal(answer.status, 200)
+      assert.equal(answer.body.operation.generation, 1)
+      assert.match(answer.body.message, /already/)
+      assert.equal(names('onWorkerStart').length, 1)
+    })
+
+    it('lets a running job end before it stops', async () => {
+      const begun = signal()
+      const release = signal()
+      await create(async () => {
+        begun.fire()
+        await release.promise
+        return 'ended'
+      })
+      const { id } = await service.enqueue(name, null)
+      await begun.promise
+      const early = await call('POST', `/api/workers/${name}/stop?wait=0`)
+      assert.equal(early.status, 202)
+      assert.deepEqual(early.body.operation.applied, [])
+      assert.equal(early.body.operation.targets.length, 1)
+      assert.equal((await service.status(name)).state, 'stopping')
+      release.fire()
+      await service.stop(name)
+      assert.equal((await service.job(name, id)).result, 'ended')
+    })
+
+    it('runs the most urgent jobs first', async () => {
+      await create((job) => job.name, { concurrency: 1, autoStart: false })
+      for (const priority of ['Low', 'Normal', 'Critical', 'High', 7] as const) await service.enqueue(name, null, { name: String(priority), priority })
+      await service.enqueue(name, null, { name: 'default' })
+      const end = outcomes(6)
+      await service.start(name)
+      assert.deepEqual((await end).map(({ job }) => job.name), ['Critical', '7', 'High', 'Normal', 'default', 'Low'])
+    })
+
+    it('leaves a worker FAILED whose processor does not load, says why, and starts it again on demand', async () => {
+      const made = await call('POST', '/api/workers', { name, queueName: queue, processor: 'broken.mjs' })
+      assert.equal(made.status, 201)
+      assert.equal(made.body.worker.state, 'FAILED')
+      assert.match(made.body.worker.lastError, /broken on purpose/)
+      assert.equal((await service.status(name)).health, 0)
+      const started = await call('POST', `/api/workers/${name}/start`)
+      assert.deepEqual([started.status, started.body.code], [422, 'PROCESSOR_LOAD_FAILED'])
+      assert.equal((await call('POST', `/api/workers/${name}/stop`)).body.worker.state, 'stopped')
+    })
+
+    it('keeps a worker stopped that a gate denies', async () => {
+      const denied = name
+      gate = (worker) => (worker === denied ? deny('it is Sunday') : undefined)
+      await create(() => 1, { autoStart: false })
+      const answer = await call('POST', `/api/workers/${name}/start`)
+      assert.deepEqual([answer.status, answer.body.code], [409, 'WORKER_START_DENIED'])
+      assert.match(answer.body.message, /it is Sunday/)
+      assert.equal((await service.get(name)).state, 'stopped')
+    })
+
+    it('finds processors given by option, in code and by hook', async () => {
+      const withdraw = service.registerAll({ [name]: () => 'from code' })
+      const end = outcomes(1)
+      assert.equal((await call('POST', '/api/workers', { name, queueName: queue })).status, 201)
+      await service.enqueue(name, null)
+      assert.equal((await end)[0]?.outcome, 'from code')
+      withdraw()
+      await service.stop(name)
+      await assert.rejects(service.start(name), { code: 'MISSING_PROCESSOR_SPEC' })
+
+      const other = (await service.create({ name: `hooked-${count}`, queueName: queue })).state
+      assert.equal(other, 'running')
+      await service.remove(`hooked-${count}`)
+      assert.equal((await service.create({ name: 'by-path', queueName: queue })).state, 'running')
+      await service.remove('by-path')
+      const unresolve = service.registerResolver((worker) => (worker === `resolved-${count}` ? () => 1 : undefined))
+      assert.equal((await service.create({ name: `resolved-${count}`, queueName: queue })).state, 'running')
+      unresolve()
+    })
+
+    it('refuses what is not there, not allowed or not valid', async () => {
+      await create(() => 1, { activeStatus: false })
+      const rows: readonly (readonly [method: string, path: string, body: unknown, status: number, code: string])[] = [
+        ['POST', '/api/workers', undefined, 400, 'MISSING_REQUIRED_FIELD'],
+        ['POST', '/api/workers', { name: 'a b', queueName: queue }, 400, 'INVALID_WORKER_NAME'],
+        ['POST', '/api/workers', { name: 'nothing-to-do', queueName: queue }, 400, 'MISSING_PROCESSOR_SPEC'],
+        ['POST', '/api/workers', { name: 'not-there', queueName: queue, processor: 'gone.mjs' }, 400, 'INVALID_PROCESSOR_PATH'],
+        ['POST', '/api/workers', { name: 'in-a-table', queueName: queue, processor: 'double.mjs', infrastructure: { persistence: { driver: 'db', table: 'users' } } }, 400, 'INVALID_PERSISTENCE_CONFIG'],
+        ['GET', '/api/workers/nobody', undefined, 404, 'WORKER_NOT_FOUND'],
+        ['GET', '/api/workers/nobody/status', undefined, 404, 'WORKER_NOT_FOUND'],
+        ['GET', '/api/workers/no', undefined, 400, 'INVALID_WORKER_NAME'],
+        ['POST', '/api/workers/nobody/start', undefined, 404, 'WORKER_NOT_FOUND'],
+        ['DELETE', '/api/workers/nobody', undefined, 404, 'WORKER_NOT_FOUND'],
+        ['POST', `/api/workers/${name}/start`, undefined, 410, 'WORKER_INACTIVE'],
+        ['POST', `/api/workers/${name}/restart`, undefined, 410, 'WORKER_INACTIVE'],
+        ['POST', `/api/workers/${name}/jobs`, { data: 1 }, 410, 'WORKER_INACTIVE'],
+        ['POST', `/api/workers/${name}/jobs`, { data: 1, options: { priority: 'urgent' } }, 400, 'INVALID_JOB_OPTIONS'],
+        ['POST', `/api/workers/${name}/jobs`, { data: 1, options: { repeat: {} } }, 400, 'INVALID_JOB_OPTIONS'],
+        ['GET', `/api/workers/${name}/jobs/12345`, undefined, 404, 'JOB_NOT_FOUND'],
+        ['GET', '/api/workers?limit=101', undefined, 400, 'VALIDATION_FAILED'],
+        ['GET', '/api/workers?page=0', undefined, 400, 'VALIDATION_FAILED'],
+        ['GET', '/api/workers?status=busy', undefined, 400, 'VALIDATION_FAILED'],
+        ['GET', '/api/workers?driver=db&table=users', undefined, 400, 'VALIDATION_FAILED'],
+      ]
+      for (const [method, path, body, status, code] of rows) {
+        const answer = await call(method, path, body)
+        assert.deepEqual([answer.status, answer.body.code], [status, code], `${method} ${path}: ${answer.text}`)
+        assert.equal(typeof answer.body.error, 'string')
+        assert.equal(typeof answer.body.message, 'string')
+      }
+      await assert.rejects(service.list({ limit: 0 }), { code: 'INVALID_LIMIT' })
+      await assert.rejects(service.start(name), { code: 'WORKER_INACTIVE' })
+    })
+
+    it('refuses job options that a plugin made invalid', async () => {
+      await create(() => 1)
+      await assert.rejects(service.enqueue(name, null, { name: 'make-it-invalid' }), { code: 'INVALID_JOB_OPTIONS' })
+    })
+
+    it('lists by page and state, and hides inactive workers', async () => {
+      const mine = (suffix: string) => `list-${count}-${suffix}`
+      await service.create({ name: mine('a'), queueName: queue, processor: () => 1 })
+      await service.create({ name: mine('b'), queueName: queue, processor: () => 1, autoStart: false })
+      await service.create({ name: mine('c'), queueName: queue, processor: () => 1, activeStatus: false })
+      const listed = async (query: string): Promise<string[]> =>
+        (await call('GET', `/api/workers${query}`)).body.workers.map((worker: { name: string }) => worker.name).filter((other: string) => other.startsWith(`list-${count}-`))
+      assert.deepEqual(await listed(''), [mine('a'), mine('b')])
+      assert.deepEqual(await listed('?includeInactive=true'), [mine('a'), mine('b'), mine('c')])
+      assert.deepEqual(await listed('?status=active'), [mine('a')])
+      assert.deepEqual(await listed('?status=inactive'), [mine('b')])
+      const { pagination, workers: page } = (await call('GET', '/api/workers?limit=2&page=2')).body
+      assert.deepEqual([page.length, pagination.page, pagination.limit], [2, 2, 2])
+      assert.equal(pagination.totalPages, Math.ceil(pagination.total / 2))
+    })
+
+    it('cancels a job that does not end in time', async () => {
+      const quick = await createTestHost({ plugins: [...plugins(), workers()], env: { ...env, WORKER_TIMEOUT: '0', WORKER_AUTO_START: 'true' } })
+      const begun = signal()
+      let reason: unknown
+      const own = quick.service(workersService)
+      await own.create({
+        name,
+        queueName: queue,
+        processor: async (_job, _token, abort) => {
+          begun.fire()
+          await new Promise<void>((resolve) => abort?.addEventListener('abort', () => resolve()))
+          reason = abort?.reason
+          throw new Error('gave up')
+        },
+      })
+      await own.enqueue(name, null)
+      await begun.promise
+      assert.equal((await own.stop(name)).worker.state, 'stopped')
+      assert.notEqual(reason, undefined)
+      await quick.stop()
+    })
+  })
+
+  describe(`workers over a reboot on ${title}`, () => {
+    for (const driver of ['kvstore', 'db']) {
+      it(`come back from ${driver}: what ran runs again, what an operator stopped stays stopped, what fails blocks nothing`, async () => {
+        const rootDir = await mkdtemp(join(tmpdir(), 'zin-workers-'))
+        for (const file of ['ok.mjs', 'gone.mjs']) await writeFile(join(rootDir, file), 'export default () => 1')
+        const started: string[] = []
+        let wanted = signal()
+        const boot = (autoStart: string, roles?: readonly ('http' | 'worker')[]) =>
+          createTestHost({
+            plugins: [...plugins(), workers()],
+            hooks: { onWorkerStart: (worker) => void (started.push(worker) && started.includes(name) && wanted.fire()) },
+            rootDir,
+            env: {
+              ...env, WORKER_AUTO_START: autoStart, WORKER_PERSISTENCE_DRIVER: driver,
+              WORKER_PERSISTENCE_REDIS_KEY_PREFIX: name, WORKER_PERSISTENCE_TABLE: name.replaceAll('-', '_'),
+            },
+            ...(roles === undefined ? {} : { roles }),
+          })
+        try {
+          let host = await boot('true')
+          let service = host.service(workersService)
+          for (const suffix of ['', '-stopped']) await service.create({ name: `${name}${suffix}`, queueName: queue, processor: 'ok.mjs' })
+          await service.create({ name: `${name}-broken`, queueName: queue, processor: 'gone.mjs' })
+          await service.stop(`${name}-stopped`)
+          const { createdAt } = await service.get(name)
+          await host.stop()
+
+          await rm(join(rootDir, 'gone.mjs'))
+          started.length = 0
+          wanted = signal()
+          host = await boot('true')
+          service = host.service(workersService)
+          await wanted.promise
+          assert.equal((await service.get(name)).state, 'running')
+          assert.equal((await service.get(name)).createdAt, createdAt)
+          assert.equal((await service.get(`${name}-stopped`)).state, 'stopped')
+          // Steps of one worker run in turn: when this one failed, the boot's has been logged.
+          await assert.rejects(service.restart(`${name}-broken`), { code: 'INVALID_PROCESSOR_PATH' })
+          assert.equal((await service.get(`${name}-broken`)).state, 'FAILED')
+          assert.equal(host.logText().split(`${name}-broken\\" did not start`).length - 1, 2)
+          await host.stop()
+
+          started.length = 0
+          host = await boot('false')
+          assert.deepEqual(started, [])
+          assert.equal((await host.service(workersService).get(name)).state, 'stopped')
+          assert.equal((await host.service(workersService).start(name)).worker.state, 'running')
+          await host.stop()
+
+          host = await boot('true', ['http'])
+          service = host.service(workersService)
+          assert.equal((await service.get(name)).state, 'unknown')
+          const answer = await host.inject({ method: 'POST', path: `/api/workers/${name}/restart`, headers: { 'x-requested-with': 'test' } })
+          assert.deepEqual([answer.status, answer.body.operation.targets], [202, []])
+          const { id } = await service.enqueue(name, 1)
+          assert.equal((await service.job(name, id)).status, 'waiting')
+          for (const suffix of ['', '-stopped', '-broken']) await service.remove(`${name}${suffix}`)
+          assert.equal((await service.list()).pagination.total, 0)
+          await host.stop()
+        } finally {
+          await rm(rootDir, { recursive: true, force: true })
+        }
+      })
+    }
+  })
+}

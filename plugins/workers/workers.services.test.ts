@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { describe, it } from 'node:test'
+import { createTestHost } from 'zin/testing'
+import { database } from 'zin/plugins/database'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queues } from 'zin/plugins/queues'
+import { workers, workersService } from './index.js'
+import { workersContract } from './workers.contract.js'
+
+const redis = { REDIS_URL: process.env['TEST_REDIS_URL'] ?? 'redis://TEST_REDIS_URL-is-not-set' }
+
+workersContract('Redis', { env: redis })
+
+describe('workers of two processes on one Redis', () => {
+  it('run where jobs are consumed, when another process created them', async () => {
+    const name = `shared-${randomUUID().slice(0, 8)}`
+    const env = { ...redis, WORKER_PERSISTENCE_DRIVER: 'kvstore', WORKER_PERSISTENCE_REDIS_KEY_PREFIX: name }
+    const plugins = () => [database(), kv(), queues(), ops(), workers({ processors: { [name]: (job) => job.data + 1 } })]
+    let done: (result: unknown) => void = () => undefined
+    const result = new Promise((resolve) => {
+      done = resolve
+    })
+    const http = await createTestHost({ plugins: plugins(), env, roles: ['http'] })
+    const consumer = await createTestHost({ plugins: plugins(), env, roles: ['worker'], hooks: { onJobComplete: (_name, _job, value) => done(value) } })
+    try {
+      const service = http.service(workersService)
+      await service.create({ name, queueName: name })
+      const { operation } = await service.start(name)
+      assert.deepEqual(operation.targets, [])
+      await service.enqueue(name, 41)
+      assert.equal(await result, 42)
+      assert.equal((await service.status(name)).state, 'unknown')
+      assert.equal((await consumer.service(workersService).status(name)).state, 'running')
+      await service.remove(name)
+    } finally {
+      await http.stop()
+      await consumer.stop()
+    }
+  })
+})

@@ -1,0 +1,3 @@
+import { workersContract } from './workers.contract.js'
+
+workersContract('the embedded store', { env: {} })
