@@ -1,8 +1,9 @@
 import type { ChildProcess } from 'node:child_process'
-import { fork } from 'node:child_process'
+import { execFile, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
-import autocannon from 'autocannon'
+import { promisify } from 'node:util'
 import type { BenchRow } from './row.js'
 
 const rounds = 7
@@ -54,8 +55,27 @@ async function compare(baselineUrl: string, measuredUrl: string): Promise<Compar
   }
 }
 
-async function load(url: string, duration: number): Promise<number> {
-  const result = await autocannon({ url, duration, connections })
+const run = promisify(execFile)
+
+async function load(url: string, seconds: number): Promise<number> {
+  return (await loadByWrk(url, seconds)) ?? (await loadByAutocannon(url, seconds))
+}
+
+/** wrk where it is installed: a load generator in JavaScript is slower than the servers measured here and would level them. */
+async function loadByWrk(url: string, seconds: number): Promise<number | undefined> {
+  const { stdout } = await run('wrk', ['-t1', `-c${connections}`, `-d${seconds}s`, url]).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return { stdout: undefined }
+    throw error
+  })
+  if (stdout === undefined) return undefined
+  if (/Non-2xx|Socket errors/.test(stdout)) throw new Error(`${url} failed under load:\n${stdout}`)
+  return Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1])
+}
+
+async function loadByAutocannon(url: string, seconds: number): Promise<number> {
+  const autocannon = createRequire(import.meta.url).resolve('autocannon')
+  const { stdout } = await run(process.execPath, [autocannon, '--json', '-c', `${connections}`, '-d', `${seconds}`, url])
+  const result = JSON.parse(stdout) as { non2xx: number; errors: number; requests: { average: number } }
   if (result.non2xx > 0 || result.errors > 0) throw new Error(`${url} answered ${result.non2xx} failures and ${result.errors} errors under load`)
   return result.requests.average
 }

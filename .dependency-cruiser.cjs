@@ -1,0 +1,96 @@
+// The direction rules of the code base; each says what to do instead.
+const test = '\\.(test|contract)\\.ts$'
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    {
+      name: 'core-imports-no-plugin',
+      comment: 'The core knows no feature: add a hook or a service to it and let the plugin use that.',
+      severity: 'error',
+      from: { path: '^core/' },
+      to: { path: '^(plugins|examples|scripts)/' },
+    },
+    {
+      name: 'plugins-import-core-by-its-public-name',
+      comment: "Import from 'zin' (or 'zin/testing', 'zin/signer'), as a plugin outside of this repository has to.",
+      severity: 'error',
+      from: { path: '^plugins/' },
+      to: { path: '^core/', dependencyTypesNot: ['aliased-tsconfig-paths'] },
+    },
+    {
+      name: 'plugins-import-plugins-by-their-public-name',
+      comment: "Import refs and types from 'zin/plugins/<other>'.",
+      severity: 'error',
+      from: { path: '^plugins/([^/]+)/' },
+      to: { path: '^plugins/[^/]+/', pathNot: '^plugins/$1/', dependencyTypesNot: ['aliased-tsconfig-paths'] },
+    },
+    {
+      name: 'plugins-import-nothing-else-of-the-repository',
+      comment: 'A plugin uses zin, node, declared packages and its own files.',
+      severity: 'error',
+      from: { path: '^plugins/' },
+      to: { path: '^(examples|scripts)/|^plugins/index\\.ts$' },
+    },
+    {
+      name: 'store-imports-no-service-and-no-routes',
+      comment: 'routes → service → store.',
+      severity: 'error',
+      from: { path: '^plugins/[^/]+/store/', pathNot: test },
+      to: { path: '^plugins/[^/]+/(routes|service)\\.ts$' },
+    },
+    {
+      name: 'service-imports-no-routes',
+      comment: 'routes → service → store.',
+      severity: 'error',
+      from: { path: '^plugins/[^/]+/service\\.ts$' },
+      to: { path: '^plugins/[^/]+/routes\\.ts$' },
+    },
+    {
+      name: 'signer-imports-nothing',
+      comment: 'zin/signer runs in browsers and at the edge: it may import its sibling canonical.ts only.',
+      severity: 'error',
+      from: { path: '^core/signing/(canonical|client)\\.ts$' },
+      to: { pathNot: '^core/signing/(canonical|client)\\.ts$' },
+    },
+    {
+      name: 'no-circular',
+      comment: 'Split the file that both sides need. Types alone may refer to each other.',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'no-import-of-tests',
+      severity: 'error',
+      from: { pathNot: test },
+      to: { path: test },
+    },
+    {
+      name: 'no-undeclared-package',
+      comment: 'Declare it in package.json.',
+      severity: 'error',
+      from: {},
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
+    },
+    {
+      name: 'no-development-package-at-run-time',
+      comment: 'Move it to dependencies.',
+      severity: 'error',
+      from: { path: '^(core|plugins)/', pathNot: test },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'no-unresolvable',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { conditionNames: ['import', 'types', 'node', 'default'], exportsFields: ['exports'] },
+  },
+}

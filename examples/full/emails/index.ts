@@ -1,0 +1,20 @@
+import { definePlugin, ZinError } from 'zin'
+import { workersService } from 'zin/plugins/workers'
+
+/** Sees to it that the app has its worker: `email-sender` on the queue `emails`. Whether it runs is for its operator to say. */
+export const emails = definePlugin({
+  name: 'emails',
+  version: '1.0.0',
+  description: 'The worker that sends emails',
+  uses: { workers: workersService },
+  setup() {},
+  async ready({ services, host }) {
+    // A command of the CLI has no role, and must not change anything by being run.
+    if (host.roles.size === 0) return
+    try {
+      await services.workers.create({ name: 'email-sender', queueName: 'emails', processor: 'processors/email-sender.ts', concurrency: 10 })
+    } catch (error) {
+      if (!(error instanceof ZinError && error.code === 'WORKER_EXISTS')) throw error
+    }
+  },
+})

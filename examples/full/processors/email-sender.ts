@@ -1,0 +1,15 @@
+import type { Job } from 'bullmq'
+
+export interface Email {
+  readonly to: string
+  readonly subject: string
+}
+
+/** Stands for a mail service: it composes the message, and refuses an address it could not send to. */
+export default async function sendEmail(job: Job<Email>): Promise<{ readonly accepted: string; readonly bytes: number }> {
+  const { to, subject } = job.data
+  if (!/^[^@\s]+@[^@\s]+$/.test(to)) throw new Error(`"${to}" is no email address`)
+  const message = `To: ${to}\r\nSubject: ${subject}\r\n\r\nHello!\r\n`
+  await job.log(`composed ${message.length} bytes`)
+  return { accepted: to, bytes: Buffer.byteLength(message) }
+}

@@ -1,0 +1,102 @@
+// npm run tour: what the app does, seen from outside of its process over HTTP.
+//   npm run tour                  against BASE_URL (default http://127.0.0.1:7777)
+//   npm run tour -- --start       starts the app first, on a free port, and stops it at the end
+// Leaves nothing behind but finished jobs, so it can run again and again.
+import { strict as assert } from 'node:assert'
+import { type AppAnswer, connect, type Tourist } from './tourist.js'
+
+const jobs = 100
+// A worker of its own beside the app's `email-sender`, with the same processor.
+const worker = {
+  name: 'tour-email-sender',
+  queueName: 'tour-emails',
+  concurrency: 10,
+  processor: 'processors/email-sender.ts',
+  infrastructure: { persistence: { driver: 'db' } },
+}
+const path = `/api/workers/${worker.name}`
+
+async function tour(app: Tourist): Promise<void> {
+  const user = await app.step('sign in as demo@example.com', async () => {
+    const answer = await app.send({
+      method: 'POST',
+      path: '/auth/login',
+      body: { email: 'demo@example.com', password: app.env('DEMO_PASSWORD') },
+    })
+    expectStatus(answer, 200)
+    return answer.body as { jwt: string; deviceId: string; deviceSecret: string }
+  })
+  const device = { keyId: user.deviceId, secret: user.deviceSecret }
+  app.atEnd('sign out', async () => {
+    expectStatus(await app.signed({ method: 'POST', path: '/auth/logout', jwt: user.jwt }, device), 200)
+  })
+
+  const me = { method: 'GET', path: '/api/me', jwt: user.jwt }
+  const headers = await app.step('a signed request is answered', async () => {
+    const signature = await app.sign(me, device)
+    const answer = await app.send({ ...me, headers: signature })
+    expectStatus(answer, 200)
+    assert.equal((answer.body as { email: string }).email, 'demo@example.com')
+    return signature
+  })
+  await app.step('the same request again is refused', async () => expectStatus(await app.send({ ...me, headers }), 401))
+  await app.step('the token without a signature is refused', async () => expectStatus(await app.send(me), 401))
+
+  // Management calls are signed with the secret that the app and its operators share.
+  const operator = { keyId: 'tour', secret: app.env('BULLETPROOF_SIGNING_SECRET') }
+  const manage = (method: string, target: string, body?: object): Promise<AppAnswer> =>
+    app.signed({ method, path: target, ...(body ? { body } : {}) }, operator)
+  await app.step('nothing is left of an earlier tour', async () => {
+    const { status } = await manage('DELETE', path)
+    assert.ok(status === 200 || status === 204 || status === 404, `expected 200, 204 or 404, got ${status}`)
+  })
+  await app.step(`create the worker ${worker.name}`, async () => expectStatus(await manage('POST', '/api/workers', worker), 201))
+  app.atEnd('delete the worker', async () => {
+    const { status } = await manage('DELETE', path)
+    assert.ok(status === 200 || status === 204, `expected 200 or 204, got ${status}`)
+  })
+  await app.step('start it', async () => {
+    expectStatus(await manage('POST', `${path}/start`), 200)
+    assert.equal(await stateOf(manage), 'running')
+  })
+
+  const before = await metricsOf(manage)
+  await app.step(`enqueue ${jobs} jobs`, async () => {
+    for (let n = 1; n <= jobs; n += 1) {
+      const answer = await manage('POST', `${path}/jobs`, { data: { to: `reader${n}@example.com`, subject: `Letter ${n}` } })
+      expectStatus(answer, 202)
+    }
+  })
+  await app.step('all of them are completed', () =>
+    app.eventually(async () => {
+      const { completed, failed } = await metricsOf(manage)
+      assert.equal(failed, before.failed, 'jobs failed')
+      assert.equal(completed - before.completed, jobs, 'completed jobs')
+    }),
+  )
+  await app.step('stop it', async () => {
+    expectStatus(await manage('POST', `${path}/stop`), 200)
+    assert.equal(await stateOf(manage), 'stopped')
+  })
+}
+
+type Manage = (method: string, target: string) => Promise<AppAnswer>
+
+async function stateOf(manage: Manage): Promise<string> {
+  const answer = await manage('GET', `${path}/status`)
+  expectStatus(answer, 200)
+  return (answer.body as { status: { state: string } }).status.state
+}
+
+async function metricsOf(manage: Manage): Promise<{ completed: number; failed: number }> {
+  const answer = await manage('GET', `${path}/status`)
+  expectStatus(answer, 200)
+  return (answer.body as { status: { metrics: { completed: number; failed: number } } }).status.metrics
+}
+
+function expectStatus(answer: AppAnswer, status: number): void {
+  assert.equal(answer.status, status, `expected status ${status}, got ${answer.status} ${JSON.stringify(answer.body)}`)
+}
+
+const app = await connect(process.argv.includes('--start'))
+process.exitCode = await app.run(tour)

@@ -1,0 +1,19 @@
+import { defineConfig } from 'zin'
+import { bulletproof, database, health, jwt, kv, login, ops, queues, workers } from 'zin/plugins'
+import { emails } from './emails/index.js'
+
+// Data live in .zin/data until REDIS_URL and DB_* name servers; nothing else changes then.
+export default defineConfig({
+  plugins: [
+    database(),
+    kv(),
+    queues(),
+    health(),
+    jwt(),
+    bulletproof(),
+    login({ seed: { email: 'demo@example.com', role: 'user', passwordSetting: 'DEMO_PASSWORD' } }),
+    ops(),
+    workers(),
+    emails(),
+  ],
+})

@@ -1,0 +1,147 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { generateKeys } from '../core/cli/scaffold.js'
+import { freePort } from './services.js'
+
+const builtCli = resolve('dist/cli.js')
+
+export type Env = Readonly<Record<string, string>>
+
+/** A started `zin` process. */
+export interface AppProcess {
+  readonly url: string
+  readonly pid: number
+  /** From the start of the process to the first 200 on the probed path, in ms. */
+  readonly readyMs: number
+  output(): string
+  /** Sends a signal and answers the exit code, which is null when the signal ended it. */
+  end(signal: 'SIGTERM' | 'SIGKILL' | 'SIGINT'): Promise<number | null>
+}
+
+/** What a command of the CLI printed, and how it ended. */
+export interface CommandResult {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** The environment of a started process: what a program needs, and nothing of Zin's own settings. */
+function cleanEnv(env: Env): Env {
+  const kept = ['PATH', 'HOME', 'TMPDIR', 'NODE_V8_COVERAGE', 'SystemRoot'].flatMap((name) =>
+    process.env[name] ? [[name, process.env[name]]] : [],
+  )
+  return { ...Object.fromEntries(kept), ...env }
+}
+
+export interface StartOptions {
+  readonly env?: Env
+  /** Path that answers 200 once the app is ready. Default `/health/ready`. */
+  readonly probe?: string
+  /** Default: the built one of this repository. */
+  readonly cli?: string
+}
+
+/** Runs `zin start` in an app's folder on a free port until it is ready. Throws with the output when it ends before. */
+export async function startApp(
+  folder: string,
+  { env = {}, probe = '/health/ready', cli = builtCli }: StartOptions = {},
+): Promise<AppProcess> {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const startedAt = performance.now()
+  const { child, output } = watch(spawnNode([cli, 'start'], folder, { PORT: `${port}`, ...env }))
+  while (!(await isOk(`${url}${probe}`))) {
+    const late = performance.now() - startedAt > 60_000
+    if (late) child.kill('SIGKILL')
+    if (late || child.exitCode !== null || child.signalCode !== null) throw new Error(`the app in ${folder} was not ready:\n${output()}`)
+    await delay(5)
+  }
+  return {
+    url,
+    pid: child.pid ?? 0,
+    readyMs: performance.now() - startedAt,
+    output,
+    async end(signal) {
+      if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
+      const exited = once(child, 'exit')
+      child.kill(signal)
+      const hard = setTimeout(() => child.kill('SIGKILL'), 30_000)
+      const [code] = (await exited) as [number | null]
+      clearTimeout(hard)
+      return code
+    },
+  }
+}
+
+/** Runs a command of the CLI to its end. */
+export async function runCli(args: readonly string[], folder: string, env: Env = {}): Promise<CommandResult> {
+  return runNode([builtCli, ...args], folder, env)
+}
+
+/** Runs any Node program to its end; for test files and scripts of examples. */
+export async function runNode(args: readonly string[], folder: string, env: Env = {}): Promise<CommandResult> {
+  const { child, stdout, stderr } = watch(spawnNode(args, folder, env))
+  const hard = setTimeout(() => child.kill('SIGKILL'), 120_000)
+  const [code] = (await once(child, 'close')) as [number | null]
+  clearTimeout(hard)
+  return { code, stdout: stdout(), stderr: stderr() }
+}
+
+function spawnNode(args: readonly string[], folder: string, env: Env): ChildProcess {
+  return spawn(process.execPath, args, { cwd: folder, env: cleanEnv(env), stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+function watch(child: ChildProcess): { child: ChildProcess; stdout: () => string; stderr: () => string; output: () => string } {
+  const chunks: { readonly from: 'stdout' | 'stderr'; readonly text: string }[] = []
+  for (const from of ['stdout', 'stderr'] as const)
+    child[from]?.on('data', (chunk: Buffer) => chunks.push({ from, text: chunk.toString() }))
+  const textOf = (from?: string): string =>
+    chunks
+      .filter((chunk) => from === undefined || chunk.from === from)
+      .map((chunk) => chunk.text)
+      .join('')
+  return { child, stdout: () => textOf('stdout'), stderr: () => textOf('stderr'), output: () => textOf() }
+}
+
+async function isOk(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url)
+    await response.arrayBuffer()
+    return response.ok
+  } catch {
+    return false
+  }
+}
+
+/** A temporary folder; `remove` deletes it. */
+export function temporaryFolder(): { readonly path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'zin test '))
+  return { path, remove: () => rmSync(path, { recursive: true, force: true, maxRetries: 3 }) }
+}
+
+/** Makes packages of the repository, and `zin` itself, importable in `folder`. */
+export function linkPackages(folder: string): void {
+  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'), process.platform === 'win32' ? 'junction' : 'dir')
+}
+
+/** A copy of an example with keys of its own, ready to start. */
+export function copyExample(example: string, target: string, { packages = true } = {}): string {
+  const folder = join(target, example)
+  const skipped = new Set(['node_modules', '.zin', '.env'])
+  cpSync(resolve('examples', example), folder, { recursive: true, filter: (path) => !skipped.has(basename(path)) })
+  if (packages) linkPackages(folder)
+  writeFileSync(join(folder, '.env'), generateKeys(readFileSync(join(folder, '.env.example'), 'utf8')))
+  return folder
+}
+
+/** Arguments for Node that run an app's own tests, as its package.json says. */
+export function ownTest(folder: string): readonly string[] {
+  const { scripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { scripts: { test: string } }
+  const [program, ...args] = scripts.test.split(' ')
+  if (program !== 'node') throw new Error(`the script "test" in ${folder} does not begin with "node"`)
+  return args
+}

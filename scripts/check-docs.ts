@@ -1,0 +1,45 @@
+// Whether every plugin has a README of the common form and a test that compares it with the code (describePlugin),
+// and whether links between documents lead somewhere.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+const sections = ['What', 'Enable', 'Options', 'Settings', 'Routes', 'Hooks', 'Services', 'Commands', 'Errors']
+const needed = ['What', 'Enable']
+const pluginFolders = [
+  ...readdirSync('plugins', { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [`plugins/${entry.name}`] : [])),
+  'examples/custom-plugin/slow-jobs',
+]
+
+function pluginProblems(folder: string): readonly string[] {
+  const index = join(folder, 'index.ts')
+  // What several plugins share lies beside them and is no plugin.
+  if (existsSync(index) && !readFileSync(index, 'utf8').includes('definePlugin('))
+    return existsSync(join(folder, 'README.md')) ? [] : [`${folder}/README.md is missing`]
+  const tests = readdirSync(folder).filter((name) => name.endsWith('.test.ts'))
+  const described = tests.some((name) => readFileSync(join(folder, name), 'utf8').includes('describePlugin('))
+  const problems = described ? [] : [`${folder}: no test calls describePlugin`]
+  const path = join(folder, 'README.md')
+  if (!existsSync(path)) return [...problems, `${path} is missing`]
+  const titles = [...readFileSync(path, 'utf8').matchAll(/^## (.+?)\s*$/gm)].map((match) => match[1] ?? '')
+  const missing = needed.filter((title) => !titles.includes(title)).map((title) => `${path}: section "${title}" is missing`)
+  const order = titles.filter((title) => sections.includes(title))
+  const sorted = sections.filter((title) => order.includes(title))
+  return [...problems, ...missing, ...(order.join() === sorted.join() ? [] : [`${path}: the order of sections is ${sorted.join(', ')}`])]
+}
+
+function linkProblems(path: string): readonly string[] {
+  const links = [...readFileSync(path, 'utf8').matchAll(/\]\((?!\w+:|#)([^)#\s]+)/g)].map((match) => match[1] ?? '')
+  return links.filter((link) => !existsSync(join(dirname(path), link))).map((link) => `${path}: the link to ${link} leads nowhere`)
+}
+
+function documents(folder: string): readonly string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    if (['node_modules', 'dist', '.git', 'coverage'].includes(entry.name)) return []
+    const path = join(folder, entry.name)
+    return entry.isDirectory() ? documents(path) : entry.name.endsWith('.md') ? [path] : []
+  })
+}
+
+const problems = [...pluginFolders.flatMap(pluginProblems), ...documents('.').flatMap(linkProblems)]
+for (const problem of problems) console.error(problem)
+process.exitCode = problems.length > 0 ? 1 : 0

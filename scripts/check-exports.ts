@@ -1,0 +1,24 @@
+// Whether the packed package can be imported as its `exports` promise, and holds nothing that should stay here.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, readdirSync } from 'node:fs'
+import { withTarball } from './pack.js'
+
+const plugins = readdirSync('plugins').filter((name) => existsSync(`plugins/${name}/index.ts`))
+const entrypoints = ['.', './testing', './signer', './plugins', ...plugins.map((name) => `./plugins/${name}`)]
+const unwanted = /\.test\.|(^|\/)(\.env|\.zin|node_modules|scripts)(\/|$)/
+
+function run(bin: string, args: readonly string[]): boolean {
+  const { status, stdout, stderr } = spawnSync(`node_modules/.bin/${bin}`, args, { encoding: 'utf8', shell: process.platform === 'win32' })
+  if (status !== 0) console.error(`${bin}:\n${stdout}${stderr}`)
+  return status === 0
+}
+
+const clean = await withTarball((tarball) => {
+  const files = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' }).split('\n')
+  const strangers = files.filter((file) => unwanted.test(file.replace('package/', '')) && !file.startsWith('package/examples/'))
+  const secrets = files.filter((file) => /\/(\.env|\.zin)(\/|$)/.test(file))
+  for (const file of [...strangers, ...secrets]) console.error(`the package holds ${file}`)
+  const types = run('attw', [tarball, '--profile', 'esm-only', '--no-definitely-typed', '--entrypoints', ...entrypoints])
+  return run('publint', ['run', tarball, '--strict']) && types && strangers.length + secrets.length === 0
+})
+process.exitCode = clean ? 0 : 1

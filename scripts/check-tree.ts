@@ -1,0 +1,30 @@
+// Whether any file names a place that exists on one machine only, or a package registry.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const skipped = new Set(['node_modules', 'dist', 'coverage', '.git', '.zin', '.env'])
+const rules: readonly { readonly pattern: RegExp; readonly what: string }[] = [
+  { pattern: /(^|[\s"'`(=])\/(work|root|home\/\w+|Users\/\w+)\/\w/m, what: 'an absolute path of one machine' },
+  { pattern: /https?:\/\/[^\s"'/]*\bregistry\b|https?:\/\/registry\./, what: 'the address of a package registry' },
+]
+
+function files(folder: string): readonly string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (skipped.has(entry.name)) return []
+    return entry.isDirectory() ? files(path) : [path]
+  })
+}
+
+function problemsOf(path: string): readonly string[] {
+  const text = readFileSync(path, 'utf8')
+  const found = rules
+    .filter(({ pattern }) => pattern.test(text))
+    .map(({ pattern, what }) => `${path} holds ${what}: ${pattern.exec(text)?.[0].trim()}`)
+  const addresses = path === 'package-lock.json' && text.includes('"resolved"')
+  return addresses ? [...found, `${path} holds download addresses; lock again with omit-lockfile-registry-resolved=true`] : found
+}
+
+const problems = files('.').flatMap(problemsOf)
+for (const problem of problems) console.error(problem)
+process.exitCode = problems.length > 0 ? 1 : 0

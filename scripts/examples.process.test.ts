@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { parseEnv } from 'node:util'
+import { createHeaders } from 'zin/signer'
+import { type AppProcess, type Env, linkPackages, ownTest, runCli, runNode, startApp, temporaryFolder } from './app-process.js'
+
+const probes = { minimal: '/hello/ada', 'custom-plugin': '/api/slow-jobs', full: '/health/ready' } as const
+
+async function newApp(example: string, parent: string): Promise<string> {
+  const { code, stdout, stderr } = await runCli(['new', 'app', '--example', example], parent)
+  assert.equal(code, 0, stdout + stderr)
+  const folder = join(parent, 'app')
+  linkPackages(folder)
+  return folder
+}
+
+for (const [example, probe] of Object.entries(probes)) {
+  describe(`an app made by zin new --example ${example}`, () => {
+    const temporary = temporaryFolder()
+    let folder = ''
+    before(async () => {
+      folder = await newApp(example, temporary.path)
+    })
+    after(() => temporary.remove())
+
+    it('passes its own tests', async () => {
+      const { code, stdout, stderr } = await runNode(ownTest(folder), folder)
+      assert.equal(code, 0, stdout + stderr)
+    })
+
+    it('has generated keys, and no two of them are the same', () => {
+      const env = Object.entries(parseEnv(readFileSync(join(folder, '.env'), 'utf8')))
+      const generated = env.map(([, value]) => value ?? '').filter((value) => value.startsWith('base64:'))
+      assert.ok(env.every(([, value]) => value !== 'generate'))
+      assert.equal(new Set(generated).size, generated.length)
+    })
+
+    it('starts, answers, and ends cleanly on SIGTERM', async () => {
+      const app = await startApp(folder, { probe })
+      assert.equal(await app.end('SIGTERM'), 0, app.output())
+    })
+  })
+}
+
+describe('examples/full on the embedded store', () => {
+  const temporary = temporaryFolder()
+  const env: Env = { ZIN_DATA_DIR: join(temporary.path, 'data') }
+  let folder = ''
+  before(async () => {
+    folder = await newApp('full', temporary.path)
+  })
+  after(() => temporary.remove())
+
+  /** A management call, signed with the shared secret. */
+  async function manage(app: AppProcess, method: string, path: string, body?: string): Promise<number> {
+    const secret = parseEnv(readFileSync(join(folder, '.env'), 'utf8')).BULLETPROOF_SIGNING_SECRET ?? ''
+    const headers = await createHeaders({ method, url: path, keyId: 'test', secret, ...(body === undefined ? {} : { body }) })
+    const init = body === undefined ? { headers } : { headers: { ...headers, 'content-type': 'application/json' }, body }
+    return (await fetch(`${app.url}${path}`, { method, ...init })).status
+  }
+
+  it('lets the tour through, twice', async () => {
+    for (const _round of [1, 2]) {
+      const { code, stdout, stderr } = await runNode(['--import', 'tsx', 'scripts/tour.ts', '--start'], folder, env)
+      assert.equal(code, 0, stdout + stderr)
+    }
+  })
+
+  it('keeps its state over a restart and over kill -9', async () => {
+    const worker = JSON.stringify({
+      name: 'kept',
+      queueName: 'kept',
+      processor: 'processors/email-sender.ts',
+      infrastructure: { persistence: { driver: 'db' } },
+    })
+    const first = await startApp(folder, { env })
+    assert.equal(await manage(first, 'POST', '/api/workers', worker), 201)
+    assert.equal(await first.end('SIGTERM'), 0, first.output())
+    for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+      const app = await startApp(folder, { env })
+      assert.equal(await manage(app, 'GET', '/api/workers/kept/status'), 200)
+      await app.end(signal)
+    }
+    const last = await startApp(folder, { env })
+    assert.equal(await manage(last, 'DELETE', '/api/workers/kept'), 200)
+    assert.equal(await last.end('SIGTERM'), 0, last.output())
+  })
+
+  it('refuses a second process on the same data, and says who holds them', async () => {
+    const app = await startApp(folder, { env })
+    const second = await runCli(['start'], folder, { ...env, PORT: '0' })
+    assert.notEqual(second.code, 0)
+    assert.match(second.stdout + second.stderr, new RegExp(`\\b${app.pid}\\b`))
+    assert.equal(await manage(app, 'GET', '/api/workers'), 200)
+    assert.equal(await app.end('SIGTERM'), 0, app.output())
+  })
+})

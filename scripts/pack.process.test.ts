@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { copyExample, ownTest, runNode, startApp, temporaryFolder } from './app-process.js'
+import { unpack, withTarball } from './pack.js'
+
+describe('the packed package, installed into examples/custom-plugin', () => {
+  const temporary = temporaryFolder()
+  const modules = join(temporary.path, 'custom-plugin', 'node_modules')
+  let app = ''
+
+  before(async () => {
+    app = copyExample('custom-plugin', temporary.path, { packages: false })
+    await mkdir(modules)
+    for (const name of readdirSync('node_modules').filter((entry) => entry !== 'zin' && !entry.startsWith('.'))) {
+      symlinkSync(resolve('node_modules', name), join(modules, name), 'junction')
+    }
+    await withTarball((tarball) => unpack(tarball, join(modules, 'zin')))
+  })
+  after(() => temporary.remove())
+
+  it('holds one copy of the core, which all of its entries share', () => {
+    const dist = join(modules, 'zin', 'dist')
+    const scripts = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.js'))
+    const cores = scripts.filter((name) => readFileSync(join(dist, name), 'utf8').includes('Symbol.for("zin.plugin")'))
+    assert.equal(cores.length, 1, cores.join(', '))
+  })
+
+  it('gives a TypeScript 5.9 project its types, the hooks of plugins included', async () => {
+    const lines = [
+      "import { definePlugin } from 'zin'",
+      "import 'zin/plugins/workers'",
+      "export const typed = definePlugin({ name: 'typed', version: '1.0.0', setup({ hooks }) {",
+      "  hooks.on('onJobStart', (worker, job) => { const names: [string, string] = [worker, job.name]; void names })",
+      '  // @ts-expect-error: no plugin declares such a hook',
+      "  hooks.on('onNothing', () => {})",
+      '} })',
+    ]
+    writeFileSync(join(app, 'typed.ts'), lines.join('\n'))
+    const { code, stdout } = await runNode([resolve('node_modules/typescript/bin/tsc'), '-p', '.'], app)
+    assert.equal(code, 0, stdout)
+  })
+
+  it("passes the example's own test", async () => {
+    const { code, stdout, stderr } = await runNode(ownTest(app), app)
+    assert.equal(code, 0, stdout + stderr)
+  })
+
+  it('boots the example', async () => {
+    const process = await startApp(app, { cli: join(modules, 'zin', 'dist', 'cli.js') })
+    assert.equal((await fetch(`${process.url}/api/slow-jobs`)).status, 200)
+    assert.equal(await process.end('SIGTERM'), 0, process.output())
+  })
+})

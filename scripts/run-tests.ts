@@ -1,0 +1,111 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** Test files that share a process, and what is added to its environment. */
+export interface Batch {
+  readonly files: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export interface FileResult {
+  readonly file: string
+  readonly tests: number
+  readonly ms: number
+  /** `title` and text of each failure; a file without tests is one, too. */
+  readonly failures: readonly { readonly title: string; readonly text: string }[]
+}
+
+interface ReportLine {
+  readonly file: string
+  readonly title: string
+  readonly ms: number
+  readonly suite: boolean
+  readonly error?: string
+}
+
+const deadlineMs = 5 * 60_000
+
+/** Runs batches, so many at a time; `done` is told of each file as its batch ends. Aborting kills what runs. */
+export async function runBatches(
+  batches: readonly Batch[],
+  atOnce: number,
+  signal: AbortSignal,
+  done: (result: FileResult) => void,
+): Promise<void> {
+  const queue = [...batches]
+  const lane = async (): Promise<void> => {
+    for (let batch = queue.shift(); batch !== undefined && !signal.aborted; batch = queue.shift()) {
+      for (const result of await runBatch(batch, signal)) done(result)
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, lane))
+}
+
+async function runBatch(batch: Batch, signal: AbortSignal): Promise<readonly FileResult[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'zin-test-'))
+  const report = join(folder, 'report')
+  const args = ['--import', 'tsx', '--test-reporter=./scripts/test-reporter.mjs', `--test-reporter-destination=${report}`]
+  // A process group of its own, so that processes which a test started end with it.
+  const child = spawn(process.execPath, [...args, 'scripts/test-aggregate.mjs', ...batch.files], {
+    env: { ...process.env, ...batch.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  })
+  let output = ''
+  const read = (chunk: Buffer): void => {
+    output = (output + chunk.toString()).slice(-20_000)
+  }
+  child.stdout.on('data', read)
+  child.stderr.on('data', read)
+  let late = false
+  const kill = (): void => killGroup(child)
+  const timer = setTimeout(() => {
+    late = true
+    kill()
+  }, deadlineMs)
+  signal.addEventListener('abort', kill)
+  const [code] = await once(child, 'exit')
+  clearTimeout(timer)
+  signal.removeEventListener('abort', kill)
+  kill()
+  const lines = readLines(report)
+  rmSync(folder, { recursive: true, force: true })
+  const why = late ? `did not end within ${deadlineMs / 60_000} minutes: something keeps the process alive` : `ended with code ${code}`
+  return summarize(batch.files, lines, code === 0 ? undefined : `its process ${why}\n${output}`)
+}
+
+/** Ends what is left of a process group; one that is gone already is fine. */
+function killGroup(child: ChildProcess): void {
+  if (child.pid === undefined) return
+  try {
+    process.kill(-child.pid, 'SIGKILL')
+  } catch {}
+}
+
+function readLines(path: string): readonly ReportLine[] {
+  try {
+    return readFileSync(path, 'utf8')
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line) as ReportLine)
+  } catch {
+    return []
+  }
+}
+
+function summarize(files: readonly string[], lines: readonly ReportLine[], processError: string | undefined): readonly FileResult[] {
+  const failed = lines.some((line) => line.error !== undefined)
+  return files.map((file) => {
+    const own = lines.filter((line) => line.file === file)
+    const tests = own.filter((line) => !line.suite).length
+    const failures = own.flatMap((line) => (line.error === undefined ? [] : [{ title: line.title || file, text: line.error }]))
+    const whole = own.find((line) => line.title === '')
+    if (failures.length === 0 && (whole === undefined || (processError !== undefined && !failed))) {
+      failures.push({ title: file, text: processError ?? 'it reported nothing' })
+    } else if (failures.length === 0 && tests === 0) failures.push({ title: file, text: 'it holds no test' })
+    return { file, tests, ms: whole?.ms ?? 0, failures }
+  })
+}

@@ -1,0 +1,181 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { which } from './servers.mjs'
+
+/** A private Redis and MariaDB with data of their own, gone after `stop`. */
+export interface Services {
+  /** `redis://127.0.0.1:<port>`; has 512 databases: append `/<n>`. */
+  readonly redisUrl: string
+  /** A user that may do everything, without database: `mysql://zin:zin@127.0.0.1:<port>`. */
+  readonly mysqlUrl: string
+  readonly mysqlPort: number
+  stop(): Promise<void>
+}
+
+const readyWithinMs = 60_000
+
+/** Starts both on free ports of the loopback interface. Needs `redis-server` and `mariadbd`; see servers.mjs. */
+export async function startServices(): Promise<Services> {
+  const folder = mkdtempSync(join(memoryFolder(), 'zin-'))
+  const children: ChildProcess[] = []
+  const stop = async (): Promise<void> => {
+    await Promise.all(children.map(end))
+    rmSync(folder, { recursive: true, force: true })
+  }
+  try {
+    const [redisPort, mysqlPort] = [await freePort(), await freePort()]
+    await Promise.all([startRedis(folder, redisPort, children), startMariaDb(folder, mysqlPort, children)])
+    return { redisUrl: `redis://127.0.0.1:${redisPort}`, mysqlUrl: `mysql://zin:zin@127.0.0.1:${mysqlPort}`, mysqlPort, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+async function startRedis(folder: string, port: number, children: ChildProcess[]): Promise<void> {
+  const args = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'no', '--databases', '512']
+  await startServer(program('redis-server'), args, /ready to accept connections/i, children)
+}
+
+async function startMariaDb(folder: string, port: number, children: ChildProcess[]): Promise<void> {
+  const data = join(folder, 'mariadb')
+  mkdirSync(data)
+  const root = process.getuid?.() === 0 ? ['--user=root'] : []
+  const install = ['--no-defaults', ...root, '--auth-root-authentication-method=normal', '--skip-test-db', `--datadir=${data}`]
+  await run(program('mariadb-install-db'), install)
+  const init = join(folder, 'init.sql')
+  writeFileSync(
+    init,
+    [
+      'CREATE DATABASE zin;',
+      "CREATE USER 'zin'@'127.0.0.1' IDENTIFIED BY 'zin';",
+      "GRANT ALL ON *.* TO 'zin'@'127.0.0.1' WITH GRANT OPTION;",
+      '',
+    ].join('\n'),
+  )
+  const args = [
+    '--no-defaults',
+    ...root,
+    `--datadir=${data}`,
+    `--init-file=${init}`,
+    `--port=${port}`,
+    '--bind-address=127.0.0.1',
+    `--socket=${join(folder, 's')}`,
+    `--pid-file=${join(folder, 'pid')}`,
+    '--skip-name-resolve',
+    '--skip-log-bin',
+    '--innodb-flush-log-at-trx-commit=0',
+    '--innodb-buffer-pool-size=64M',
+    '--innodb-log-file-size=16M',
+    '--character-set-server=utf8mb4',
+  ]
+  await startServer(program('mariadbd'), args, /ready for connections/, children)
+}
+
+/** Resolves when the program prints that it is ready. */
+async function startServer(path: string, args: readonly string[], ready: RegExp, children: ChildProcess[]): Promise<void> {
+  // A process group of its own: Ctrl-C in the terminal must not end a server before the tests that use it.
+  const child = spawn(path, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+  children.push(child)
+  let output = ''
+  await new Promise<void>((resolve, reject) => {
+    const give = (why: string): void => reject(new Error(`${path} ${why}:\n${output.slice(-2000)}`))
+    const timer = setTimeout(() => give(`was not ready within ${readyWithinMs} ms`), readyWithinMs)
+    const read = (chunk: Buffer): void => {
+      output = (output + chunk.toString()).slice(-10_000)
+      if (!ready.test(output)) return
+      clearTimeout(timer)
+      resolve()
+    }
+    child.stdout?.on('data', read)
+    child.stderr?.on('data', read)
+    child.once('error', (error) => give(`did not start (${error.message})`))
+    child.once('exit', (code) => {
+      clearTimeout(timer)
+      give(`ended with code ${code}`)
+    })
+  })
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
+  const ended = once(child, 'exit')
+  child.kill('SIGTERM')
+  const hard = setTimeout(() => child.kill('SIGKILL'), 10_000)
+  await ended
+  clearTimeout(hard)
+}
+
+async function run(path: string, args: readonly string[]): Promise<void> {
+  const child = spawn(path, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  const read = (chunk: Buffer): void => {
+    output += chunk.toString()
+  }
+  child.stdout.on('data', read)
+  child.stderr.on('data', read)
+  const [code] = await once(child, 'close')
+  if (code !== 0) throw new Error(`${path} ended with code ${code}:\n${output.slice(-2000)}`)
+}
+
+function program(name: string): string {
+  const path = which(name)
+  if (path === undefined) throw new Error(`${name} is not installed; \`npm test\` installs it on Debian as root and says how elsewhere`)
+  return path
+}
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('the system gave no port')
+  return address.port
+}
+
+/** Memory-backed where there is such a folder: test data need not reach a disk. */
+function memoryFolder(): string {
+  try {
+    accessSync('/dev/shm', constants.W_OK)
+    return '/dev/shm'
+  } catch {
+    return tmpdir()
+  }
+}
+
+/** npm run services: keeps both up and prints how to reach them. */
+async function main(): Promise<void> {
+  const services = await startServices()
+  const db = {
+    DB_CONNECTION: 'rdb',
+    DB_HOST: '127.0.0.1',
+    DB_PORT: services.mysqlPort,
+    DB_DATABASE: 'zin',
+    DB_USERNAME: 'zin',
+    DB_PASSWORD: 'zin',
+  }
+  const env = { TEST_REDIS_URL: services.redisUrl, TEST_MYSQL_URL: `${services.mysqlUrl}/zin`, REDIS_URL: services.redisUrl, ...db }
+  for (const [name, value] of Object.entries(env)) console.log(`export ${name}=${value}`)
+  console.error('Redis and MariaDB run until Ctrl-C')
+  await new Promise<void>((resolve) => {
+    const held = setInterval(() => {}, 60_000)
+    // Ctrl-C may come twice, from the terminal and from npm; the second must not cut the stop short.
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.on(signal, () => {
+        clearInterval(held)
+        resolve()
+      })
+    }
+  })
+  await services.stop()
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await main()

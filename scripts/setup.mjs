@@ -1,0 +1,78 @@
+// What has to be there before anything of Zin can run. Plain JavaScript without packages: it runs before the installation.
+import { spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)))
+/** Holds the digest of the lock file that node_modules was installed from. */
+export const installStamp = join(root, 'node_modules', '.zin-installed')
+const oldest = [20, 19]
+
+export function lockDigest() {
+  return createHash('sha256')
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .digest('hex')
+}
+
+/** Ends the process with one message for the person in front of it. */
+export function fail(message) {
+  console.error(`\n✗ ${message}`)
+  process.exit(1)
+}
+
+export function checkNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number)
+  if (major > oldest[0] || (major === oldest[0] && minor >= oldest[1])) return
+  fail(`Zin needs Node ${oldest.join('.')} or newer; this is ${process.version} at ${process.execPath}. Get one at https://nodejs.org`)
+}
+
+/** Installs the packages unless they belong to the lock file already. True when it did. */
+export function ensureInstalled() {
+  const stamp = existsSync(installStamp) ? readFileSync(installStamp, 'utf8') : ''
+  if (stamp === lockDigest()) return false
+  console.log('Installing packages (npm install) …')
+  // Not `npm ci`: a lock file made where some optional packages of other platforms are missing is refused by it.
+  npm(['install', '--no-audit', '--no-fund', '--loglevel=error'])
+  return true
+}
+
+/** Builds dist unless it is newer than every source. */
+export function ensureBuilt({ mayFail = false } = {}) {
+  const built = statSync(join(root, 'dist', 'core', 'index.d.ts'), { throwIfNoEntry: false })?.mtimeMs ?? 0
+  const sources = ['core', 'plugins', 'package.json', 'tsup.config.ts', 'tsconfig.json', 'tsconfig.build.json']
+  if (Math.max(...sources.map((name) => newest(join(root, name)))) < built) return
+  console.log('Building …')
+  npm(['run', '--silent', 'build'], { mayFail })
+}
+
+function newest(path) {
+  const stat = statSync(path)
+  if (!stat.isDirectory()) return path.endsWith('.test.ts') ? 0 : stat.mtimeMs
+  return Math.max(stat.mtimeMs, ...readdirSync(path).map((name) => newest(join(path, name))))
+}
+
+function npm(args, { mayFail = false } = {}) {
+  // npm tells its own path to the scripts it runs; that is the npm the user called.
+  const self = process.env.npm_execpath
+  const [command, first] = self?.endsWith('.js') ? [process.execPath, [self]] : ['npm', []]
+  const { status, error } = spawnSync(command, [...first, ...args], {
+    cwd: root,
+    stdio: 'inherit',
+    shell: command === 'npm' && process.platform === 'win32',
+  })
+  if (status !== 0 && !mayFail) fail(`npm ${args.join(' ')} failed in ${root}${error ? `: ${error.message}` : ''}`)
+}
+
+/** Runs Node in front of the user and answers its exit code; signals are passed on. */
+export function runNode(args, options = {}) {
+  const child = spawn(process.execPath, args, { cwd: root, stdio: 'inherit', ...options })
+  // Ctrl-C reaches the child by itself, because it shares the terminal; this process just waits for its end.
+  process.on('SIGINT', () => {})
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  return new Promise((resolve) => {
+    child.once('error', (error) => fail(`cannot run ${process.execPath}: ${error.message}`))
+    child.once('exit', (code, signal) => resolve(code ?? (signal === 'SIGINT' ? 130 : 1)))
+  })
+}

@@ -1,0 +1,22 @@
+// npm start: installs and builds what is missing, then serves examples/full.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { checkNode, ensureBuilt, ensureInstalled, root, runNode } from './setup.mjs'
+
+const app = join(root, 'examples', 'full')
+
+checkNode()
+ensureInstalled()
+ensureBuilt()
+await ensureKeys()
+process.exitCode = await runNode([join(root, 'dist', 'cli.js'), 'start', ...process.argv.slice(2)], { cwd: app })
+
+/** The app's `.env`, as `zin new` would make it. */
+async function ensureKeys() {
+  const file = join(app, '.env')
+  if (existsSync(file)) return
+  const { generateKeys } = await import(pathToFileURL(join(root, 'dist', 'core', 'cli', 'scaffold.js')).href)
+  writeFileSync(file, generateKeys(readFileSync(join(app, '.env.example'), 'utf8')), { mode: 0o600, flag: 'wx' })
+  console.log(`Made ${file} with new keys`)
+}

@@ -1,0 +1,28 @@
+// A node:test reporter that writes one JSON line for each finished test, for scripts/test.ts.
+import { inspect } from 'node:util'
+
+export default async function* report(source) {
+  const names = []
+  for await (const { type, data } of source) {
+    if (type === 'test:start') names.splice(data.nesting, names.length, data.name)
+    if (type !== 'test:pass' && type !== 'test:fail') continue
+    const [file, ...title] = names.slice(0, data.nesting + 1)
+    const suite = data.details.type === 'suite'
+    const line = { file, title: title.join(' › '), ms: data.details.duration_ms, suite }
+    // A suite fails with its tests; only a failure of its own (import, hook) is news.
+    const failed = type === 'test:fail' && data.details.error?.failureType !== 'subtestsFailed'
+    if (failed) line.error = textOf(data.details.error)
+    if (data.skip !== undefined || data.todo !== undefined) line.error = 'a test is skipped or marked as to do'
+    yield `${JSON.stringify(line)}\n`
+  }
+}
+
+function textOf(error) {
+  const cause = error?.cause ?? error
+  return cause instanceof Error ? (cause.stack ?? cause.message) + differences(cause) : inspect(cause)
+}
+
+function differences(error) {
+  if (error.code !== 'ERR_ASSERTION' || error.generatedMessage) return ''
+  return `\nactual: ${inspect(error.actual)}\nexpected: ${inspect(error.expected)}`
+}

@@ -1,0 +1,18 @@
+// npm test: installs what is missing, checks the tree, and runs the tests against private servers.
+//   npm test -- <part of a path> …     only those tests, without the other checks
+//   npm run test:embedded              only what needs no server
+
+import { ensureServers } from './servers.mjs'
+import { checkNode, ensureBuilt, ensureInstalled, runNode } from './setup.mjs'
+
+checkNode()
+const args = process.argv.slice(2)
+const embedded = args.includes('--embedded')
+const subset = args.some((arg) => !arg.startsWith('-'))
+
+const installed = ensureInstalled()
+if (installed) console.log('Installed: the packages of package-lock.json into node_modules')
+if (!embedded) ensureServers()
+// Somebody who works on one test may do so while other files do not compile.
+ensureBuilt({ mayFail: subset })
+process.exitCode = await runNode(['--import', 'tsx', 'scripts/test.ts', ...(subset ? [] : ['--checks']), ...args])

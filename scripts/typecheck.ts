@@ -1,0 +1,12 @@
+// Type-checks the repository, and each example against the built package, as its users do.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync } from 'node:fs'
+
+const examples = readdirSync('examples')
+  .map((name) => `examples/${name}/tsconfig.json`)
+  .filter((path) => existsSync(path))
+const failed = ['tsconfig.json', ...examples].filter(
+  (project) => spawnSync(process.execPath, ['node_modules/ts7/bin/tsc', '--noEmit', '-p', project], { stdio: 'inherit' }).status !== 0,
+)
+if (failed.length > 0) console.error(`Type errors in ${failed.join(', ')}`)
+process.exitCode = failed.length > 0 ? 1 : 0

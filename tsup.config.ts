@@ -1,0 +1,31 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { defineConfig } from 'tsup'
+
+const plugins = readdirSync('plugins').filter((name) => existsSync(`plugins/${name}/index.ts`))
+
+// JavaScript only: declarations come from tsc, because bundled ones break `declare module 'zin'`.
+// Shared code lands in chunks, so that every entry sees one copy of the core.
+export default defineConfig({
+  entry: {
+    cli: 'core/cli.ts',
+    'core/index': 'core/index.ts',
+    'core/testing': 'core/testing.ts',
+    'core/signing/client': 'core/signing/client.ts',
+    // For scripts/start.mjs.
+    'core/cli/scaffold': 'core/cli/scaffold.ts',
+    'plugins/index': 'plugins/index.ts',
+    ...Object.fromEntries(plugins.map((name) => [`plugins/${name}/index`, `plugins/${name}/index.ts`])),
+  },
+  format: ['esm'],
+  target: 'node20',
+  platform: 'node',
+  splitting: true,
+  sourcemap: true,
+  clean: true,
+  // `node:test` has no other name.
+  removeNodeProtocol: false,
+  silent: true,
+  esbuildOptions(options) {
+    options.chunkNames = 'chunks/[name]-[hash]'
+  },
+})
