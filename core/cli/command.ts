@@ -104,6 +104,12 @@ export type Command = CommandSpec<any>
 /** A command without its function: what help needs, and what the cache of plugin commands holds. */
 export type CommandShape = Omit<Command, 'run'>
 
+/** A command and the plugin that registered it. */
+export interface OwnedCommand {
+  readonly plugin: string
+  readonly command: Command
+}
+
 /**
  * Declares a command with typed options.
  *

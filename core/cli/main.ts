@@ -73,7 +73,7 @@ async function listPluginCommands(terminal: Terminal, version: string): Promise<
   if (cached !== undefined) return { commands: cached }
   try {
     const app = await open(terminal)
-    const commands = app.host.view.commands()
+    const commands = app.host.commands()
     await app.close()
     return { commands }
   } catch (error) {
@@ -91,7 +91,7 @@ async function findPluginCommand(
   if (file === undefined) throw new Program(core, { version }).unknown(argv)
   const app = await open(terminal)
   try {
-    const program = new Program<Command>([...core, ...app.host.view.commands()], { version })
+    const program = new Program<Command>([...core, ...app.host.commands()], { version })
     const match = program.find(argv)
     if (match === undefined) throw program.unknown(argv)
     return { app, match }

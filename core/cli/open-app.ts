@@ -42,7 +42,7 @@ export async function openApp({ cwd, environment, roles, bind, onHost }: OpenApp
     await close()
     throw error
   }
-  await writeCommandCache(loaded.file, zinPackage().version, host.view.commands())
+  await writeCommandCache(loaded.file, zinPackage().version, host.commands())
   return { loaded, host, close }
 }
 

@@ -1,12 +1,8 @@
-import type { Context } from 'koa'
 import type { HookMap } from '../hooks/catalogue.js'
 import type { ListenerOf } from '../hooks/kinds.js'
 import type { Plugin } from '../host/plugin.js'
+import type { Responders } from '../http/responder.js'
 import type { Route } from '../http/route.js'
-
-/** Makes the body of a refusal. It gets the reason value only, never which check failed. */
-export type Responder = (ctx: Context, reason: string) => unknown
-export type Responders = Readonly<Record<string, Responder | undefined>>
 
 /** The app: what `zin.config.ts` exports by default. */
 export interface ZinConfig {

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { OwnedCommand } from '../cli/command.js'
 import type { ZinConfig } from '../config/define.js'
 import { type EnvSource, plainEnv, SettingsReader } from '../config/read-settings.js'
 import { messageOf, ZinError } from '../errors.js'
@@ -117,8 +118,13 @@ export class Host {
     return this.#parts.services.get(ref, 'host')
   }
 
+  /** Commands of all plugins that are set up. */
+  commands(): readonly OwnedCommand[] {
+    return [...this.#parts.commands]
+  }
+
   plan(): BootPlan {
-    return bootPlan(this.view, this.#lifecycle.graph)
+    return bootPlan(this.view, this.#lifecycle.graph, this.commands())
   }
 
   /** Checks the configuration, sets every plugin up and freezes the routes. Starts nothing. Throws a {@link BootError}. */
@@ -303,7 +309,6 @@ export class Host {
       routes: () => this.#parts.http.routes(),
       hooks: () => this.#parts.bus.report(),
       settings: () => this.#settings.report(),
-      commands: () => [...this.#parts.commands],
       migrations: () =>
         [...this.#parts.migrations].sort((a, b) => this.#rankOf(a.plugin) - this.#rankOf(b.plugin) || a.migration.id.localeCompare(b.migration.id)),
       enable: (name) => this.enable(name),

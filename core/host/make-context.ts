@@ -5,7 +5,7 @@ import type { Logger } from '../log/types.js'
 import type { ServiceRegistry } from '../services/registry.js'
 import type { Uses } from '../services/ref.js'
 import type { Clock } from '../util/clock.js'
-import type { Command } from '../cli/command.js'
+import type { Command, OwnedCommand } from '../cli/command.js'
 import type { Disposer, PluginContext } from './context.js'
 import { every } from './every.js'
 import type { Migration } from './migration.js'
@@ -17,7 +17,7 @@ export interface HostParts {
   readonly bus: HookBus
   readonly http: HttpApp
   readonly services: ServiceRegistry
-  readonly commands: Set<{ readonly plugin: string; readonly command: Command }>
+  readonly commands: Set<OwnedCommand>
   readonly migrations: Set<{ readonly plugin: string; readonly migration: Migration }>
   readonly log: Logger
   readonly clock: Clock

@@ -1,3 +1,4 @@
+import type { OwnedCommand } from '../cli/command.js'
 import type { PluginGraph } from './graph.js'
 import type { PluginUnit } from './unit.js'
 import type { HostView, PluginReport } from './view.js'
@@ -16,7 +17,7 @@ export interface BootPlan {
   readonly settings: readonly string[]
 }
 
-export function bootPlan(view: HostView, graph: PluginGraph): BootPlan {
+export function bootPlan(view: HostView, graph: PluginGraph, commands: readonly OwnedCommand[]): BootPlan {
   const reports = new Map(view.plugins().map((plugin) => [plugin.name, plugin]))
   return {
     app: view.app.name,
@@ -28,7 +29,7 @@ export function bootPlan(view: HostView, graph: PluginGraph): BootPlan {
     }),
     hooks: view.hooks().map(({ name, kind, owner, listeners }) => ({ name, kind, owner, listeners: listeners.map((listener) => listener.plugin) })),
     routes: view.routes().map(({ method, path, plugin, use }) => ({ method, path, plugin, use })),
-    commands: view.commands().map(({ plugin, command }) => ({ name: command.name, plugin })),
+    commands: commands.map(({ plugin, command }) => ({ name: command.name, plugin })),
     migrations: view.migrations().map(({ plugin, migration }) => ({ plugin, id: migration.id })),
     settings: view.settings().map((setting) => setting.name),
   }

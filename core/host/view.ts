@@ -1,7 +1,6 @@
-import type { Command } from '../cli/command.js'
 import type { SettingReport } from '../config/settings.js'
-import type { Responders } from '../config/define.js'
 import type { HookReport } from '../hooks/report.js'
+import type { Responders } from '../http/responder.js'
 import type { RouteInfo } from '../http/route.js'
 import type { Migration } from './migration.js'
 
@@ -59,7 +58,6 @@ export interface HostView {
   routes(): readonly RouteInfo[]
   hooks(): readonly HookReport[]
   settings(): readonly SettingReport[]
-  commands(): readonly { readonly plugin: string; readonly command: Command }[]
   /** Migrations in graph order, then by id. */
   migrations(): readonly { readonly plugin: string; readonly migration: Migration }[]
   enable(plugin: string): Promise<void>

@@ -22,7 +22,7 @@ export function answerRoute(route: Route, schemas: Schemas, warn: Logger | undef
     // Koa starts at 404; a handler that says nothing has succeeded.
     ctx.res.statusCode = 200
     const value = route.handler(ctx as RouteContext)
-    return isThenable(value) ? value.then((settled) => take(ctx, settled)) : take(ctx, value)
+    return isThenable(value) ? Promise.resolve(value).then((settled) => take(ctx, settled)) : take(ctx, value)
   }
   const take = (ctx: Context, value: unknown): void => {
     if (value !== undefined) ctx.body = value
@@ -37,7 +37,7 @@ export function answerRoute(route: Route, schemas: Schemas, warn: Logger | undef
   }
 }
 
-function isThenable(value: unknown): value is Promise<unknown> {
+function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 }
 

@@ -10,7 +10,7 @@ const secretNames = new Set(['appkey', 'authkey', 'signingkey', 'credentials', '
 
 /** Whether a field of this name holds a secret. Case, `-` and `_` do not matter: `x-sig-signature`, `DB_PASSWORD`, `apiKey`. */
 export function isSecretName(name: string): boolean {
-  const plain = name.toLowerCase().replace(/[_]/g, '')
+  const plain = name.toLowerCase().replace(/[-_]/g, '')
   return secretSuffix.test(plain) || secretNames.has(plain)
 }
 

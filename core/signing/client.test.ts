@@ -39,13 +39,18 @@ test('the headers are the five of a signed request and the device id, under the 
 
 test('text, bytes and a buffer of the same content give the same signature', async () => {
   const bytes = new TextEncoder().encode('{"a":"hé"}')
-  const all = await Promise.all(['{"a":"hé"}', bytes, bytes.buffer].map((body) => createHeaders({ ...known, method: 'POST', url: '/x', body })))
+  const all = await Promise.all(
+    ['{"a":"hé"}', bytes, bytes.buffer].map((body) => createHeaders({ ...known, method: 'POST', url: '/x', body })),
+  )
   assert.equal(new Set(all.map((headers) => headers['x-sig-signature'])).size, 1)
 })
 
 test('a new nonce is made for each request', async () => {
   const { nonce: _, ...rest } = known
-  const [one, two] = await Promise.all([createHeaders({ ...rest, method: 'GET', url: '/' }), createHeaders({ ...rest, method: 'GET', url: '/' })])
+  const [one, two] = await Promise.all([
+    createHeaders({ ...rest, method: 'GET', url: '/' }),
+    createHeaders({ ...rest, method: 'GET', url: '/' }),
+  ])
   assert.notEqual(one['x-sig-nonce'], two['x-sig-nonce'])
 })
 
@@ -63,12 +68,20 @@ interface Seen {
   readonly body: string
 }
 
-async function withServer(answer: (seen: Seen, count: number) => { status: number; date: Date }, use: (url: string, seen: Seen[]) => Promise<void>): Promise<void> {
+async function withServer(
+  answer: (seen: Seen, count: number) => { status: number; date: Date },
+  use: (url: string, seen: Seen[]) => Promise<void>,
+): Promise<void> {
   const all: Seen[] = []
   const server = createServer(async (req, res) => {
     const chunks: Buffer[] = []
     for await (const chunk of req) chunks.push(chunk as Buffer)
-    const seen = { method: req.method ?? '', url: req.url ?? '', headers: req.headers as Seen['headers'], body: Buffer.concat(chunks).toString() }
+    const seen = {
+      method: req.method ?? '',
+      url: req.url ?? '',
+      headers: req.headers as Seen['headers'],
+      body: Buffer.concat(chunks).toString(),
+    }
     all.push(seen)
     const { status, date } = answer(seen, all.length)
     res.writeHead(status, { date: date.toUTCString(), location: '/elsewhere' }).end('done')
@@ -90,7 +103,8 @@ test('signedFetch signs the bytes that it sends, for every kind of body', async 
       const form = new FormData()
       form.set('a', 'b')
       await api(`${url}/p?q=1`)
-      for (const body of ['text', new URLSearchParams({ a: '1' }), form, new Blob(['blob']), new Uint8Array([1, 2])]) await api(`${url}/p?q=1`, { method: 'POST', body })
+      for (const body of ['text', new URLSearchParams({ a: '1' }), form, new Blob(['blob']), new Uint8Array([1, 2])])
+        await api(`${url}/p?q=1`, { method: 'POST', body })
       await api(new Request(`${url}/p?q=1`, { method: 'PUT', body: '{}', headers: { 'content-type': 'application/json' } }))
       assert.equal(seen.length, 7)
       for (const { method, headers, body } of seen) {
@@ -140,7 +154,11 @@ test('signedFetch does not try again when its clock is right', async () => {
 test('signedFetch does not believe the Date of a plain http server on another machine', async () => {
   const calls: unknown[] = []
   const far = new Response('', { status: 401, headers: { date: new Date(Date.now() + 3_600_000).toUTCString() } })
-  const api = signedFetch({ keyId: 'dev_1', secret: known.secret, fetch: async (...args) => (calls.push(args), far) })
+  const send = async (...args: unknown[]): Promise<Response> => {
+    calls.push(args)
+    return far
+  }
+  const api = signedFetch({ keyId: 'dev_1', secret: known.secret, fetch: send })
   assert.equal((await api('http://api.example.com/a')).status, 401)
   assert.equal(calls.length, 1)
 })

@@ -96,7 +96,13 @@ export function signedFetch(options: SignedFetchOptions): typeof globalThis.fetc
     const prepared = await prepare(input, init)
     const attempt = async (): Promise<Response> => {
       const headers = new Headers(prepared.headers)
-      const signed = await createHeaders({ ...options, method: prepared.method, url: prepared.url, body: prepared.body, timestamp: Math.round(now() + offset) })
+      const signed = await createHeaders({
+        ...options,
+        method: prepared.method,
+        url: prepared.url,
+        body: prepared.body,
+        timestamp: Math.round(now() + offset),
+      })
       for (const [name, value] of Object.entries(signed)) headers.set(name, value)
       if (options.timezone !== undefined) headers.set(names.timezone, options.timezone)
       const token = typeof options.token === 'function' ? await options.token() : options.token

@@ -33,7 +33,10 @@ export function createSharedKeyring(settings: Readonly<Record<string, string | u
   const secret = source === undefined ? '' : (settings[source] ?? '')
   const backups = parseBackups(settings.BULLETPROOF_SIGNING_SECRET_BK ?? '').slice(0, maxBackups)
   const present = secret === '' ? [] : [{ ...signingKey(secret), notAfter: Number.POSITIVE_INFINITY }]
-  const entries = [...present, ...backups.map((backup) => ({ ...signingKey(backup.secret), notAfter: backup.notAfter ?? Number.POSITIVE_INFINITY }))]
+  const entries = [
+    ...present,
+    ...backups.map((backup) => ({ ...signingKey(backup.secret), notAfter: backup.notAfter ?? Number.POSITIVE_INFINITY })),
+  ]
   return {
     source,
     bytes: Buffer.byteLength(secret),
@@ -61,7 +64,8 @@ function parseBackup(setting: string, entry: unknown, index: number): BackupSecr
   if (typeof secret !== 'string' || secret === '') throw malformed(setting, `entry ${index} is neither a text nor an object with "secret"`)
   if (notAfter === undefined) return { secret }
   const until = typeof notAfter === 'string' ? Date.parse(notAfter) : notAfter
-  if (typeof until !== 'number' || !Number.isFinite(until)) throw malformed(setting, `"notAfter" of entry ${index} is neither ms since 1970 nor an ISO date`)
+  if (typeof until !== 'number' || !Number.isFinite(until))
+    throw malformed(setting, `"notAfter" of entry ${index} is neither ms since 1970 nor an ISO date`)
   return { secret, notAfter: until }
 }
 

@@ -40,7 +40,8 @@ export function createSealer(masterKeys: readonly [string, ...string[]]): Sealer
     unseal(envelope, binding) {
       const [scheme, kid, iv, sealed, tag, ...rest] = envelope.split('.')
       const kek = keks.find((candidate) => candidate.kid === kid)
-      if (scheme !== 'zs1' || kek === undefined || iv === undefined || sealed === undefined || tag === undefined || rest.length > 0) return undefined
+      if (scheme !== 'zs1' || kek === undefined || iv === undefined || sealed === undefined || tag === undefined || rest.length > 0)
+        return undefined
       try {
         const decipher = createDecipheriv('aes-256-gcm', kek.key, Buffer.from(iv, 'base64url'), { authTagLength: 16 })
           .setAAD(aad(binding, kek.kid))

@@ -4,7 +4,10 @@ import { signingKey } from './key.js'
 import { createSharedKeyring, parseBackups } from './keyring.js'
 import { createSealer } from './seal.js'
 
-const idsOf = (settings: Record<string, string>, now = 0, max?: number) => createSharedKeyring(settings, max).keys(now).map((key) => key.id)
+const idsOf = (settings: Record<string, string>, now = 0, max?: number) =>
+  createSharedKeyring(settings, max)
+    .keys(now)
+    .map((key) => key.id)
 const id = (secret: string): string => signingKey(secret).id
 
 describe('the shared secret', () => {
@@ -16,7 +19,14 @@ describe('the shared secret', () => {
   })
 
   it('is followed by its backups, as many as are wanted, while they are good', () => {
-    const settings = { APP_KEY: 'now', BULLETPROOF_SIGNING_SECRET_BK: JSON.stringify(['b1', { secret: 'b2', notAfter: 1000 }, { secret: 'b3', notAfter: '1970-01-01T00:00:02Z' }]) }
+    const settings = {
+      APP_KEY: 'now',
+      BULLETPROOF_SIGNING_SECRET_BK: JSON.stringify([
+        'b1',
+        { secret: 'b2', notAfter: 1000 },
+        { secret: 'b3', notAfter: '1970-01-01T00:00:02Z' },
+      ]),
+    }
     assert.deepEqual(idsOf(settings, 1000), ['now', 'b1', 'b2', 'b3'].map(id))
     assert.deepEqual(idsOf(settings, 1001), ['now', 'b1', 'b3'].map(id))
     assert.deepEqual(idsOf(settings, 0, 1), ['now', 'b1'].map(id))
@@ -31,7 +41,16 @@ describe('the shared secret', () => {
   })
 
   it('refuses malformed backups without saying what they hold', () => {
-    for (const text of ['hush', '{"a":"hush"}', '["hush",1]', '[{"secret":""}]', '[{"secret":"hush","notAfter":"soon"}]', '[""]', 'null', '"hush"']) {
+    for (const text of [
+      'hush',
+      '{"a":"hush"}',
+      '["hush",1]',
+      '[{"secret":""}]',
+      '[{"secret":"hush","notAfter":"soon"}]',
+      '[""]',
+      'null',
+      '"hush"',
+    ]) {
       assert.throws(
         () => parseBackups(text),
         (error: Error) => error.message.startsWith('BULLETPROOF_SIGNING_SECRET_BK: ') && !`${error.message}${error.cause}`.includes('hush'),
@@ -63,7 +82,12 @@ describe('sealing', () => {
       const changed = parts.with(index, `${part[0] === 'A' ? 'B' : 'A'}${part.slice(1)}`).join('.')
       assert.equal(sealer.unseal(changed, binding), undefined, `part ${index}`)
     }
-    const shortTag = [...parts.slice(0, 4), Buffer.from(parts[4] as string, 'base64url').subarray(0, 4).toString('base64url')].join('.')
+    const shortTag = [
+      ...parts.slice(0, 4),
+      Buffer.from(parts[4] as string, 'base64url')
+        .subarray(0, 4)
+        .toString('base64url'),
+    ].join('.')
     for (const text of ['', 'hush', 'zs1', `${envelope}.x`, shortTag]) assert.equal(sealer.unseal(text, binding), undefined)
   })
 

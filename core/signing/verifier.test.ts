@@ -4,7 +4,17 @@ import { signatureHeaderNames } from './canonical.js'
 import { createHeaders } from './client.js'
 import { decoyKey, sha256Hex, signingKey } from './key.js'
 import {
-  checkBindings, checkBody, checkFence, checkFreshness, checkMac, checkOwner, isSigned, padKeys, readSignature, signedTarget, type SignatureClaim,
+  checkBindings,
+  checkBody,
+  checkFence,
+  checkFreshness,
+  checkMac,
+  checkOwner,
+  isSigned,
+  padKeys,
+  readSignature,
+  type SignatureClaim,
+  signedTarget,
 } from './verifier.js'
 
 const names = signatureHeaderNames()
@@ -25,7 +35,10 @@ async function claim(change: Readonly<Record<string, string | undefined>> = {}):
 describe('reading the signature headers (layer 3)', () => {
   it('takes the five headers and what goes with them', async () => {
     const read = await claim({ 'X-Sig-Timezone': 'Europe/Paris' })
-    assert.deepEqual([read.keyId, read.deviceId, read.timestamp, read.timezone, read.userAgent], ['dev_1', 'dev_1', '1763690000000', 'Europe/Paris', 'tests'])
+    assert.deepEqual(
+      [read.keyId, read.deviceId, read.timestamp, read.timezone, read.userAgent],
+      ['dev_1', 'dev_1', '1763690000000', 'Europe/Paris', 'tests'],
+    )
   })
 
   for (const name of [names.keyId, names.timestamp, names.nonce, names.bodySha256, names.signature]) {
@@ -40,9 +53,15 @@ describe('reading the signature headers (layer 3)', () => {
 
   const malformed: readonly [string, readonly string[]][] = [
     [names.keyId, ['', 'a b', 'x'.repeat(129), 'dév']],
-    [names.timestamp, ['', '123abc', '+1', '1e12', '176369000000', '17636900000000', ' 1763690000000', '-763690000000', '１７６３６９００００００0']],
+    [
+      names.timestamp,
+      ['', '123abc', '+1', '1e12', '176369000000', '17636900000000', ' 1763690000000', '-763690000000', '１７６３６９００００００0'],
+    ],
     [names.nonce, ['', 'short', 'x'.repeat(129), 'é'.repeat(20), 'a b c d e f g h i j', `${'a'.repeat(20)}\0`]],
-    [names.bodySha256, ['', 'E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855', 'a'.repeat(63), 'a'.repeat(65), 'g'.repeat(64)]],
+    [
+      names.bodySha256,
+      ['', 'E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855', 'a'.repeat(63), 'a'.repeat(65), 'g'.repeat(64)],
+    ],
     [names.signature, ['', 'A'.repeat(64), 'a'.repeat(63), 'a'.repeat(65)]],
   ]
   for (const [name, values] of malformed) {
@@ -55,7 +74,12 @@ describe('reading the signature headers (layer 3)', () => {
   }
 
   it('refuses an encoded body, an overridden method and repeated headers that change what is read', async () => {
-    for (const extra of [['Content-Encoding', 'gzip'], ['X-HTTP-Method-Override', 'DELETE'], ['User-Agent', 'other'], ['X-Sig-Device-Id', 'dev_1']]) {
+    for (const extra of [
+      ['Content-Encoding', 'gzip'],
+      ['X-HTTP-Method-Override', 'DELETE'],
+      ['User-Agent', 'other'],
+      ['X-Sig-Device-Id', 'dev_1'],
+    ]) {
       assert.equal(readSignature([...(await rawHeaders()), ...extra], names).ok, false, extra[0])
     }
     const raw = [...(await rawHeaders()), 'Content-Encoding', 'identity']
@@ -71,7 +95,12 @@ describe('reading the signature headers (layer 3)', () => {
 describe('freshness (layers 4 and 5)', () => {
   it('takes a timestamp at both ends of the window and none beyond', async () => {
     const read = await claim()
-    for (const [now, layer] of [[60_000, undefined], [-60_000, undefined], [60_001, 4], [-60_001, 4]] as const) {
+    for (const [now, layer] of [
+      [60_000, undefined],
+      [-60_000, undefined],
+      [60_001, 4],
+      [-60_001, 4],
+    ] as const) {
       assert.equal(checkFreshness(read, sent.timestamp + now, 60_000)?.layer, layer)
     }
   })
@@ -92,10 +121,32 @@ describe('the request target', () => {
   })
 
   const ambiguous = [
-    '', '*', 'a', '//evil/api/admin', 'http://evil/api', '/x/../api', '/x/./api', '/%2e%2e/api', '/x/%2E%2E/api', '/x/.%2e', '/a\\b', '/a#b', '/a b', '/é',
-    '/a\t', '/a\0', '/a?b#c', '/a?b c', '/a?"', "/a?'", '/a?<', '/a?é', '/a?\n',
+    '',
+    '*',
+    'a',
+    '//evil/api/admin',
+    'http://evil/api',
+    '/x/../api',
+    '/x/./api',
+    '/%2e%2e/api',
+    '/x/%2E%2E/api',
+    '/x/.%2e',
+    '/a\\b',
+    '/a#b',
+    '/a b',
+    '/é',
+    '/a\t',
+    '/a\0',
+    '/a?b#c',
+    '/a?b c',
+    '/a?"',
+    "/a?'",
+    '/a?<',
+    '/a?é',
+    '/a?\n',
   ]
-  for (const target of ambiguous) it(`has no signed form when it is ${JSON.stringify(target)}`, () => assert.equal(signedTarget(target), undefined))
+  for (const target of ambiguous)
+    it(`has no signed form when it is ${JSON.stringify(target)}`, () => assert.equal(signedTarget(target), undefined))
 })
 
 describe('the MAC and the body (layer 6)', () => {
@@ -105,8 +156,13 @@ describe('the MAC and the body (layer 6)', () => {
 
   it('fits the secret it was made with, whichever place that has', async () => {
     const read = await claim()
-    for (const keys of [[right], [signingKey('other'), right], [right, signingKey('other')]]) assert.equal(checkMac('POST', target, read, keys, decoy), right)
-    assert.deepEqual(checkMac('POST', target, read, [signingKey('other')], decoy), { ok: false, layer: 6, reason: 'the signature does not fit' })
+    for (const keys of [[right], [signingKey('other'), right], [right, signingKey('other')]])
+      assert.equal(checkMac('POST', target, read, keys, decoy), right)
+    assert.deepEqual(checkMac('POST', target, read, [signingKey('other')], decoy), {
+      ok: false,
+      layer: 6,
+      reason: 'the signature does not fit',
+    })
     assert.ok('ok' in checkMac('POST', target, read, [], decoy))
   })
 

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import { canonicalRequest, KEY_ID_PATTERN, NONCE_PATTERN, type SignatureHeaderNames, TIMESTAMP_PATTERN } from './canonical.js'
-import { hmacSha256, sha256Hex, type SigningKey } from './key.js'
+import { hmacSha256, type SigningKey, sha256Hex } from './key.js'
 
 /**
  * A failed check. `layer` is the number of the check in the specification; `reason` is for logs and hooks, never for the caller.
@@ -52,8 +52,19 @@ export function readSignature(rawHeaders: readonly string[], names: SignatureHea
 
   const [keyId, timestamp, nonce, bodySha256, signature] = fiveOf(names).map((name) => watched.get(name))
   if (keyId === undefined || timestamp === undefined || nonce === undefined || bodySha256 === undefined || signature === undefined)
-    return fault(3, `missing ${fiveOf(names).filter((name) => watched.get(name) === undefined).join(', ')}`)
-  const forms = [KEY_ID_PATTERN.test(keyId), TIMESTAMP_PATTERN.test(timestamp), NONCE_PATTERN.test(nonce), hex64.test(bodySha256), hex64.test(signature)]
+    return fault(
+      3,
+      `missing ${fiveOf(names)
+        .filter((name) => watched.get(name) === undefined)
+        .join(', ')}`,
+    )
+  const forms = [
+    KEY_ID_PATTERN.test(keyId),
+    TIMESTAMP_PATTERN.test(timestamp),
+    NONCE_PATTERN.test(nonce),
+    hex64.test(bodySha256),
+    hex64.test(signature),
+  ]
   if (forms.includes(false)) return fault(3, `malformed ${fiveOf(names)[forms.indexOf(false)]}`)
 
   return {
@@ -106,7 +117,6 @@ export interface SignedTarget {
  * @param prefix a path prefix that a gateway in front removed; the client signed it.
  */
 export function signedTarget(target: string, prefix = ''): SignedTarget | undefined {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control bytes are what it looks for
   if (!target.startsWith('/') || target.startsWith('//') || /[\\#\u0000-\u0020\u007f-\uffff]/.test(target)) return undefined
   const mark = target.indexOf('?')
   const pathname = mark < 0 ? target : target.slice(0, mark)
@@ -125,9 +135,22 @@ export function padKeys(keys: readonly SigningKey[], slots: number, decoy: Signi
  * Layer 6, first half: the MAC over the body hash that the request claims; the body itself is not needed. Every key is
  * tried, whichever fits. Gives the key that fits.
  */
-export function checkMac(method: string, target: SignedTarget | undefined, claim: SignatureClaim, keys: readonly SigningKey[], decoy: SigningKey): SigningKey | SignatureFault {
+export function checkMac(
+  method: string,
+  target: SignedTarget | undefined,
+  claim: SignatureClaim,
+  keys: readonly SigningKey[],
+  decoy: SigningKey,
+): SigningKey | SignatureFault {
   const signature = Buffer.from(claim.signature, 'hex')
-  const text = canonicalRequest({ method, pathname: target?.pathname ?? '', search: target?.search ?? '', timestamp: claim.timestamp, nonce: claim.nonce, bodySha256: claim.bodySha256 })
+  const text = canonicalRequest({
+    method,
+    pathname: target?.pathname ?? '',
+    search: target?.search ?? '',
+    timestamp: claim.timestamp,
+    nonce: claim.nonce,
+    bodySha256: claim.bodySha256,
+  })
   let found: SigningKey | undefined
   for (const candidate of keys) {
     const fits = timingSafeEqual(hmacSha256(candidate.key, text), signature)
@@ -154,7 +177,8 @@ export function checkBindings(claim: SignatureClaim, token: BindingClaims): Sign
   if (claim.deviceId !== claim.keyId) return fault(7, 'the device id is not the key id')
   if (token.deviceId !== undefined && token.deviceId !== claim.deviceId) return fault(7, 'the token belongs to another device')
   if (token.tz !== undefined && token.tz !== claim.timezone) return fault(8, 'the time zone is not the one of the token')
-  if (token.uaHash !== undefined && token.uaHash !== sha256Hex(claim.userAgent ?? '')) return fault(9, 'the user agent is not the one of the token')
+  if (token.uaHash !== undefined && token.uaHash !== sha256Hex(claim.userAgent ?? ''))
+    return fault(9, 'the user agent is not the one of the token')
   return undefined
 }
 

@@ -97,7 +97,7 @@ export function describePlugin(dependencies: () => readonly Plugin[], factory: P
 }
 
 function ownCommands(host: TestHost, plugin: string) {
-  return host.host.view.commands().filter((entry) => entry.plugin === plugin)
+  return host.host.commands().filter((entry) => entry.plugin === plugin)
 }
 
 function listenersOf(host: TestHost, plugin: string): string[] {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
-import { gzipSync } from 'node:zlib'
 import { describe, it } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { bulletproof, devicesService } from 'zin/plugins/bulletproof'
 import { database } from 'zin/plugins/database'
 import { jwt, tokensService } from 'zin/plugins/jwt'
 import { kv, kvService } from 'zin/plugins/kv'
 import { createHeaders } from 'zin/signer'
 import { createTestHost, fake, fakeClock, type TestHost } from 'zin/testing'
-import { appKey, sharedSecret, type TestApp, type TestAppOptions, withApp } from './testing/app.js'
 import { nonceKey } from './store/nonces/contract.js'
+import { appKey, countsOf, sharedSecret, type TestApp, type TestAppOptions, withApp } from './testing/app.js'
 import { exchange, requestHead } from './testing/socket.js'
 
 const backends: readonly (TestAppOptions & { readonly name: string })[] = [
@@ -23,7 +23,7 @@ for (const { name, ...backend } of backends) {
       withApp(backend, async (app) => {
         const headers = await app.headersOf()
         const answers = await Promise.all(Array.from({ length: 50 }, () => app.host.inject({ path: '/api/me', headers })))
-        assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array<number>(49).fill(401)])
+        assert.deepEqual(countsOf(answers), { 200: 1, 401: 49 })
       }))
 
     it('is refused as long as the timestamp is good, also when it was ahead of time', () =>
@@ -52,7 +52,11 @@ for (const { name, ...backend } of backends) {
         const wrong = [{ secret: 'wrong' }, { headers: { 'x-sig-device-id': 'dev_x' } }, { skew: 90_000 }]
         for (const sending of wrong) assert.equal((await app.send({ ...sending, nonce })).status, 401)
         const swapped = await app.headersOf({ method: 'POST', path: '/api/notes', body: '{"a":1}', nonce })
-        assert.equal((await app.host.inject({ method: 'POST', path: '/api/notes', headers: { ...swapped, 'content-length': '7' }, body: '{"a":2}' })).status, 401)
+        assert.equal(
+          (await app.host.inject({ method: 'POST', path: '/api/notes', headers: { ...swapped, 'content-length': '7' }, body: '{"a":2}' }))
+            .status,
+          401,
+        )
         assert.equal((await app.send({ nonce })).status, 200)
       }))
 
@@ -83,7 +87,10 @@ describe('replay after the store forgot', () => {
     const { token } = await first.service(tokensService).issue({ sub: '7' })
     const request = async () => ({
       path: '/api/me',
-      headers: { ...(await createHeaders({ method: 'GET', url: '/api/me', keyId: 'caller', secret: sharedSecret, timestamp: clock.now() })), authorization: `Bearer ${token}` },
+      headers: {
+        ...(await createHeaders({ method: 'GET', url: '/api/me', keyId: 'caller', secret: sharedSecret, timestamp: clock.now() })),
+        authorization: `Bearer ${token}`,
+      },
     })
     const captured = await request()
     assert.equal((await first.inject(captured)).status, 200)
@@ -114,16 +121,22 @@ describe('replay after the store forgot', () => {
 /** What a flush does to the keys that matter here. */
 async function emptyKv(app: TestApp, nonce: string): Promise<void> {
   const store = app.service(kvService)
-  for (const key of ['bulletproof:nonces-since', `bulletproof:nonce:${nonceKey(`device:${app.deviceId}`, nonce)}`]) assert.equal(await store.delete(key), true)
+  for (const key of ['bulletproof:nonces-since', `bulletproof:nonce:${nonceKey(`device:${app.deviceId}`, nonce)}`])
+    assert.equal(await store.delete(key), true)
 }
 
 describe('a store that is down', () => {
   for (const failing of ['getMany', 'set'] as const) {
     it(`(kv ${failing}) makes the answer 503, and neither 200 nor 401`, () => {
       let isDown = false
-      const answer = async <T>(method: string, value: T): Promise<T> => (isDown && method === failing ? Promise.reject(new Error('down')) : value)
+      const answer = async <T>(method: string, value: T): Promise<T> =>
+        isDown && method === failing ? Promise.reject(new Error('down')) : value
       const store = fake(kvService, {
-        getMany: (keys) => answer('getMany', keys.map((key) => (key.endsWith('-since') ? '1' : null))),
+        getMany: (keys) =>
+          answer(
+            'getMany',
+            keys.map((key) => (key.endsWith('-since') ? '1' : null)),
+          ),
         get: () => answer('get', '1'),
         set: () => answer('set', true),
       })
@@ -144,7 +157,18 @@ describe('over a raw socket', () => {
   it('a signed header that is sent twice is refused, and so are two tokens, hosts or types', () =>
     withApp(listening, async (app) => {
       const good = Object.entries(await app.headersOf())
-      for (const name of ['x-sig-key-id', 'X-SIG-NONCE', 'x-sig-timestamp', 'x-sig-signature', 'x-sig-body-sha256', 'x-sig-device-id', 'user-agent', 'authorization', 'content-type', 'host']) {
+      for (const name of [
+        'x-sig-key-id',
+        'X-SIG-NONCE',
+        'x-sig-timestamp',
+        'x-sig-signature',
+        'x-sig-body-sha256',
+        'x-sig-device-id',
+        'user-agent',
+        'authorization',
+        'content-type',
+        'host',
+      ]) {
         const value = good.find(([other]) => other === name.toLowerCase())?.[1] ?? 'text/plain'
         const twice = [...good, [name, value] as const, ...(['user-agent', 'content-type'].includes(name) ? [[name, value] as const] : [])]
         const answer = await exchange(app.host.url, requestHead(app.host.url, 'GET /api/me HTTP/1.1', twice))
@@ -160,7 +184,8 @@ describe('over a raw socket', () => {
         ...Object.entries(await app.headersOf({ method: 'POST', path, body: '{"a":1}', secret })),
         ['content-length', '7'],
       ]
-      const head = async (secret: string, more: readonly (readonly [string, string])[] = []) => requestHead(app.host.url, `POST ${path} HTTP/1.1`, [...(await make(secret)), ...more])
+      const head = async (secret: string, more: readonly (readonly [string, string])[] = []) =>
+        requestHead(app.host.url, `POST ${path} HTTP/1.1`, [...(await make(secret)), ...more])
       // The body never comes: an answer shows that nobody waits for it.
       assert.match(await exchange(app.host.url, await head('wrong')), /^HTTP\/1\.1 401 /)
       assert.match(await exchange(app.host.url, await head('wrong', [['expect', '100-continue']])), /^HTTP\/1\.1 401 /)
@@ -169,32 +194,63 @@ describe('over a raw socket', () => {
     }))
 
   it('the body is hashed as it came: in chunks, with a byte order mark, compressed or not UTF-8', () =>
-    withApp({ ...listening, routes: [{ method: 'POST', path: '/raw', summary: 'Raw', use: ['bulletproof'], bodyType: 'raw', handler: (ctx) => ({ length: ctx.input.body.length }) }] }, async (app) => {
-      const send = async (signed: Buffer, sent: Buffer, more: readonly (readonly [string, string])[] = []) => {
-        const timestamp = app.clock.now()
-        const headers = { ...(await createHeaders({ method: 'POST', url: '/raw', body: signed, keyId: app.deviceId, secret: app.secret, timestamp })), authorization: `Bearer ${app.token}` }
-        const head = requestHead(app.host.url, 'POST /raw HTTP/1.1', [...Object.entries(headers), ['transfer-encoding', 'chunked'], ...more])
-        const chunks = [sent.subarray(0, 1), sent.subarray(1)].filter((chunk) => chunk.length > 0)
-        const body = [...chunks.flatMap((chunk) => [Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n')]), Buffer.from('0\r\n\r\n')]
-        return Number((await exchange(app.host.url, Buffer.concat([Buffer.from(head), ...body]))).slice(9, 12))
-      }
-      const text = Buffer.from('{"a":1}')
-      const bom = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), text])
-      assert.equal(await send(text, text), 200)
-      assert.equal(await send(bom, bom), 200)
-      assert.equal(await send(text, bom), 401)
-      assert.equal(await send(Buffer.from([0xff, 0xfe]), Buffer.from([0xff, 0xfe])), 200)
-      assert.equal(await send(Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])), 401)
-      assert.equal(await send(text, gzipSync(text), [['content-encoding', 'gzip']]), 401)
-      assert.equal(await send(gzipSync(text), gzipSync(text), [['content-encoding', 'gzip']]), 401)
-    }))
+    withApp(
+      {
+        ...listening,
+        routes: [
+          {
+            method: 'POST',
+            path: '/raw',
+            summary: 'Raw',
+            use: ['bulletproof'],
+            bodyType: 'raw',
+            handler: (ctx) => ({ length: ctx.input.body.length }),
+          },
+        ],
+      },
+      async (app) => {
+        const send = async (signed: Buffer, sent: Buffer, more: readonly (readonly [string, string])[] = []) => {
+          const timestamp = app.clock.now()
+          const headers = {
+            ...(await createHeaders({ method: 'POST', url: '/raw', body: signed, keyId: app.deviceId, secret: app.secret, timestamp })),
+            authorization: `Bearer ${app.token}`,
+          }
+          const head = requestHead(app.host.url, 'POST /raw HTTP/1.1', [
+            ...Object.entries(headers),
+            ['transfer-encoding', 'chunked'],
+            ...more,
+          ])
+          const chunks = [sent.subarray(0, 1), sent.subarray(1)].filter((chunk) => chunk.length > 0)
+          const body = [
+            ...chunks.flatMap((chunk) => [Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n')]),
+            Buffer.from('0\r\n\r\n'),
+          ]
+          return Number((await exchange(app.host.url, Buffer.concat([Buffer.from(head), ...body]))).slice(9, 12))
+        }
+        const text = Buffer.from('{"a":1}')
+        const bom = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), text])
+        assert.equal(await send(text, text), 200)
+        assert.equal(await send(bom, bom), 200)
+        assert.equal(await send(text, bom), 401)
+        assert.equal(await send(Buffer.from([0xff, 0xfe]), Buffer.from([0xff, 0xfe])), 200)
+        assert.equal(await send(Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])), 401)
+        assert.equal(await send(text, gzipSync(text), [['content-encoding', 'gzip']]), 401)
+        assert.equal(await send(gzipSync(text), gzipSync(text), [['content-encoding', 'gzip']]), 401)
+      },
+    ))
 
   it('a body counts on methods that seldom have one, and a body that breaks off is refused', () =>
     withApp(listening, async (app) => {
-      const unsigned = requestHead(app.host.url, 'GET /api/me HTTP/1.1', [...Object.entries(await app.headersOf()), ['content-length', '2']])
+      const unsigned = requestHead(app.host.url, 'GET /api/me HTTP/1.1', [
+        ...Object.entries(await app.headersOf()),
+        ['content-length', '2'],
+      ])
       assert.match(await exchange(app.host.url, `${unsigned}{}`), /^HTTP\/1\.1 401 /)
       const signed = Object.entries(await app.headersOf({ body: '{}' }))
-      assert.match(await exchange(app.host.url, `${requestHead(app.host.url, 'GET /api/me HTTP/1.1', [...signed, ['content-length', '2']])}{}`), /^HTTP\/1\.1 200 /)
+      assert.match(
+        await exchange(app.host.url, `${requestHead(app.host.url, 'GET /api/me HTTP/1.1', [...signed, ['content-length', '2']])}{}`),
+        /^HTTP\/1\.1 200 /,
+      )
     }))
 
   it('a body over the limit of its route is 413 even when it is signed', () =>

@@ -36,7 +36,9 @@ export function checkSecrets(facts: SecretFacts): { readonly error: ZinError | u
       ? 'the shared secret signs for any key id that is no device (sharedSecretFor "unknown"); "listed" or "none" is narrower'
       : '',
     production && nonceDriver === 'memory' ? 'nonces are known to this process only; with several instances enable the plugin kv' : '',
-    production && deviceDriver === 'memory' ? 'devices are known to this process only, until it ends; enable the plugin database or kv' : '',
+    production && deviceDriver === 'memory'
+      ? 'devices are known to this process only, until it ends; enable the plugin database or kv'
+      : '',
   ].filter((warning) => warning !== '')
   return { error: production ? problems.find((problem) => problem !== undefined) : undefined, warnings }
 }

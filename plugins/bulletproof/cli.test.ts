@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { type CommandContext, createSharedKeyring, parseEnvFile, type Printer } from 'zin'
+import { type CommandContext, createSharedKeyring, type Printer, parseEnvFile } from 'zin'
 import { keyCommand } from './cli.js'
 
 interface Run {
@@ -15,14 +15,28 @@ interface Run {
 const SECRET = 'BULLETPROOF_SIGNING_SECRET'
 const BACKUPS = 'BULLETPROOF_SIGNING_SECRET_BK'
 
-async function inFolder(text: string | undefined, test: (folder: string, run: (options?: object, env?: Record<string, string>) => Promise<Run>) => Promise<void>): Promise<void> {
+async function inFolder(
+  text: string | undefined,
+  test: (folder: string, run: (options?: object, env?: Record<string, string>) => Promise<Run>) => Promise<void>,
+): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'zin-key-'))
   const file = join(folder, '.env')
   if (text !== undefined) await writeFile(file, text)
   const run = async (options: object = {}, env: Record<string, string> = {}): Promise<Run> => {
     const lines: string[] = []
-    const print = { json: false, line: (line = '') => void lines.push(line), error: (line: string) => void lines.push(line) } as Partial<Printer> as Printer
-    const context = { options: { show: false, 'max-backups': 5, ...options }, print, host: { app: { rootDir: folder } }, env, args: {}, cwd: folder }
+    const print = {
+      json: false,
+      line: (line = '') => void lines.push(line),
+      error: (line: string) => void lines.push(line),
+    } as Partial<Printer> as Printer
+    const context = {
+      options: { show: false, 'max-backups': 5, ...options },
+      print,
+      host: { app: { rootDir: folder } },
+      env,
+      args: {},
+      cwd: folder,
+    }
     await keyCommand.run(context as unknown as CommandContext<NonNullable<typeof keyCommand.options>>)
     const written = await readFile(file, 'utf8').catch(() => '')
     return { out: lines.join('\n'), values: parseEnvFile(written, file), text: written }

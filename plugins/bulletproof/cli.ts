@@ -32,7 +32,8 @@ export const keyCommand = defineCommand({
     })
     print.line(`${SECRET}: new secret in ${file}, fingerprint ${fingerprint(secret)}`)
     print.line(`${BACKUPS}: ${backups.length} earlier ${backups.length === 1 ? 'secret' : 'secrets'} kept`)
-    if (env[SECRET] !== undefined && env[SECRET] !== (replaced ?? '')) print.error(`${SECRET} is also set in the environment, which wins over .env; change it there too`)
+    if (env[SECRET] !== undefined && env[SECRET] !== (replaced ?? ''))
+      print.error(`${SECRET} is also set in the environment, which wins over .env; change it there too`)
     print.line('Restart the app; requests signed with a kept secret are accepted until it leaves the list')
   },
 })

@@ -31,9 +31,11 @@ describe('a device', () => {
 
   it('can have an id that nobody has, but none that is malformed or that a trusted caller uses', () =>
     withApp({ options: { sharedKeyIds: ['billing'] } }, async (app) => {
-      const enroll = async (deviceId: string): Promise<string> => (await app.service(devicesService).enroll({ userId: '7', deviceId })).device.deviceId
+      const enroll = async (deviceId: string): Promise<string> =>
+        (await app.service(devicesService).enroll({ userId: '7', deviceId })).device.deviceId
       assert.equal(await enroll('my-laptop'), 'my-laptop')
-      for (const id of ['', 'a b', 'é', 'x'.repeat(129), 'billing', 'zin-cli', '../x', 'a\nb']) assert.match(await enroll(id), /^dev_[0-9a-f]{32}$/)
+      for (const id of ['', 'a b', 'é', 'x'.repeat(129), 'billing', 'zin-cli', '../x', 'a\nb'])
+        assert.match(await enroll(id), /^dev_[0-9a-f]{32}$/)
     }))
 
   it('that was not seen for longest ends when its user has too many', () =>
@@ -43,7 +45,10 @@ describe('a device', () => {
         app.clock.advance(1_000)
         await devices.enroll({ userId: '7', deviceId })
       }
-      assert.deepEqual((await devices.list('7')).map(({ deviceId }) => deviceId), ['c', 'b', 'a'])
+      assert.deepEqual(
+        (await devices.list('7')).map(({ deviceId }) => deviceId),
+        ['c', 'b', 'a'],
+      )
       assert.equal((await app.send()).status, 401)
     }))
 
@@ -78,12 +83,16 @@ describe('the routes of devices', () => {
       await devices.enroll({ userId: '7', deviceId: 'phone', label: 'Phone' })
       await devices.enroll({ userId: '8', deviceId: 'other' })
       const list = await app.send({ path: '/auth/devices' })
-      assert.deepEqual(list.body.devices.map((device: { deviceId: string; current: boolean }) => [device.deviceId, device.current]).sort(), [[app.deviceId, true], ['phone', false]].sort())
+      const current = Object.fromEntries(
+        list.body.devices.map((device: { deviceId: string; current: boolean }) => [device.deviceId, device.current]),
+      )
+      assert.deepEqual(current, { [app.deviceId]: true, phone: false })
       assert.ok(!/secret|zs1/i.test(list.text))
       const end = (id: string) => app.send({ method: 'DELETE', path: `/auth/devices/${id}` })
       const gone = await end('phone')
       assert.deepEqual([gone.status, gone.body], [200, { message: 'Device removed' }])
-      for (const id of ['phone', 'other', 'nothing']) assert.deepEqual([(await end(id)).status, (await end(id)).body.code], [404, 'DEVICE_NOT_FOUND'])
+      for (const id of ['phone', 'other', 'nothing'])
+        assert.deepEqual([(await end(id)).status, (await end(id)).body.code], [404, 'DEVICE_NOT_FOUND'])
       assert.equal((await devices.list('8')).length, 1)
       assert.equal((await end(app.deviceId)).status, 200)
       assert.equal((await app.send()).status, 401)
@@ -103,7 +112,12 @@ describe('a secret at rest', () => {
     const first = await createTestHost({ env: { APP_KEY: appKey }, plugins, routes })
     let secret = ''
     const rows = async (host: typeof first): Promise<{ device_id: string; signing_secret: string }[]> =>
-      host.service(databaseService).tables<{ bulletproof_devices: { device_id: string; signing_secret: string } }>().selectFrom('bulletproof_devices').selectAll().execute()
+      host
+        .service(databaseService)
+        .tables<{ bulletproof_devices: { device_id: string; signing_secret: string } }>()
+        .selectFrom('bulletproof_devices')
+        .selectAll()
+        .execute()
     const send = async (host: typeof first, deviceId: string, with_ = secret): Promise<number> => {
       const { token } = await host.service(tokensService).issue({ sub: '7', deviceId })
       const signed = await createHeaders({ method: 'GET', url: '/api/me', keyId: deviceId, secret: with_ })
@@ -118,10 +132,18 @@ describe('a secret at rest', () => {
       assert.equal(await send(first, 'one'), 200)
 
       const tables = first.service(databaseService).tables<{ bulletproof_devices: { device_id: string; signing_secret: string } }>()
-      await tables.updateTable('bulletproof_devices').set({ signing_secret: one?.signing_secret ?? '' }).where('device_id', '=', 'two').execute()
+      await tables
+        .updateTable('bulletproof_devices')
+        .set({ signing_secret: one?.signing_secret ?? '' })
+        .where('device_id', '=', 'two')
+        .execute()
       assert.equal(await send(first, 'two'), 401)
 
-      const env = { APP_KEY: 'another-app-key-0123456789abcdefghijk', APP_KEY_BK: JSON.stringify([appKey]), ZIN_DATA_DIR: `${first.rootDir}/.zin/data` }
+      const env = {
+        APP_KEY: 'another-app-key-0123456789abcdefghijk',
+        APP_KEY_BK: JSON.stringify([appKey]),
+        ZIN_DATA_DIR: `${first.rootDir}/.zin/data`,
+      }
       const second = await createTestHost({ env, plugins, routes })
       try {
         assert.equal(await send(second, 'one'), 200)
@@ -171,12 +193,20 @@ describe('who may sign without a device', () => {
       version: '1.0.0',
       setup: ({ hooks }) => void hooks.on('resolveSigningSecret', (keyId) => (keyId === 'hooked' ? 'hook-secret' : undefined)),
     })
-    const getSecretForKeyId = (keyId: string): string | undefined => (asked.push(keyId), keyId === 'resolved' ? 'own-secret' : undefined)
+    const getSecretForKeyId = (keyId: string): string | undefined => {
+      asked.push(keyId)
+      return keyId === 'resolved' ? 'own-secret' : undefined
+    }
     return withApp({ plugins: [hooking()], options: { getSecretForKeyId } }, async (app) => {
       const token = await app.tokenWith({ deviceId: undefined })
       for (const [keyId, secret, status] of [
-        ['resolved', 'own-secret', 200], ['resolved', sharedSecret, 401], ['hooked', 'hook-secret', 200], ['hooked', sharedSecret, 401], ['third', sharedSecret, 200],
-      ] as const) assert.equal((await app.send({ keyId, secret, token })).status, status, keyId)
+        ['resolved', 'own-secret', 200],
+        ['resolved', sharedSecret, 401],
+        ['hooked', 'hook-secret', 200],
+        ['hooked', sharedSecret, 401],
+        ['third', sharedSecret, 200],
+      ] as const)
+        assert.equal((await app.send({ keyId, secret, token })).status, status, keyId)
       await app.send()
       assert.ok(!asked.includes(app.deviceId))
     })
@@ -189,26 +219,41 @@ describe('who may sign without a device', () => {
 
 describe('the service for signed requests', () => {
   it('takes the shared secret or a device, as asked, without a token, and each request once', () =>
-    withApp({ routes: [{ method: 'GET', path: '/proxy', summary: 'Proxy', handler: async (ctx) => {
-      const from = String(ctx.query.from).split('-') as ('shared' | 'device')[]
-      return (await host?.service(signedRequestsService).verify(ctx, from)) ?? {}
-    } }] }, async (app) => {
-      host = app.host
-      const ask = async (from: string, sending: object = {}) => {
-        const headers = await app.headersOf({ path: `/proxy?from=${from}`, token: undefined, ...sending })
-        return (await app.host.inject({ path: `/proxy?from=${from}`, headers })).body
-      }
-      const shared = { keyId: 'zin-cli', secret: sharedSecret }
-      assert.deepEqual(await ask('shared', shared), { ok: true, signer: { kind: 'shared', keyId: 'zin-cli' } })
-      assert.deepEqual(await ask('shared', { ...shared, headers: { 'x-sig-device-id': undefined } }), { ok: true, signer: { kind: 'shared', keyId: 'zin-cli' } })
-      assert.deepEqual((await ask('shared')).layer, 6)
-      assert.deepEqual(await ask('shared-device'), { ok: true, signer: { kind: 'device', keyId: app.deviceId, userId: '7' } })
-      assert.deepEqual((await ask('device', shared)).layer, 6)
-      assert.deepEqual((await ask('shared', { ...shared, headers: { 'x-sig-device-id': 'x' } })).layer, 7)
-      const headers = await app.headersOf({ path: '/proxy?from=shared', token: undefined, ...shared })
-      const both = await Promise.all([0, 1].map(() => app.host.inject({ path: '/proxy?from=shared', headers })))
-      assert.deepEqual(both.map(({ body }) => body.ok).sort(), [false, true])
-    }))
+    withApp(
+      {
+        routes: [
+          {
+            method: 'GET',
+            path: '/proxy',
+            summary: 'Proxy',
+            handler: async (ctx) => {
+              const from = String(ctx.query.from).split('-') as ('shared' | 'device')[]
+              return (await host?.service(signedRequestsService).verify(ctx, from)) ?? {}
+            },
+          },
+        ],
+      },
+      async (app) => {
+        host = app.host
+        const ask = async (from: string, sending: object = {}) => {
+          const headers = await app.headersOf({ path: `/proxy?from=${from}`, token: undefined, ...sending })
+          return (await app.host.inject({ path: `/proxy?from=${from}`, headers })).body
+        }
+        const shared = { keyId: 'zin-cli', secret: sharedSecret }
+        assert.deepEqual(await ask('shared', shared), { ok: true, signer: { kind: 'shared', keyId: 'zin-cli' } })
+        assert.deepEqual(await ask('shared', { ...shared, headers: { 'x-sig-device-id': undefined } }), {
+          ok: true,
+          signer: { kind: 'shared', keyId: 'zin-cli' },
+        })
+        assert.deepEqual((await ask('shared')).layer, 6)
+        assert.deepEqual(await ask('shared-device'), { ok: true, signer: { kind: 'device', keyId: app.deviceId, userId: '7' } })
+        assert.deepEqual((await ask('device', shared)).layer, 6)
+        assert.deepEqual((await ask('shared', { ...shared, headers: { 'x-sig-device-id': 'x' } })).layer, 7)
+        const headers = await app.headersOf({ path: '/proxy?from=shared', token: undefined, ...shared })
+        const both = await Promise.all([0, 1].map(() => app.host.inject({ path: '/proxy?from=shared', headers })))
+        assert.equal(both.filter(({ body }) => body.ok).length, 1)
+      },
+    ))
   let host: Awaited<ReturnType<typeof createTestHost>> | undefined
 })
 
@@ -222,7 +267,10 @@ describe('booting', () => {
 
   it('in production is refused with a short secret or without the key that seals devices', async () => {
     const production = { NODE_ENV: 'production', JWT_SECRET: long }
-    await assert.rejects(boot({ ...production, APP_KEY: long, BULLETPROOF_SIGNING_SECRET: 'short' }), /BULLETPROOF_SIGNING_SECRET has 5 bytes/)
+    await assert.rejects(
+      boot({ ...production, APP_KEY: long, BULLETPROOF_SIGNING_SECRET: 'short' }),
+      /BULLETPROOF_SIGNING_SECRET has 5 bytes/,
+    )
     await assert.rejects(boot({ ...production, BULLETPROOF_SIGNING_SECRET: long }), /APP_KEY seals the device secrets/)
     await assert.rejects(boot({ ...production, APP_KEY: 'short', BULLETPROOF_SIGNING_SECRET: long }), /APP_KEY has 5 bytes/)
     await boot({ ...production, APP_KEY: long, BULLETPROOF_SIGNING_SECRET: long })

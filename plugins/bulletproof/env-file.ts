@@ -11,7 +11,10 @@ type Values = Readonly<Record<string, string>>
  *
  * @param change gets the present values and gives the ones to write; their names and values must hold no `'` and no line break.
  */
-export async function updateEnvFile(file: string, change: (present: Readonly<Record<string, string | undefined>>) => Values): Promise<void> {
+export async function updateEnvFile(
+  file: string,
+  change: (present: Readonly<Record<string, string | undefined>>) => Values,
+): Promise<void> {
   const temporary = `${file}.new`
   await discardIfStale(temporary)
   const handle = await open(temporary, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
@@ -48,13 +51,21 @@ async function discardIfStale(temporary: string): Promise<void> {
 /** Puts `name='value'` in the place of every assignment of the name, or at the end. */
 function assign(text: string, name: string, value: string): string {
   const line = `${name}='${value}'`
-  const assignment = new RegExp(`^([ \\t]*(?:export[ \\t]+)?)${name}[ \\t]*=[ \\t]*(?:'[^']*'|"(?:[^"\\\\]|\\\\[\\s\\S])*"|)[^\\r\\n]*`, 'gm')
+  const assignment = new RegExp(
+    `^([ \\t]*(?:export[ \\t]+)?)${name}[ \\t]*=[ \\t]*(?:'[^']*'|"(?:[^"\\\\]|\\\\[\\s\\S])*"|)[^\\r\\n]*`,
+    'gm',
+  )
   if (assignment.test(text)) return text.replace(assignment, (_, lead: string) => lead + line)
   const eol = text.includes('\r\n') ? '\r\n' : '\n'
   return `${text}${text === '' || text.endsWith('\n') ? '' : eol}${line}${eol}`
 }
 
-function assertOnlyChanged(before: Readonly<Record<string, string | undefined>>, next: Values, after: Readonly<Record<string, string | undefined>>, file: string): void {
+function assertOnlyChanged(
+  before: Readonly<Record<string, string | undefined>>,
+  next: Values,
+  after: Readonly<Record<string, string | undefined>>,
+  file: string,
+): void {
   const names = new Set([...Object.keys(before), ...Object.keys(after)])
   const wrong = [...names].filter((name) => after[name] !== (next[name] ?? before[name]))
   if (wrong.length > 0) throw new Error(`${file}: the line of ${wrong.join(', ')} is not one that can be changed safely; change it by hand`)

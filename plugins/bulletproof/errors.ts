@@ -4,21 +4,27 @@ export const bulletproofErrors = defineErrors({
   DEVICE_NOT_FOUND: { status: 404, message: (id: string) => `You have no device "${id}" in use; see GET /auth/devices` },
   BULLETPROOF_STORE_MISSING: {
     status: 500,
-    message: (option: string, plugin: string) => `bulletproof: ${option} needs the plugin ${plugin}; enable it in zin.config.ts or choose another store`,
+    message: (option: string, plugin: string) =>
+      `bulletproof: ${option} needs the plugin ${plugin}; enable it in zin.config.ts or choose another store`,
   },
   BULLETPROOF_SECRET_TOO_SHORT: {
     status: 500,
-    message: (name: string, bytes: number) => `bulletproof: ${name} has ${bytes} bytes and production needs 32 or more; run "zin key:bulletproof"`,
+    message: (name: string, bytes: number) =>
+      `bulletproof: ${name} has ${bytes} bytes and production needs 32 or more; run "zin key:bulletproof"`,
   },
   BULLETPROOF_APP_KEY_MISSING: {
     status: 500,
-    message: (driver: string) => `bulletproof: APP_KEY seals the device secrets in the ${driver} store; set it to 32 random bytes or more in the environment or .env`,
+    message: (driver: string) =>
+      `bulletproof: APP_KEY seals the device secrets in the ${driver} store; set it to 32 random bytes or more in the environment or .env`,
   },
   BULLETPROOF_APP_KEY_TOO_SHORT: {
     status: 500,
     message: (bytes: number) => `bulletproof: APP_KEY has ${bytes} bytes and production needs 32 or more, for it seals the device secrets`,
   },
-  ENV_FILE_BUSY: { status: 500, message: (file: string) => `${file} exists: another command is changing the file, or one was killed; delete it if none runs` },
+  ENV_FILE_BUSY: {
+    status: 500,
+    message: (file: string) => `${file} exists: another command is changing the file, or one was killed; delete it if none runs`,
+  },
 })
 
 /** The one body of every refusal. */

@@ -17,8 +17,16 @@ export interface BulletproofHooks {
 }
 
 export const bulletproofHooks = {
-  onAuthDecision: { kind: 'notify', args: ['decision'], summary: 'A signed request was accepted or refused; the decision names the check, the answer never does' },
-  resolveSigningSecret: { kind: 'first', args: ['keyId'], summary: 'The secret of a key id that is no device; nothing leaves it to the shared secret' },
+  onAuthDecision: {
+    kind: 'notify',
+    args: ['decision'],
+    summary: 'A signed request was accepted or refused; the decision names the check, the answer never does',
+  },
+  resolveSigningSecret: {
+    kind: 'first',
+    args: ['keyId'],
+    summary: 'The secret of a key id that is no device; nothing leaves it to the shared secret',
+  },
 } satisfies HookSpecs<BulletproofHooks>
 
 declare module 'zin' {

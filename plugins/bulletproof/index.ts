@@ -19,12 +19,12 @@ import { signedRequestsService } from './signed-requests.js'
 import { chooseStores } from './store/choose.js'
 import { Verification } from './verification.js'
 
-export { devicesService } from './devices.js'
 export type { Device, Devices, Enrolment } from './devices.js'
+export { devicesService } from './devices.js'
 export type { AuthDecision, BulletproofHooks } from './hooks.js'
 export type { BulletproofOptions, StoreChoice } from './options.js'
-export { signedRequestsService } from './signed-requests.js'
 export type { Refusal, SignedBy, SignedRequests, SignedUser, Signer } from './signed-requests.js'
+export { signedRequestsService } from './signed-requests.js'
 
 /** Proof of possession on top of the bearer token: routes that list `bulletproof` take only requests signed by a device or a trusted caller. */
 export const bulletproof = definePlugin({
@@ -54,9 +54,14 @@ export const bulletproof = definePlugin({
       sharedKeyIds,
       resolve: async (keyId) => (await options.getSecretForKeyId?.(keyId)) ?? (resolving.active ? await resolving.call(keyId) : undefined),
       stale: ({ deviceId, signingSecret }, envelope) => seen.also(stores.devices.reseal(deviceId, signingSecret, envelope)),
-      unreadable: ({ deviceId }) => log.warn({ deviceId }, 'a device secret does not open: APP_KEY changed without APP_KEY_BK, or the record was tampered with'),
+      unreadable: ({ deviceId }) =>
+        log.warn({ deviceId }, 'a device secret does not open: APP_KEY changed without APP_KEY_BK, or the record was tampered with'),
     })
-    const seen = new LastSeen({ clock, touch: (id, at) => stores.devices.touch(id, at), failed: (error) => log.debug({ why: messageOf(error) }, 'a device record was not updated') })
+    const seen = new LastSeen({
+      clock,
+      touch: (id, at) => stores.devices.touch(id, at),
+      failed: (error) => log.debug({ why: messageOf(error) }, 'a device record was not updated'),
+    })
     const verification = new Verification({
       names,
       windowMs: options.windowMs,
@@ -87,7 +92,8 @@ export const bulletproof = definePlugin({
     ctx.middleware('bulletproof', bulletproofMiddleware(signed, responders))
     ctx.routes(deviceRoutes(devices))
     ctx.command(keyCommand)
-    if ([stores.devices.driver, stores.nonces.driver].includes('db')) for (const migration of [createDevicesTable, createNoncesTable]) ctx.migration(migration)
+    if ([stores.devices.driver, stores.nonces.driver].includes('db'))
+      for (const migration of [createDevicesTable, createNoncesTable]) ctx.migration(migration)
 
     const noLongerReading = services.tokens.revocationReadBy('bulletproof')
     ctx.onStart(() => {

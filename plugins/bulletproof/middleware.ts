@@ -1,6 +1,15 @@
 import { createHash } from 'node:crypto'
 import type { Context, Middleware } from 'koa'
-import { captureBody, isSigned, KEY_ID_PATTERN, type Logger, type NotifySlot, requestContext, type Responders, type SignatureHeaderNames } from 'zin'
+import {
+  captureBody,
+  isSigned,
+  KEY_ID_PATTERN,
+  type Logger,
+  type NotifySlot,
+  type Responders,
+  requestContext,
+  type SignatureHeaderNames,
+} from 'zin'
 import type { Claims } from 'zin/plugins/jwt'
 import { unauthorizedBody } from './errors.js'
 import type { AuthDecision } from './hooks.js'

@@ -25,7 +25,11 @@ export interface SecretParts {
 /** Finds secrets by key id, and keeps opened ones for a minute at most. */
 export class Secrets {
   readonly #parts: SecretParts
-  readonly #open = new LRUCache<string, { readonly record: DeviceRecord; readonly key: SigningKey }>({ max: 10_000, ttl: 60_000, ttlResolution: 0 })
+  readonly #open = new LRUCache<string, { readonly record: DeviceRecord; readonly key: SigningKey }>({
+    max: 10_000,
+    ttl: 60_000,
+    ttlResolution: 0,
+  })
 
   constructor(parts: SecretParts) {
     this.#parts = parts

@@ -24,7 +24,8 @@ const MAX_LABEL = 100
 /** The service `devicesService`. */
 export function createDevices({ store, sealer, kv, clock, maxPerUser, reservedIds, changed }: DeviceParts): Devices {
   const find = (deviceId: string): Promise<DeviceRecord | undefined> => readOne(kv(), store.find(deviceId))
-  const used = async (userId: string): Promise<DeviceRecord[]> => [...(await store.list(userId))].sort((a, b) => b.lastSeenAt - a.lastSeenAt)
+  const used = async (userId: string): Promise<DeviceRecord[]> =>
+    [...(await store.list(userId))].sort((a, b) => b.lastSeenAt - a.lastSeenAt)
   const end = async (deviceId: string): Promise<boolean> => {
     const removed = await store.remove(deviceId, clock.now())
     changed(deviceId)
@@ -43,7 +44,8 @@ export function createDevices({ store, sealer, kv, clock, maxPerUser, reservedId
   /** The wanted id, when it is the user's own or nobody's. */
   const takeWanted = async (enrolment: Enrolment, secret: string): Promise<DeviceRecord | undefined> => {
     const { deviceId, userId } = enrolment
-    if (deviceId === undefined || !KEY_ID_PATTERN.test(deviceId) || deviceId.startsWith('zin-') || reservedIds.has(deviceId)) return undefined
+    if (deviceId === undefined || !KEY_ID_PATTERN.test(deviceId) || deviceId.startsWith('zin-') || reservedIds.has(deviceId))
+      return undefined
     const known = await find(deviceId)
     const record = newRecord(deviceId, enrolment, secret)
     if (known === undefined) return (await store.insert(record)) ? record : undefined
@@ -68,7 +70,8 @@ export function createDevices({ store, sealer, kv, clock, maxPerUser, reservedId
   return {
     async enroll(enrolment) {
       const { userId } = enrolment
-      if (userId === '' || userId.length > MAX_USER_ID) throw new ZinError('USER_ID_INVALID', `A user id must have 1 to ${MAX_USER_ID} characters`)
+      if (userId === '' || userId.length > MAX_USER_ID)
+        throw new ZinError('USER_ID_INVALID', `A user id must have 1 to ${MAX_USER_ID} characters`)
       const { secret, ...record } = await needingStore(() => enroll(enrolment))
       return { device: shown(record), secret }
     },

@@ -1,6 +1,20 @@
 import {
-  checkBindings, checkBody, checkFence, checkFreshness, checkMac, checkOwner, type Clock, decoyKey, padKeys, readSignature, replayed,
-  type SignatureClaim, type SignatureFault, type SignatureHeaderNames, signedTarget, type SigningKey,
+  type Clock,
+  checkBindings,
+  checkBody,
+  checkFence,
+  checkFreshness,
+  checkMac,
+  checkOwner,
+  decoyKey,
+  padKeys,
+  readSignature,
+  replayed,
+  type SignatureClaim,
+  type SignatureFault,
+  type SignatureHeaderNames,
+  type SigningKey,
+  signedTarget,
 } from 'zin'
 import type { Claims, Tokens } from 'zin/plugins/jwt'
 import type { Kv } from 'zin/plugins/kv'
@@ -9,7 +23,7 @@ import type { Candidates, Secrets } from './secrets.js'
 import type { Refusal, SignedBy, SignedUser, Signer } from './signed-requests.js'
 import type { DeviceRecord, DeviceStore } from './store/devices/contract.js'
 import { type Lookup, ownLookup, readTogether } from './store/lookup.js'
-import { nonceKey, type NonceGlance, type NonceStore } from './store/nonces/contract.js'
+import { type NonceGlance, type NonceStore, nonceKey } from './store/nonces/contract.js'
 
 /** What the checks need of a request. */
 export interface Incoming {
@@ -76,7 +90,11 @@ export class Verification {
   async verify(request: Incoming, from: readonly ('shared' | 'device')[]): Promise<SignedBy | Refusal> {
     const claim = readSignature(request.rawHeaders, this.#parts.names)
     if (!claim.ok) return claim
-    const { device, glance, candidates } = await this.#read(claim, ownLookup(() => false), from.includes('device'))
+    const { device, glance, candidates } = await this.#read(
+      claim,
+      ownLookup(() => false),
+      from.includes('device'),
+    )
     const allowed = candidates.signer.kind === 'device' || from.includes('shared') ? candidates : { ...candidates, keys: [] }
     // The specification's proxies need no device id; one that is there must still be the key id.
     const bind = (): SignatureFault | undefined => (claim.deviceId === undefined ? undefined : checkBindings(claim, {}))
@@ -86,7 +104,9 @@ export class Verification {
   }
 
   #claimsOf(request: Incoming): Claims | Refusal {
-    const values = request.rawHeaders.filter((_, index) => index % 2 === 1 && request.rawHeaders[index - 1]?.toLowerCase() === 'authorization')
+    const values = request.rawHeaders.filter(
+      (_, index) => index % 2 === 1 && request.rawHeaders[index - 1]?.toLowerCase() === 'authorization',
+    )
     const token = values.length === 1 ? bearer.exec(values[0] as string)?.[1] : undefined
     if (token === undefined) return { ok: false, layer: 1, reason: 'there is no one bearer token' }
     try {
@@ -105,7 +125,8 @@ export class Verification {
         devices ? this.#parts.devices.find(claim.keyId) : ownLookup(() => undefined),
         nonces.glance(devices ? [nonceKey(`device:${claim.keyId}`, claim.nonce)] : []),
       )
-      const candidates = devices && !revoked ? await secrets.find(claim.keyId, device, clock.now()) : secrets.shared(claim.keyId, clock.now())
+      const candidates =
+        devices && !revoked ? await secrets.find(claim.keyId, device, clock.now()) : secrets.shared(claim.keyId, clock.now())
       return { revoked, device, glance, candidates }
     })
   }
@@ -120,7 +141,13 @@ export class Verification {
     const { windowMs, signedPathPrefix, slots, clock, nonces } = this.#parts
     const early = checkFreshness(claim, clock.now(), windowMs) ?? checkFence(claim, glance.birth) ?? (glance.seen ? replayed : undefined)
     if (early !== undefined) return early
-    const found = checkMac(request.method, signedTarget(request.target, signedPathPrefix), claim, padKeys(keys, slots, this.#decoy), this.#decoy)
+    const found = checkMac(
+      request.method,
+      signedTarget(request.target, signedPathPrefix),
+      claim,
+      padKeys(keys, slots, this.#decoy),
+      this.#decoy,
+    )
     if ('ok' in found) return found
     const unbound = bind(signer)
     if (unbound !== undefined) return unbound

@@ -183,7 +183,7 @@ describe('commands for users', () => {
       )
       assert.deepEqual([code, errors], [2, ['Say how the password comes: --password-stdin or --generate']])
     }
-    const add = host.host.view.commands().find(({ command }) => command.name === 'user:add')?.command
+    const add = host.host.commands().find(({ command }) => command.name === 'user:add')?.command
     assert.deepEqual(
       Object.entries(add?.options ?? {}).map(([name, option]) => [name, (option as { type: string }).type]),
       [

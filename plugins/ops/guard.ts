@@ -62,7 +62,9 @@ export class OpsGuard implements Ops {
     const { mode, signed } = this.#parts
     const { headers } = ctx.req
     if (mode === 'required' || isForwarded(headers)) return this.#identify(ctx)
-    const problem = localProblem({ method: ctx.method, headers, signed: signed()?.isSigned(ctx) ?? false }, (host) => this.#acceptsHost(host))
+    const problem = localProblem({ method: ctx.method, headers, signed: signed()?.isSigned(ctx) ?? false }, (host) =>
+      this.#acceptsHost(host),
+    )
     if (problem !== undefined) throw problem
     return { kind: 'open', actor: 'local' }
   }

@@ -4,12 +4,12 @@ import { tokensService } from 'zin/plugins/jwt'
 import { opsErrors } from './errors.js'
 import { OpsGuard } from './guard.js'
 import { opsMode } from './mode.js'
-import { opsOptions } from './options.js'
 import { opsService } from './ops.js'
+import { opsOptions } from './options.js'
 
-export type { OpsOptions } from './options.js'
-export { opsService } from './ops.js'
 export type { Ops, OpsAccess } from './ops.js'
+export { opsService } from './ops.js'
+export type { OpsOptions } from './options.js'
 
 /** Guards the routes that operate the app: workers, queues, resources, console. */
 export const ops = definePlugin({
@@ -19,7 +19,12 @@ export const ops = definePlugin({
   uses: { tokens: optional(tokensService), signed: optional(signedRequestsService) },
   provides: [opsService],
   settings: defineSettings({
-    OPS_AUTH: { type: 'enum', default: 'auto', values: ['auto', 'required', 'open'], summary: 'Who may operate the app: auto (open on a loopback bind outside of production), required, open' },
+    OPS_AUTH: {
+      type: 'enum',
+      default: 'auto',
+      values: ['auto', 'required', 'open'],
+      summary: 'Who may operate the app: auto (open on a loopback bind outside of production), required, open',
+    },
   }),
   options: opsOptions,
   setup(ctx) {
@@ -39,7 +44,12 @@ export const ops = definePlugin({
     ctx.onStart(() => {
       if (mode === 'open') return log.info('the app can be operated from this machine without credentials (OPS_AUTH)')
       if (services.tokens !== undefined || services.signed !== undefined) return
-      const why = settings.OPS_AUTH === 'required' ? 'OPS_AUTH is required' : host.app.production ? 'this is production' : `the app binds to ${host.app.bind.host}`
+      const why =
+        settings.OPS_AUTH === 'required'
+          ? 'OPS_AUTH is required'
+          : host.app.production
+            ? 'this is production'
+            : `the app binds to ${host.app.bind.host}`
       throw opsErrors.OPS_NO_CREDENTIALS(why)
     })
   },

@@ -16,15 +16,21 @@ const readers = new Set(['GET', 'HEAD', 'OPTIONS'])
  * pointed at this machine is refused), to pages of its own origin only, and changes nothing for a request that a page of
  * another origin could send without asking first. Gives the error, or `undefined`.
  */
-export function localProblem({ method, headers, signed }: LocalRequest, acceptsHost: (host: string | undefined) => boolean): ZinError | undefined {
+export function localProblem(
+  { method, headers, signed }: LocalRequest,
+  acceptsHost: (host: string | undefined) => boolean,
+): ZinError | undefined {
   const { host, origin, 'sec-fetch-site': site } = headers
   if (!acceptsHost(host)) return opsErrors.MISDIRECTED()
-  if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`) return opsErrors.FORBIDDEN('A page of another origin asked for this')
+  if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`)
+    return opsErrors.FORBIDDEN('A page of another origin asked for this')
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return opsErrors.FORBIDDEN('A page of another site asked for this')
   if (readers.has(method)) return undefined
   const isJson = /^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '')
   const asksFirst = isJson || signed || headers.authorization !== undefined || headers['x-requested-with'] !== undefined
-  return asksFirst ? undefined : opsErrors.FORBIDDEN('A request that changes something needs Content-Type: application/json or the header X-Requested-With')
+  return asksFirst
+    ? undefined
+    : opsErrors.FORBIDDEN('A request that changes something needs Content-Type: application/json or the header X-Requested-With')
 }
 
 /** Whether somebody passed the request on: then its sender need not be on this machine. */

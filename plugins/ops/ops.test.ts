@@ -32,7 +32,13 @@ async function withApp(given: AppOptions, test: (app: App) => Promise<void>): Pr
     const service = host.service(opsService)
     return { access: service.access(ctx as never), deploy: service.allow(ctx as never, 'workers:deploy') }
   }
-  const route = (method: 'GET' | 'POST', path: string) => ({ method, path, summary: 'x', use: path === '/unguarded' ? [] : ['ops'], handler })
+  const route = (method: 'GET' | 'POST', path: string) => ({
+    method,
+    path,
+    summary: 'x',
+    use: path === '/unguarded' ? [] : ['ops'],
+    handler,
+  })
   host = await createTestHost({
     env: { ...env, ...given.env },
     plugins: [...(given.plugins ?? [jwt(), bulletproof()]), ops(given.options)],
@@ -42,9 +48,12 @@ async function withApp(given: AppOptions, test: (app: App) => Promise<void>): Pr
   })
   const app: App = {
     host,
-    status: async (method, headers = {}) => (await host.inject({ method, path: '/api/workers', headers: { ...headers } as Record<string, string> })).status,
+    status: async (method, headers = {}) =>
+      (await host.inject({ method, path: '/api/workers', headers: { ...headers } as Record<string, string> })).status,
     token: async (claims) => ({ authorization: `Bearer ${(await host.service(tokensService).issue(claims)).token}` }),
-    signed: async (method, keyId = 'zin-cli', secret = sharedSecret) => ({ ...(await createHeaders({ method, url: '/api/workers', keyId, secret })) }),
+    signed: async (method, keyId = 'zin-cli', secret = sharedSecret) => ({
+      ...(await createHeaders({ method, url: '/api/workers', keyId, secret })),
+    }),
   }
   try {
     await test(app)
@@ -58,14 +67,26 @@ describe('ops in auto mode on a loopback bind', () => {
     withApp({}, async (app) => {
       assert.equal(app.host.service(opsService).mode, 'open')
       assert.equal(await app.status('GET'), 200)
-      for (const headers of [json, { 'content-type': 'application/json; charset=utf-8' }, { 'x-requested-with': 'zin-cli' }, { authorization: 'Bearer x' }, await app.signed('POST')]) {
+      for (const headers of [
+        json,
+        { 'content-type': 'application/json; charset=utf-8' },
+        { 'x-requested-with': 'zin-cli' },
+        { authorization: 'Bearer x' },
+        await app.signed('POST'),
+      ]) {
         assert.equal(await app.status('POST', headers), 200)
       }
     }))
 
   it('refuses what a form or a page of another site can send', () =>
     withApp({}, async (app) => {
-      for (const headers of [{}, { 'content-type': 'text/plain' }, { 'content-type': 'application/x-www-form-urlencoded' }, { 'content-type': 'multipart/form-data' }, { 'content-type': 'text/plain; application/json' }]) {
+      for (const headers of [
+        {},
+        { 'content-type': 'text/plain' },
+        { 'content-type': 'application/x-www-form-urlencoded' },
+        { 'content-type': 'multipart/form-data' },
+        { 'content-type': 'text/plain; application/json' },
+      ]) {
         assert.equal(await app.status('POST', headers), 403, JSON.stringify(headers))
       }
       for (const origin of ['http://evil.test', 'null', 'http://localhost:1', 'http://127.0.0.1.evil.test']) {
@@ -79,8 +100,10 @@ describe('ops in auto mode on a loopback bind', () => {
   it('answers on loopback names with its own port only', () =>
     withApp({ listen: true }, async (app) => {
       const { port } = new URL(app.host.url)
-      for (const name of ['127.0.0.1', 'localhost', '[::1]', 'LOCALHOST']) assert.equal(await app.status('GET', { host: `${name}:${port}` }), 200, name)
-      for (const name of ['evil.test', `127.0.0.1.evil.test:${port}`, `evil.test:${port}`, '127.0.0.1:1', '127.0.0.2']) assert.equal(await app.status('GET', { host: name }), 421, name)
+      for (const name of ['127.0.0.1', 'localhost', '[::1]', 'LOCALHOST'])
+        assert.equal(await app.status('GET', { host: `${name}:${port}` }), 200, name)
+      for (const name of ['evil.test', `127.0.0.1.evil.test:${port}`, `evil.test:${port}`, '127.0.0.1:1', '127.0.0.2'])
+        assert.equal(await app.status('GET', { host: name }), 421, name)
       const own = { host: `localhost:${port}`, origin: `http://localhost:${port}` }
       assert.equal(await app.status('POST', { ...json, ...own }), 200)
       assert.equal(await app.status('POST', { ...json, ...own, origin: `http://127.0.0.1:${port}` }), 403)
@@ -103,7 +126,14 @@ describe('ops in required mode', () => {
   it('refuses callers without credentials, in one way', () =>
     withApp(required, async (app) => {
       const { authorization } = await app.token({ sub: '1', role: 'admin' })
-      const tries = [{}, { authorization: 'x' }, { authorization: 'Basic YTpi' }, { authorization: `${authorization}x` }, await app.signed('GET', 'zin-cli', 'wrong'), await app.signed('POST')]
+      const tries = [
+        {},
+        { authorization: 'x' },
+        { authorization: 'Basic YTpi' },
+        { authorization: `${authorization}x` },
+        await app.signed('GET', 'zin-cli', 'wrong'),
+        await app.signed('POST'),
+      ]
       const answers = new Set<string>()
       for (const headers of tries) {
         const { status, text } = await app.host.inject({ path: '/api/workers', headers })
@@ -167,7 +197,8 @@ describe('ops in required mode', () => {
 
   it('gives permissions by role', () =>
     withApp({ ...required, options: { roles: ['admin', 'operator'], permissions: { 'workers:deploy': ['admin'] } } }, async (app) => {
-      const deploy = async (role: string): Promise<unknown> => (await app.host.inject({ path: '/api/workers', headers: await app.token({ sub: '1', role }) })).body.deploy
+      const deploy = async (role: string): Promise<unknown> =>
+        (await app.host.inject({ path: '/api/workers', headers: await app.token({ sub: '1', role }) })).body.deploy
       assert.deepEqual([await deploy('admin'), await deploy('operator')], [true, false])
     }))
 
@@ -181,7 +212,9 @@ describe('ops in required mode', () => {
 describe('the mode of ops', () => {
   const modeOf = async (options: AppOptions): Promise<string> => {
     let mode = ''
-    await withApp(options, async (app) => void (mode = app.host.service(opsService).mode))
+    await withApp(options, async (app) => {
+      mode = app.host.service(opsService).mode
+    })
     return mode
   }
   const production = { NODE_ENV: 'production', APP_KEY: 'k'.repeat(40), BULLETPROOF_SIGNING_SECRET: 's'.repeat(40) }

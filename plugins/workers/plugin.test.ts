@@ -3,34 +3,37 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { createTestHost, describePlugin, type TestHost } from 'zin/testing'
+import { createTestHost, describePlugin, fake, type TestHost } from 'zin/testing'
 import { database } from 'zin/plugins/database'
 import { jwt, tokensService } from 'zin/plugins/jwt'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
-import { queues } from 'zin/plugins/queues'
+import { queuesService } from 'zin/plugins/queues'
 import { workers, workersService } from './index.js'
 
-describePlugin(() => [database(), kv(), queues(), ops()], workers, { readme: new URL('./README.md', import.meta.url) })
+// No job runs here: opening a queue store for each host would only take time.
+const services = [fake(queuesService, { backend: 'embedded' })]
+
+describePlugin(() => [database(), kv(), ops()], workers, { services, readme: new URL('./README.md', import.meta.url) })
 
 describe('the plugin workers', () => {
   it('does not boot without the guard of its routes', async () => {
-    await assert.rejects(createTestHost({ plugins: [database(), kv(), queues(), workers()] }), /ops/)
+    await assert.rejects(createTestHost({ services, plugins: [database(), kv(), workers()] }), /ops/)
   })
 
   it('does not boot with a store that no plugin gives', async () => {
-    await assert.rejects(createTestHost({ plugins: [queues(), ops(), workers()], env: { WORKER_PERSISTENCE_DRIVER: 'db' } }), /database/)
+    await assert.rejects(createTestHost({ services, plugins: [ops(), workers()], env: { WORKER_PERSISTENCE_DRIVER: 'db' } }), /database/)
   })
 
   it('has no routes and consumes nothing with WORKERS_ENABLED=false', async () => {
-    const host = await createTestHost({ plugins: [database(), kv(), queues(), ops(), workers()], env: { WORKERS_ENABLED: 'false', WORKER_AUTO_START: 'true' } })
+    const host = await createTestHost({ services, plugins: [database(), kv(), ops(), workers()], env: { WORKERS_ENABLED: 'false', WORKER_AUTO_START: 'true' } })
     assert.equal((await host.inject({ path: '/api/workers' })).status, 404)
     assert.equal((await host.service(workersService).create({ name: 'idle', queueName: 'idle', processor: () => 1 })).state, 'unknown')
     await host.stop()
   })
 
   it('keeps its routes and consumes nothing with WORKER_ENABLED=false', async () => {
-    const host = await createTestHost({ plugins: [database(), kv(), queues(), ops(), workers()], env: { WORKER_ENABLED: 'false' } })
+    const host = await createTestHost({ services, plugins: [database(), kv(), ops(), workers()], env: { WORKER_ENABLED: 'false' } })
     await host.service(workersService).create({ name: 'idle', queueName: 'idle', processor: () => 1 })
     const answer = await host.inject({ method: 'POST', path: '/api/workers/idle/start', headers: { 'x-requested-with': 'test' } })
     assert.deepEqual([answer.status, answer.body.operation.applied], [202, []])
@@ -48,7 +51,8 @@ describe('the plugin workers', () => {
       rootDir = await mkdtemp(join(tmpdir(), 'zin-workers-'))
       await writeFile(join(rootDir, 'job.mjs'), 'export default () => 1')
       host = await createTestHost({
-        plugins: [database(), kv(), queues(), jwt(), ops({ roles: ['admin', 'operator'] }), workers({ processors: { known: () => 1 } })],
+        services,
+        plugins: [database(), kv(), jwt(), ops({ roles: ['admin', 'operator'] }), workers({ processors: { known: () => 1 } })],
         env: { OPS_AUTH: 'required', JWT_SECRET: 'a-secret-of-more-than-thirty-two-characters' },
         rootDir,
       })

@@ -23,10 +23,12 @@ function signal<T = void>(): { readonly promise: Promise<T>; fire(value: T): voi
 
 interface Backend {
   readonly env: Readonly<Record<string, string>>
+  /** Stores of records that a reboot is tried on. */
+  readonly drivers: readonly string[]
 }
 
 /** What the plugin does, over HTTP and with real jobs. Queue names are new in each test, so that stores may be shared. */
-export function workersContract(title: string, { env }: Backend): void {
+export function workersContract(title: string, { env, drivers }: Backend): void {
   const plugins = () => [database(), kv(), queues(), ops()]
   const run = randomUUID().slice(0, 8)
   let count = 0
@@ -46,10 +48,8 @@ export function workersContract(title: string, { env }: Backend): void {
     let finished = (_name: string, _job: JobView, _outcome: unknown): void => undefined
     let gate: (worker: string) => ReturnType<typeof deny> | undefined = () => undefined
 
-    before(async () => {
-      rootDir = await mkdtemp(join(tmpdir(), 'zin-workers-'))
-      await writeFile(join(rootDir, 'double.mjs'), 'export const ZinTrustProcessor = async (job) => ({ doubled: job.data.n * 2 })')
-      await writeFile(join(rootDir, 'broken.mjs'), 'throw new Error("broken on purpose")')
+    /** Boots on the same data again. */
+    const boot = async (timeout: string): Promise<void> => {
       host = await createTestHost({
         plugins: [...plugins(), workers({ processors: { 'by-path': 'double.mjs' } })],
         hooks: {
@@ -63,9 +63,16 @@ export function workersContract(title: string, { env }: Backend): void {
           resolveProcessor: (worker) => (worker.startsWith('hooked') ? () => 'from the hook' : undefined),
         },
         rootDir,
-        env: { ...env, WORKER_AUTO_START: 'true', WORKER_TIMEOUT: '5' },
+        env: { ...env, WORKER_AUTO_START: 'true', WORKER_TIMEOUT: timeout },
       })
       service = host.service(workersService)
+    }
+
+    before(async () => {
+      rootDir = await mkdtemp(join(tmpdir(), 'zin-workers-'))
+      await writeFile(join(rootDir, 'double.mjs'), 'export const ZinTrustProcessor = async (job) => ({ doubled: job.data.n * 2 })')
+      await writeFile(join(rootDir, 'broken.mjs'), 'throw new Error("broken on purpose")')
+      await boot('5')
     })
     after(async () => {
       await host.stop()
@@ -318,30 +325,25 @@ export function workersContract(title: string, { env }: Backend): void {
     })
 
     it('cancels a job that does not end in time', async () => {
-      const quick = await createTestHost({ plugins: [...plugins(), workers()], env: { ...env, WORKER_TIMEOUT: '0', WORKER_AUTO_START: 'true' } })
+      await host.stop()
+      await boot('0')
       const begun = signal()
       let reason: unknown
-      const own = quick.service(workersService)
-      await own.create({
-        name,
-        queueName: queue,
-        processor: async (_job, _token, abort) => {
-          begun.fire()
-          await new Promise<void>((resolve) => abort?.addEventListener('abort', () => resolve()))
-          reason = abort?.reason
-          throw new Error('gave up')
-        },
+      await create(async (_job, _token, abort) => {
+        begun.fire()
+        await new Promise<void>((resolve) => abort?.addEventListener('abort', () => resolve()))
+        reason = abort?.reason
+        throw new Error('gave up')
       })
-      await own.enqueue(name, null)
+      await service.enqueue(name, null)
       await begun.promise
-      assert.equal((await own.stop(name)).worker.state, 'stopped')
+      assert.equal((await service.stop(name)).worker.state, 'stopped')
       assert.notEqual(reason, undefined)
-      await quick.stop()
     })
   })
 
   describe(`workers over a reboot on ${title}`, () => {
-    for (const driver of ['kvstore', 'db']) {
+    for (const driver of drivers) {
       it(`come back from ${driver}: what ran runs again, what an operator stopped stays stopped, what fails blocks nothing`, async () => {
         const rootDir = await mkdtemp(join(tmpdir(), 'zin-workers-'))
         for (const file of ['ok.mjs', 'gone.mjs']) await writeFile(join(rootDir, file), 'export default () => 1')

@@ -11,7 +11,7 @@ import { workersContract } from './workers.contract.js'
 
 const redis = { REDIS_URL: process.env['TEST_REDIS_URL'] ?? 'redis://TEST_REDIS_URL-is-not-set' }
 
-workersContract('Redis', { env: redis })
+workersContract('Redis', { env: redis, drivers: ['kvstore', 'db'] })
 
 describe('workers of two processes on one Redis', () => {
   it('run where jobs are consumed, when another process created them', async () => {

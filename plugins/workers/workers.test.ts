@@ -1,3 +1,3 @@
 import { workersContract } from './workers.contract.js'
 
-workersContract('the embedded store', { env: {} })
+workersContract('the embedded store', { env: {}, drivers: ['db'] })

@@ -28,13 +28,18 @@ export interface StoreOptions {
  * Makes the stores. The choice is made once: a backend that goes away later must refuse requests, not make them forget.
  * Throws BULLETPROOF_STORE_MISSING when a chosen one is not there.
  */
-export function chooseStores(options: StoreOptions, backends: () => Backends, clock: Clock): { readonly devices: DeviceStore; readonly nonces: NonceStore } {
+export function chooseStores(
+  options: StoreOptions,
+  backends: () => Backends,
+  clock: Clock,
+): { readonly devices: DeviceStore; readonly nonces: NonceStore } {
   const { kv, database } = backends()
   const driver = (option: 'nonceStore' | 'deviceStore', auto: readonly ('db' | 'kv')[]): 'memory' | 'kv' | 'db' => {
     const there = { kv: kv !== undefined, db: database !== undefined }
     const choice = options[option]
     if (choice === 'auto') return auto.find((name) => there[name]) ?? 'memory'
-    if (choice !== 'memory' && !there[choice]) throw bulletproofErrors.BULLETPROOF_STORE_MISSING(`${option} "${choice}"`, choice === 'kv' ? 'kv' : 'database')
+    if (choice !== 'memory' && !there[choice])
+      throw bulletproofErrors.BULLETPROOF_STORE_MISSING(`${option} "${choice}"`, choice === 'kv' ? 'kv' : 'database')
     return choice
   }
   const kvNow = (): Kv => backends().kv ?? gone('kv')

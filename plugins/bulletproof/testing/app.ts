@@ -1,5 +1,5 @@
-import { type Plugin, type ServiceRef } from 'zin'
-import { bulletproof, type BulletproofOptions, devicesService } from 'zin/plugins/bulletproof'
+import type { Plugin, ServiceRef } from 'zin'
+import { type BulletproofOptions, bulletproof, devicesService } from 'zin/plugins/bulletproof'
 import { jwt, tokensService } from 'zin/plugins/jwt'
 import { createHeaders } from 'zin/signer'
 import { createTestHost, type FakeClock, fakeClock, type TestHost, type TestHostOptions } from 'zin/testing'
@@ -54,7 +54,15 @@ export async function withApp(given: TestAppOptions, test: (app: TestApp) => Pro
     routes: [
       { method: 'GET', path: '/api/me', summary: 'Me', use, handler: echo },
       { method: 'GET', path: '/api/alone', summary: 'Without the middleware auth', use: ['bulletproof'], handler: echo },
-      { method: 'POST', path: '/api/notes', summary: 'Notes', use, bodyLimit: 1000, body: { type: 'object' }, handler: (ctx) => ({ got: ctx.input.body }) },
+      {
+        method: 'POST',
+        path: '/api/notes',
+        summary: 'Notes',
+        use,
+        bodyLimit: 1000,
+        body: { type: 'object' },
+        handler: (ctx) => ({ got: ctx.input.body }),
+      },
       ...(given.routes ?? []),
     ],
   })
@@ -62,13 +70,19 @@ export async function withApp(given: TestAppOptions, test: (app: TestApp) => Pro
     const tokens = host.service(tokensService)
     const { device, secret } = await host.service(devicesService).enroll({ userId: '7' })
     const { deviceId } = device
-    const tokenWith = async (claims: Readonly<Record<string, unknown>>): Promise<string> => (await tokens.issue({ sub: '7', deviceId, ...claims })).token
+    const tokenWith = async (claims: Readonly<Record<string, unknown>>): Promise<string> =>
+      (await tokens.issue({ sub: '7', deviceId, ...claims })).token
     const token = await tokenWith({})
     clock.advance(1_000)
     const headersOf = async (sending: Sending = {}): Promise<Record<string, string>> => {
       const { method = 'GET', path = '/api/me', body, skew = 0, nonce } = sending
       const signed = await createHeaders({
-        method, url: path, body, keyId: sending.keyId ?? deviceId, secret: sending.secret ?? secret, timestamp: clock.now() + skew,
+        method,
+        url: path,
+        body,
+        keyId: sending.keyId ?? deviceId,
+        secret: sending.secret ?? secret,
+        timestamp: clock.now() + skew,
         ...(nonce === undefined ? {} : { nonce }),
       })
       const bearer = 'token' in sending ? sending.token : token
@@ -88,4 +102,11 @@ export async function withApp(given: TestAppOptions, test: (app: TestApp) => Pro
   } finally {
     await host.stop()
   }
+}
+
+/** How often each status was answered. */
+export function countsOf(answers: readonly { readonly status: number }[]): Record<number, number> {
+  const counts: Record<number, number> = {}
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
+  return counts
 }

@@ -28,7 +28,7 @@ export interface Ran {
 
 /** Runs a command of the host as the CLI does. */
 export async function run(host: TestHost, name: string, args: Record<string, string>, options: object = {}): Promise<Ran> {
-  const entry = host.host.view.commands().find(({ command }) => command.name === name)
+  const entry = host.host.commands().find(({ command }) => command.name === name)
   if (entry === undefined) throw new Error(`no command ${name}`)
   const out = {
     lines: [] as string[],

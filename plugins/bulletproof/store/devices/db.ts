@@ -35,7 +35,12 @@ export function dbDevices(databaseNow: () => Database): DeviceStore {
     },
 
     async reseal(deviceId, before, after) {
-      await tables().updateTable(TABLE).set({ signing_secret: after }).where('device_id', '=', deviceId).where('signing_secret', '=', before).execute()
+      await tables()
+        .updateTable(TABLE)
+        .set({ signing_secret: after })
+        .where('device_id', '=', deviceId)
+        .where('signing_secret', '=', before)
+        .execute()
     },
 
     async list(userId) {

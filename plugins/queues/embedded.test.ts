@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { after, before, describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { createTestHost } from 'zin/testing'
+import { encodeValue } from './embedded/values.js'
+import { openEmbedded } from './embedded/open.js'
+import { queues, queuesService } from './index.js'
+
+const child = fileURLToPath(new URL('./testing/embedded-child.ts', import.meta.url))
+const run = (rootDir: string, mode: string): { readonly process: ChildProcess; readonly lines: AsyncIterable<string> } => {
+  const started = spawn(process.execPath, ['--import', 'tsx', child, rootDir, mode], { stdio: ['ignore', 'pipe', 'inherit'] })
+  return { process: started, lines: createInterface({ input: started.stdout }) }
+}
+
+describe('the embedded queue store', () => {
+  let rootDir: string
+  before(async () => { rootDir = await mkdtemp(join(tmpdir(), 'zin-embedded-')) })
+  after(() => rm(rootDir, { recursive: true, force: true }))
+  const dataDir = (): string => join(rootDir, '.zin', 'data')
+
+  it('loses nothing that was acknowledged when its process is killed, refuses a second process meanwhile, and finishes the rest after', async () => {
+    const first = run(rootDir, 'work')
+    const added = new Set<string>()
+    const completed = new Set<string>()
+    let refusal = ''
+    for await (const line of first.lines) {
+      const [what, name = ''] = line.split(' ')
+      if (what === 'added') added.add(name)
+      if (what === 'completed') completed.add(name)
+      if (line === 'open') {
+        for await (const answer of run(rootDir, 'refused').lines) refusal += answer
+      }
+      if (added.size >= 300 && completed.size >= 100) first.process.kill('SIGKILL')
+    }
+    assert.match(refusal, new RegExp(`^error .*${first.process.pid}`, 's'), 'the second process names the pid of the first')
+    assert.match(refusal, /in use/)
+
+    const host = await createTestHost({ plugins: [queues()], rootDir })
+    const service = host.service(queuesService)
+    const again = new Set<string>()
+    const worker = service.worker('crash', async (job) => void again.add(job.name), { concurrency: 5, stalledInterval: 500 })
+    for (;;) {
+      const { waiting, active } = await service.counts('crash')
+      if (waiting + active === 0) break
+      await once(worker, 'completed')
+    }
+    const { completed: kept, failed } = await service.counts('crash')
+    const names = new Set((await service.list('crash', 'completed', { offset: 0, limit: kept })).map((job) => job.name))
+    assert.equal(failed, 0)
+    assert.deepEqual([...added].filter((name) => !names.has(name)), [])
+    assert.deepEqual([...completed].filter((name) => !names.has(name)), [])
+    await host.stop()
+    assert.ok(!(await readdir(dataDir())).includes('lock'), 'a clean stop removes the lock')
+  })
+
+  it('takes over a lock whose pid belongs to another process by now', async () => {
+    await writeFile(join(dataDir(), 'lock'), JSON.stringify({ pid: process.pid, started: '1', host: (await import('node:os')).hostname() }))
+    const store = await openEmbedded({ dataDir: dataDir(), fsync: true })
+    assert.equal((JSON.parse(await readFile(join(dataDir(), 'lock'), 'utf8')) as { pid: number }).pid, process.pid)
+    await assert.rejects(openEmbedded({ dataDir: dataDir(), fsync: true }), { code: 'ZIN_DATA_IN_USE', message: /which is this one/ })
+    await store.close()
+  })
+
+  it('keeps its files small: a maintenance run removes the dead rows of finished jobs', async () => {
+    const store = await openEmbedded({ dataDir: dataDir(), fsync: false })
+    const size = async (): Promise<number> => Number((await store.pool.query<{ size: string }>("select pg_total_relation_size('job') as size")).rows[0]?.size)
+    for (let i = 0; i < 20; i++) await store.pool.query('update job set locked_until_ms = $1', [i])
+    const grown = await size()
+    await store.maintain()
+    for (let i = 0; i < 20; i++) await store.pool.query('update job set locked_until_ms = $1', [i])
+    assert.ok((await size()) <= grown * 1.1, 'freed rows are used again')
+    await store.close()
+    await assert.rejects(store.pool.query('select 1'), { message: 'Cannot use a pool after calling end on the pool' })
+  })
+
+  it('serialises a transaction of one client against statements of others, and undoes one that was left open', async () => {
+    const store = await openEmbedded({ dataDir: dataDir(), fsync: false })
+    const client = await store.pool.connect()
+    await client.query('begin')
+    await client.query("insert into meta (queue, field, value) values ('tx', 'a', '1')")
+    const outside = store.pool.query<{ n: string }>("select count(*) as n from meta where queue = 'tx'")
+    client.release()
+    assert.equal(Number((await outside).rows[0]?.n), 0)
+    await assert.rejects(store.pool.query('select * from nothing where a = $1', [1]), { code: '42P01' })
+    assert.equal((await store.pool.query<{ v: number }>('select $1::int as v', [7])).rows[0]?.v, 7)
+    await store.close()
+  })
+
+  it('has the PostgreSQL it says it has, and refuses files of another one', async () => {
+    const store = await openEmbedded({ dataDir: dataDir(), fsync: false })
+    const { rows } = await store.pool.query<{ server_version_num: string; enable_seqscan: string }>(
+      "select current_setting('server_version_num') as server_version_num, current_setting('enable_seqscan') as enable_seqscan",
+    )
+    await store.close()
+    const version = (await readFile(join(dataDir(), 'queue', 'PG_VERSION'), 'utf8')).trim()
+    assert.equal(Math.floor(Number(rows[0]?.server_version_num) / 10_000), Number(version))
+    assert.equal(rows[0]?.enable_seqscan, 'off')
+    await writeFile(join(dataDir(), 'queue', 'PG_VERSION'), '17\n')
+    await assert.rejects(openEmbedded({ dataDir: dataDir(), fsync: false }), { code: 'QUEUE_DATA_VERSION', message: /PostgreSQL 17.*embeds 18/ })
+    assert.ok(!(await readdir(dataDir())).includes('lock'), 'a failed open leaves no lock')
+  })
+})
+
+describe('values of the embedded queue store', () => {
+  it('are written as PostgreSQL reads them', () => {
+    assert.equal(encodeValue(undefined), null)
+    assert.equal(encodeValue(1.5), '1.5')
+    assert.equal(encodeValue(true), 'true')
+    assert.equal(encodeValue({ a: 'b' }), '{"a":"b"}')
+    assert.equal(encodeValue([1, null, 'a"b\\', [true]]), '{"1",NULL,"a\\"b\\\\",{"true"}}')
+    assert.equal(encodeValue(new Date(0)), '1970-01-01T00:00:00.000Z')
+  })
+})

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { checkJob } from './job-check.js'
+
+const refused = (data: unknown): boolean => {
+  try {
+    checkJob('q', 'job', data, {}, 1_000_000)
+    return false
+  } catch {
+    return true
+  }
+}
+
+describe('the check of a job', () => {
+  it('refuses exactly the texts that contain NUL', () => {
+    const text = fc.string({ unit: fc.constantFrom('\0', '\\', 'u', '0', '"', 'a', '\n') })
+    fc.assert(fc.property(text, (value) => refused({ [value]: [value] }) === value.includes('\0')))
+  })
+
+  it('measures bytes, not characters, and allows exactly the limit', () => {
+    checkJob('q', 'job', 'é'.repeat(10), {}, 22)
+    assert.throws(() => checkJob('q', 'job', 'é'.repeat(10), {}, 21), { code: 'PAYLOAD_TOO_LARGE' })
+  })
+})

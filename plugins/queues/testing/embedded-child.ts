@@ -1,0 +1,22 @@
+/** A process of its own for the tests of the embedded store: adds jobs, works on them, and tells what was acknowledged. */
+import { createTestHost } from 'zin/testing'
+import { queues, queuesService } from '../index.js'
+
+const [rootDir = '', mode = ''] = process.argv.slice(2)
+const tell = (text: string): void => void process.stdout.write(`${text}\n`)
+
+try {
+  const host = await createTestHost({ plugins: [queues()], rootDir })
+  const service = host.service(queuesService)
+  tell('open')
+  if (mode === 'work') {
+    service.worker('crash', async (job) => job.name, { concurrency: 5 }).on('completed', (job) => tell(`completed ${job.name}`))
+    for (let i = 0; ; i++) {
+      await service.add('crash', `job-${i}`, {})
+      tell(`added job-${i}`)
+    }
+  }
+} catch (error) {
+  tell(`error ${error instanceof Error ? error.message : String(error)}`)
+  process.exitCode = 1
+}
