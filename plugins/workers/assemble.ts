@@ -59,7 +59,9 @@ export function assemble(input: AssembleInput): WorkerParts {
   const consumes = host.roles.has('worker') && settings.WORKERS_ENABLED && settings.WORKER_ENABLED
   const stopLimits = { drainMs: settings.WORKER_TIMEOUT * 1000, cancelMs }
   const id = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
-  const node = consumes ? new WorkerNode({ id, queues: services.queues, hooks, clock, log, connectionTimeout, processors, stopLimits }) : undefined
+  const node = consumes
+    ? new WorkerNode({ id, queues: services.queues, hooks, clock, log, connectionTimeout, processors, stopLimits })
+    : undefined
   const rule = { global: settings.WORKER_AUTO_START, driver: settings.WORKER_PERSISTENCE_DRIVER }
   const defaults = { concurrency: settings.WORKER_CONCURRENCY, driver: settings.WORKER_PERSISTENCE_DRIVER }
   const control = new Control({ directory, node, processors, registry, clock, autoStart: rule, defaults })
@@ -113,7 +115,9 @@ function storesOf({ host, services, settings }: AssembleInput): readonly WorkerS
   ]
   const driver = settings.WORKER_PERSISTENCE_DRIVER
   if (!stores.some((store) => store.driver === driver)) {
-    throw workerErrors.WORKERS_MISCONFIGURED(`WORKER_PERSISTENCE_DRIVER=${driver} needs the plugin ${driver === 'db' ? 'database' : 'kv'} in zin.config.ts`)
+    throw workerErrors.WORKERS_MISCONFIGURED(
+      `WORKER_PERSISTENCE_DRIVER=${driver} needs the plugin ${driver === 'db' ? 'database' : 'kv'} in zin.config.ts`,
+    )
   }
   return stores
 }

@@ -8,7 +8,13 @@ const record = (input: Partial<CreateWorker>) => recordOf({ name: 'abc', queueNa
 const onDb = { infrastructure: { persistence: { driver: 'db' as const } } }
 const desired = (state: Desired['state'], by: Desired['by']): Desired => ({ state, by, restarts: 0 })
 
-const rows: readonly (readonly [what: string, global: boolean, worker: Partial<CreateWorker>, stored: Desired | undefined, starts: boolean])[] = [
+const rows: readonly (readonly [
+  what: string,
+  global: boolean,
+  worker: Partial<CreateWorker>,
+  stored: Desired | undefined,
+  starts: boolean,
+])[] = [
   ['the global setting is true and autoStart is left out', true, {}, undefined, true],
   ['the global setting is true and autoStart is null', true, { autoStart: null }, undefined, true],
   ['the global setting is true and autoStart is true', true, { autoStart: true }, undefined, true],

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type AppClient, type CommandContext, ZinError } from 'zin'
-import { createTestHost, type TestHost } from 'zin/testing'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
+import { createTestHost, type TestHost } from 'zin/testing'
 import { workerCommands } from './cli.js'
 import { workers, workersService } from './index.js'
 
@@ -19,7 +19,12 @@ describe('worker commands on a running app', () => {
   })
   after(() => host.stop())
 
-  const run = async (name: string, args: Readonly<Record<string, string>> = {}, options: Readonly<Record<string, unknown>> = {}, json = false) => {
+  const run = async (
+    name: string,
+    args: Readonly<Record<string, string>> = {},
+    options: Readonly<Record<string, unknown>> = {},
+    json = false,
+  ) => {
     const lines: string[] = []
     const tables: object[] = []
     const app: AppClient = {
@@ -27,7 +32,9 @@ describe('worker commands on a running app', () => {
       async request({ method, path, query = {}, body }) {
         const given = Object.entries(query).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)]]))
         const answer = await host.inject({
-          method, path: given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`, headers: { 'x-requested-with': 'cli' },
+          method,
+          path: given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`,
+          headers: { 'x-requested-with': 'cli' },
           ...(body === undefined ? {} : { body }),
         })
         if (answer.status >= 300) throw new ZinError(answer.body.code, answer.body.message, { status: answer.status })
@@ -68,7 +75,9 @@ describe('worker commands on a running app', () => {
     assert.deepEqual(Object.keys(status ?? {}), ['name', 'state', 'version', 'health', 'queue', 'concurrency', 'metrics'])
     const [record] = (await run('worker:show', { name: 'retired' })).tables as { activeStatus: boolean }[]
     assert.equal(record?.activeStatus, false)
-    assert.deepEqual((await run('worker:summary')).tables, [{ total: 2, running: 0, starting: 0, stopping: 0, stopped: 2, FAILED: 0, unknown: 0, disabled: 1 }])
+    assert.deepEqual((await run('worker:summary')).tables, [
+      { total: 2, running: 0, starting: 0, stopping: 0, stopped: 2, FAILED: 0, unknown: 0, disabled: 1 },
+    ])
   })
 
   it('fails on a worker that is not there', async () => {

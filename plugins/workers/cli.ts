@@ -26,7 +26,14 @@ const list = defineCommand({
   run: async ({ app, options, print }) => {
     const workers = await allWorkers(app, { status: options.status, includeInactive: options.all ? 'true' : undefined })
     print.table(
-      workers.map(({ name, queueName, state, version, concurrency, desired }) => ({ name, queue: queueName, state, desired, version, concurrency })),
+      workers.map(({ name, queueName, state, version, concurrency, desired }) => ({
+        name,
+        queue: queueName,
+        state,
+        desired,
+        version,
+        concurrency,
+      })),
       ['name', 'queue', 'state', 'desired', 'version', 'concurrency'],
     )
   },

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from 'zin'
-import { autoStart, type AutoStartSettings } from './auto-start.js'
+import { type AutoStartSettings, autoStart } from './auto-start.js'
 import { refuse, workerErrors } from './errors.js'
 import type { Observed, WorkerNode } from './node/worker-node.js'
 import type { Processors } from './processors/processors.js'
@@ -114,13 +114,22 @@ export class Control {
     const { node } = this.#parts
     const observed = await this.#apply(worker, options)
     if (observed?.error !== undefined && observed.generation === worker.generation) throw observed.error
-    return { worker, changed: true, operation: operationOf(worker, node === undefined ? [] : [node.id], observed === undefined ? [] : [node?.id ?? '']) }
+    return {
+      worker,
+      changed: true,
+      operation: operationOf(worker, node === undefined ? [] : [node.id], observed === undefined ? [] : [node?.id ?? '']),
+    }
   }
 
   async #write(name: string, next: (desired: Desired) => Desired): Promise<StoredWorker> {
     for (let attempt = 0; attempt < tries; attempt++) {
       const { store, worker } = await this.find(name)
-      const changed: StoredWorker = { ...worker, desired: next(worker.desired), generation: worker.generation + 1, updatedAt: this.#parts.clock.now() }
+      const changed: StoredWorker = {
+        ...worker,
+        desired: next(worker.desired),
+        generation: worker.generation + 1,
+        updatedAt: this.#parts.clock.now(),
+      }
       if (await store.replace(changed)) return changed
     }
     throw workerErrors.WORKER_CHANGED(name)

@@ -16,11 +16,19 @@ export interface WorkerHooks {
 export const workerHooks = {
   onJobStart: { kind: 'notify', args: ['workerName', 'job'], summary: 'An attempt of a job begins' },
   onJobComplete: { kind: 'notify', args: ['workerName', 'job', 'result'], summary: 'A job is recorded as completed' },
-  onJobFailed: { kind: 'notify', args: ['workerName', 'job', 'error'], summary: 'An attempt is recorded as failed; the last one when `attempt` is `maxAttempts`' },
+  onJobFailed: {
+    kind: 'notify',
+    args: ['workerName', 'job', 'error'],
+    summary: 'An attempt is recorded as failed; the last one when `attempt` is `maxAttempts`',
+  },
   onWorkerStart: { kind: 'settle', args: ['workerName'], summary: 'A worker of this process consumes jobs from now on' },
   onWorkerStop: { kind: 'settle', args: ['workerName'], summary: 'A worker of this process has stopped consuming' },
   beforeWorkerStart: { kind: 'gate', args: ['workerName'], summary: 'A worker is about to start in this process; deny to keep it stopped' },
-  transformJobOptions: { kind: 'waterfall', args: ['options', 'workerName', 'data'], summary: 'Options of a job about to be added: name, priority 0–10, attempts, backoff, delay' },
+  transformJobOptions: {
+    kind: 'waterfall',
+    args: ['options', 'workerName', 'data'],
+    summary: 'Options of a job about to be added: name, priority 0–10, attempts, backoff, delay',
+  },
   resolveProcessor: { kind: 'first', args: ['workerName'], summary: 'The processor of a worker that has no path and no registered one' },
 } satisfies HookSpecs<WorkerHooks>
 

@@ -17,8 +17,26 @@ export type { WorkersOptions } from './options.js'
 export type { CreateWorker, FeatureName, Infrastructure, PersistenceDriver, RateLimit, WorkerRecord } from './record/record.js'
 export { workersService } from './service.js'
 export type {
-  Backoff, EnqueueOptions, JobCounts, JobPlan, JobStatus, JobView, ListOptions, Operation, OperationOptions, OperationResult, PriorityName,
-  ProcessorResolver, WorkerJob, WorkerMetrics, WorkerPage, WorkerProcessor, Workers, WorkerState, WorkerStatus, WorkerView,
+  Backoff,
+  EnqueueOptions,
+  JobCounts,
+  JobPlan,
+  JobStatus,
+  JobView,
+  ListOptions,
+  Operation,
+  OperationOptions,
+  OperationResult,
+  PriorityName,
+  ProcessorResolver,
+  WorkerJob,
+  WorkerMetrics,
+  WorkerPage,
+  WorkerProcessor,
+  WorkerState,
+  WorkerStatus,
+  Workers,
+  WorkerView,
 } from './types.js'
 
 /** How often a process looks for what others changed in shared stores, in ms. */

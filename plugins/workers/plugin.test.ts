@@ -3,12 +3,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { createTestHost, describePlugin, fake, type TestHost } from 'zin/testing'
 import { database } from 'zin/plugins/database'
 import { jwt, tokensService } from 'zin/plugins/jwt'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queuesService } from 'zin/plugins/queues'
+import { createTestHost, describePlugin, fake, type TestHost } from 'zin/testing'
 import { workers, workersService } from './index.js'
 
 // No job runs here: opening a queue store for each host would only take time.
@@ -26,7 +26,11 @@ describe('the plugin workers', () => {
   })
 
   it('has no routes and consumes nothing with WORKERS_ENABLED=false', async () => {
-    const host = await createTestHost({ services, plugins: [database(), kv(), ops(), workers()], env: { WORKERS_ENABLED: 'false', WORKER_AUTO_START: 'true' } })
+    const host = await createTestHost({
+      services,
+      plugins: [database(), kv(), ops(), workers()],
+      env: { WORKERS_ENABLED: 'false', WORKER_AUTO_START: 'true' },
+    })
     assert.equal((await host.inject({ path: '/api/workers' })).status, 404)
     assert.equal((await host.service(workersService).create({ name: 'idle', queueName: 'idle', processor: () => 1 })).state, 'unknown')
     await host.stop()
@@ -72,7 +76,8 @@ describe('the plugin workers', () => {
     })
 
     it('takes a processor path over HTTP only with the permission workers:deploy', async () => {
-      const create = async (role: string, body: object) => host.inject({ method: 'POST', path: '/api/workers', headers: await token(role), body })
+      const create = async (role: string, body: object) =>
+        host.inject({ method: 'POST', path: '/api/workers', headers: await token(role), body })
       assert.equal((await create('operator', { name: 'known', queueName: 'queue' })).status, 201)
       const refused = await create('operator', { name: 'loads-code', queueName: 'queue', processor: 'job.mjs' })
       assert.deepEqual([refused.status, refused.body.code], [403, 'FORBIDDEN'])

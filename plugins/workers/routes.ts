@@ -1,7 +1,19 @@
 import { defineRoute, type Route, type RouteContext } from 'zin'
 import {
-  createBody, enqueueBody, enqueuedAnswer, jobAnswer, jobParams, listAnswer, listQuery, messageAnswer, metricsAnswer, nameParams, operationAnswer,
-  statusAnswer, waitQuery, workerAnswer,
+  createBody,
+  enqueueBody,
+  enqueuedAnswer,
+  jobAnswer,
+  jobParams,
+  listAnswer,
+  listQuery,
+  messageAnswer,
+  metricsAnswer,
+  nameParams,
+  operationAnswer,
+  statusAnswer,
+  waitQuery,
+  workerAnswer,
 } from './schema.js'
 import type { OperationResult, Workers } from './types.js'
 

@@ -19,14 +19,23 @@ export const listQuery = Type.Object(
 )
 
 export const waitQuery = Type.Object(
-  { wait: Type.Integer({ minimum: 0, maximum: 60_000, default: 10_000, description: 'How long to wait until it is applied, in ms; then 202' }) },
+  {
+    wait: Type.Integer({
+      minimum: 0,
+      maximum: 60_000,
+      default: 10_000,
+      description: 'How long to wait until it is applied, in ms; then 202',
+    }),
+  },
   { additionalProperties: false },
 )
 
 export const createBody = Type.Object({
   name: anything('3 to 50 letters, digits, "_" or "-"; required'),
   queueName: anything('Same pattern; required'),
-  processor: anything('File path under a processor root (needs the permission workers:deploy); may be left out when one is registered in code'),
+  processor: anything(
+    'File path under a processor root (needs the permission workers:deploy); may be left out when one is registered in code',
+  ),
   concurrency: anything('Parallel jobs, 1 to 1000'),
   activeStatus: anything('Boolean, default true'),
   autoStart: anything('Boolean or null, default null'),

@@ -1,7 +1,7 @@
 import { defineService } from 'zin'
 import type { Applied, Control } from './control.js'
-import type { WorkerJobs } from './jobs/jobs.js'
 import { refuse } from './errors.js'
+import type { WorkerJobs } from './jobs/jobs.js'
 import type { WorkerNode } from './node/worker-node.js'
 import type { ProcessorRegistry } from './processors/registry.js'
 import { isIntIn, problem } from './record/problem.js'
@@ -65,7 +65,8 @@ export function makeWorkers({ control, directory, jobs, node, registry }: Servic
     register: (name, processor) => registry.register(name, processor),
     registerAll: (processors: Readonly<Record<string, WorkerProcessor>>) =>
       all(Object.entries(processors).map(([name, processor]) => registry.register(name, processor))),
-    registerPaths: (paths: Readonly<Record<string, string>>) => all(Object.entries(paths).map(([name, path]) => registry.registerPath(name, path))),
+    registerPaths: (paths: Readonly<Record<string, string>>) =>
+      all(Object.entries(paths).map(([name, path]) => registry.registerPath(name, path))),
     registerResolver: (resolver: ProcessorResolver) => registry.registerResolver(resolver),
   }
 }
@@ -73,7 +74,9 @@ export function makeWorkers({ control, directory, jobs, node, registry }: Servic
 function messageOf({ changed, operation }: Applied, done: string, idle: string): string {
   if (!changed) return idle
   if (operation.applied.length > 0) return done
-  return operation.targets.length > 0 ? 'Accepted; it is still being applied' : 'Accepted; this process consumes no jobs, and those that do apply it'
+  return operation.targets.length > 0
+    ? 'Accepted; it is still being applied'
+    : 'Accepted; this process consumes no jobs, and those that do apply it'
 }
 
 function all(disposers: readonly (() => void)[]): () => void {

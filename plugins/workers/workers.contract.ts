@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { deny } from 'zin'
-import { createTestHost, type TestHost } from 'zin/testing'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
+import { createTestHost, type TestHost } from 'zin/testing'
 import { type JobView, type WorkerProcessor, type Workers, workers, workersService } from './index.js'
 
 /** Something that happens later. */
@@ -79,7 +79,8 @@ export function workersContract(title: string, { env, drivers }: Backend): void 
       await rm(rootDir, { recursive: true, force: true })
     })
 
-    const call = (method: string, path: string, body?: unknown) => host.inject({ method, path, headers: { 'x-requested-with': 'test' }, ...(body === undefined ? {} : { body }) })
+    const call = (method: string, path: string, body?: unknown) =>
+      host.inject({ method, path, headers: { 'x-requested-with': 'test' }, ...(body === undefined ? {} : { body }) })
     const create = (processor: WorkerProcessor, more: object = {}) => service.create({ name, queueName: queue, processor, ...more })
     /** The outcome of the next `n` attempts, by job id in order. */
     const outcomes = (n: number): Promise<{ job: JobView; outcome: unknown }[]> => {
@@ -93,7 +94,13 @@ export function workersContract(title: string, { env, drivers }: Backend): void 
     const names = (hook: string): unknown[] => host.recorded(hook).filter(([worker]) => worker === name)
 
     it('creates, starts, works, reports and stops a worker over HTTP', async () => {
-      const made = await call('POST', '/api/workers/create', { name, queueName: queue, processor: 'double.mjs', concurrency: 2, autoStart: false })
+      const made = await call('POST', '/api/workers/create', {
+        name,
+        queueName: queue,
+        processor: 'double.mjs',
+        concurrency: 2,
+        autoStart: false,
+      })
       assert.equal(made.status, 201, made.text)
       assert.equal(made.body.ok, true)
       assert.equal(made.body.worker.state, 'stopped')
@@ -127,7 +134,15 @@ export function workersContract(title: string, { env, drivers }: Backend): void 
       const { avgDuration, ...metrics } = body.status.metrics
       assert.deepEqual(
         { ...body.status, metrics },
-        { name, state: 'running', version: '1.0.0', health: 100, queue, concurrency: 2, metrics: { completed: 20, failed: 0, successRate: 1 } },
+        {
+          name,
+          state: 'running',
+          version: '1.0.0',
+          health: 100,
+          queue,
+          concurrency: 2,
+          metrics: { completed: 20, failed: 0, successRate: 1 },
+        },
       )
       assert.ok(avgDuration >= 0)
       assert.deepEqual(Object.keys(body), ['ok', 'status'])
@@ -153,12 +168,26 @@ export function workersContract(title: string, { env, drivers }: Backend): void 
       )
       const { id } = await service.enqueue(name, { text: 'hi' }, { name: 'greet' })
       const [first, second] = await both
-      const view = (attempt: number, timestamp: unknown) => ({ id, name: 'greet', queue, data: { text: 'hi' }, attempt, maxAttempts: 2, timestamp })
+      const view = (attempt: number, timestamp: unknown) => ({
+        id,
+        name: 'greet',
+        queue,
+        data: { text: 'hi' },
+        attempt,
+        maxAttempts: 2,
+        timestamp,
+      })
       assert.deepEqual(first?.job, view(1, first?.job.timestamp))
-      assert.equal((first?.outcome as Error).message, 'not yet')
+      assert.match(String(first?.outcome), /not yet/)
       assert.deepEqual(second?.job, view(2, first?.job.timestamp))
       assert.deepEqual(second?.outcome, { ok: 'hi' })
-      assert.deepEqual(host.recorded('onJobStart').filter(([worker]) => worker === name).map(([, job]) => (job as JobView).attempt), [1, 2])
+      assert.deepEqual(
+        host
+          .recorded('onJobStart')
+          .filter(([worker]) => worker === name)
+          .map(([, job]) => (job as JobView).attempt),
+        [1, 2],
+      )
       const status = await service.status(name)
       assert.deepEqual([status.health, status.metrics.completed, status.metrics.failed, status.metrics.successRate], [50, 1, 1, 0.5])
     })
@@ -221,11 +250,15 @@ export function workersContract(title: string, { env, drivers }: Backend): void 
 
     it('runs the most urgent jobs first', async () => {
       await create((job) => job.name, { concurrency: 1, autoStart: false })
-      for (const priority of ['Low', 'Normal', 'Critical', 'High', 7] as const) await service.enqueue(name, null, { name: String(priority), priority })
+      for (const priority of ['Low', 'Normal', 'Critical', 'High', 7] as const)
+        await service.enqueue(name, null, { name: String(priority), priority })
       await service.enqueue(name, null, { name: 'default' })
       const end = outcomes(6)
       await service.start(name)
-      assert.deepEqual((await end).map(({ job }) => job.name), ['Critical', '7', 'High', 'Normal', 'default', 'Low'])
+      assert.deepEqual(
+        (await end).map(({ job }) => job.name),
+        ['Critical', '7', 'High', 'Normal', 'default', 'Low'],
+      )
     })
 
     it('leaves a worker FAILED whose processor does not load, says why, and starts it again on demand', async () => {
@@ -276,7 +309,18 @@ export function workersContract(title: string, { env, drivers }: Backend): void 
         ['POST', '/api/workers', { name: 'a b', queueName: queue }, 400, 'INVALID_WORKER_NAME'],
         ['POST', '/api/workers', { name: 'nothing-to-do', queueName: queue }, 400, 'MISSING_PROCESSOR_SPEC'],
         ['POST', '/api/workers', { name: 'not-there', queueName: queue, processor: 'gone.mjs' }, 400, 'INVALID_PROCESSOR_PATH'],
-        ['POST', '/api/workers', { name: 'in-a-table', queueName: queue, processor: 'double.mjs', infrastructure: { persistence: { driver: 'db', table: 'users' } } }, 400, 'INVALID_PERSISTENCE_CONFIG'],
+        [
+          'POST',
+          '/api/workers',
+          {
+            name: 'in-a-table',
+            queueName: queue,
+            processor: 'double.mjs',
+            infrastructure: { persistence: { driver: 'db', table: 'users' } },
+          },
+          400,
+          'INVALID_PERSISTENCE_CONFIG',
+        ],
         ['GET', '/api/workers/nobody', undefined, 404, 'WORKER_NOT_FOUND'],
         ['GET', '/api/workers/nobody/status', undefined, 404, 'WORKER_NOT_FOUND'],
         ['GET', '/api/workers/no', undefined, 400, 'INVALID_WORKER_NAME'],
@@ -314,7 +358,9 @@ export function workersContract(title: string, { env, drivers }: Backend): void 
       await service.create({ name: mine('b'), queueName: queue, processor: () => 1, autoStart: false })
       await service.create({ name: mine('c'), queueName: queue, processor: () => 1, activeStatus: false })
       const listed = async (query: string): Promise<string[]> =>
-        (await call('GET', `/api/workers${query}`)).body.workers.map((worker: { name: string }) => worker.name).filter((other: string) => other.startsWith(`list-${count}-`))
+        (await call('GET', `/api/workers${query}`)).body.workers
+          .map((worker: { name: string }) => worker.name)
+          .filter((other: string) => other.startsWith(`list-${count}-`))
       assert.deepEqual(await listed(''), [mine('a'), mine('b')])
       assert.deepEqual(await listed('?includeInactive=true'), [mine('a'), mine('b'), mine('c')])
       assert.deepEqual(await listed('?status=active'), [mine('a')])
@@ -355,8 +401,11 @@ export function workersContract(title: string, { env, drivers }: Backend): void 
             hooks: { onWorkerStart: (worker) => void (started.push(worker) && started.includes(name) && wanted.fire()) },
             rootDir,
             env: {
-              ...env, WORKER_AUTO_START: autoStart, WORKER_PERSISTENCE_DRIVER: driver,
-              WORKER_PERSISTENCE_REDIS_KEY_PREFIX: name, WORKER_PERSISTENCE_TABLE: name.replaceAll('-', '_'),
+              ...env,
+              WORKER_AUTO_START: autoStart,
+              WORKER_PERSISTENCE_DRIVER: driver,
+              WORKER_PERSISTENCE_REDIS_KEY_PREFIX: name,
+              WORKER_PERSISTENCE_TABLE: name.replaceAll('-', '_'),
             },
             ...(roles === undefined ? {} : { roles }),
           })
@@ -394,7 +443,11 @@ export function workersContract(title: string, { env, drivers }: Backend): void 
           host = await boot('true', ['http'])
           service = host.service(workersService)
           assert.equal((await service.get(name)).state, 'unknown')
-          const answer = await host.inject({ method: 'POST', path: `/api/workers/${name}/restart`, headers: { 'x-requested-with': 'test' } })
+          const answer = await host.inject({
+            method: 'POST',
+            path: `/api/workers/${name}/restart`,
+            headers: { 'x-requested-with': 'test' },
+          })
           assert.deepEqual([answer.status, answer.body.operation.targets], [202, []])
           const { id } = await service.enqueue(name, 1)
           assert.equal((await service.job(name, id)).status, 'waiting')

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
-import { createTestHost } from 'zin/testing'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
+import { createTestHost } from 'zin/testing'
 import { workers, workersService } from './index.js'
 import { workersContract } from './workers.contract.js'
 
@@ -23,7 +23,12 @@ describe('workers of two processes on one Redis', () => {
       done = resolve
     })
     const http = await createTestHost({ plugins: plugins(), env, roles: ['http'] })
-    const consumer = await createTestHost({ plugins: plugins(), env, roles: ['worker'], hooks: { onJobComplete: (_name, _job, value) => done(value) } })
+    const consumer = await createTestHost({
+      plugins: plugins(),
+      env,
+      roles: ['worker'],
+      hooks: { onJobComplete: (_name, _job, value) => done(value) },
+    })
     try {
       const service = http.service(workersService)
       await service.create({ name, queueName: name })

@@ -3,7 +3,12 @@ import { describe, it } from 'node:test'
 import { bullPriority, priorityOf } from './priority.js'
 
 describe('job priorities', () => {
-  const rows = [['Critical', 10, 1], ['High', 5, 51], ['Normal', 1, 91], ['Low', 0, 101]] as const
+  const rows = [
+    ['Critical', 10, 1],
+    ['High', 5, 51],
+    ['Normal', 1, 91],
+    ['Low', 0, 101],
+  ] as const
   for (const [name, level, bull] of rows) {
     it(`maps ${name} to ${level} and to BullMQ's ${bull}`, () => {
       assert.equal(priorityOf(name), level)
@@ -14,6 +19,7 @@ describe('job priorities', () => {
   }
 
   it('knows no other names and numbers', () => {
-    for (const value of ['urgent', '', '5', 'constructor', -1, 11, 1.5, Number.NaN, null, {}, true]) assert.equal(priorityOf(value), undefined)
+    for (const value of ['urgent', '', '5', 'constructor', -1, 11, 1.5, Number.NaN, null, {}, true])
+      assert.equal(priorityOf(value), undefined)
   })
 })

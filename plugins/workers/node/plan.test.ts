@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { plan, type Goal, type Seen, type Step } from './plan.js'
+import { type Goal, plan, type Seen, type Step } from './plan.js'
 
 const goal = (run: boolean, generation = 2, restarts = 0, id = 'a'): Goal => ({ id, run, generation, restarts })
 const seen = (state: Seen['state'], generation = 1, restarts = 0): Seen => ({ id: 'a', state, generation, restarts })

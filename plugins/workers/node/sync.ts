@@ -1,5 +1,5 @@
 import type { Logger } from 'zin'
-import { autoStart, type AutoStartSettings } from '../auto-start.js'
+import { type AutoStartSettings, autoStart } from '../auto-start.js'
 import type { StoreDirectory } from '../store/directory.js'
 import type { StoredWorker } from '../store/store.js'
 import type { WorkerNode } from './worker-node.js'
@@ -31,5 +31,8 @@ export async function syncWorkers(directory: StoreDirectory, node: WorkerNode): 
   const known = node.names()
   const stored = await directory.all()
   const names = new Set(stored.map((worker) => worker.record.name))
-  await Promise.all([...stored.map((worker) => node.reconcile(worker)), ...known.filter((name) => !names.has(name)).map((name) => node.forget(name))])
+  await Promise.all([
+    ...stored.map((worker) => node.reconcile(worker)),
+    ...known.filter((name) => !names.has(name)).map((name) => node.forget(name)),
+  ])
 }

@@ -33,7 +33,11 @@ export class Processors {
     const found = await this.#find(record)
     if (found === undefined) throw workerErrors.MISSING_PROCESSOR_SPEC(record.name)
     if (typeof found === 'function') return found
-    return withDeadline(loadProcessor(found, this.#roots), loadMs, `Worker "${record.name}": its processor "${found}" did not load within ${loadMs} ms`)
+    return withDeadline(
+      loadProcessor(found, this.#roots),
+      loadMs,
+      `Worker "${record.name}": its processor "${found}" did not load within ${loadMs} ms`,
+    )
   }
 
   async #find(record: WorkerRecord): Promise<WorkerProcessor | string | undefined> {

@@ -84,7 +84,10 @@ describe('the record of a worker', () => {
   })
 
   it('lists every fault, the first one first', () => {
-    assert.deepEqual(problemsOf({ name: 'a', concurrency: 0 }).map((problem) => problem.code), ['INVALID_WORKER_NAME', 'MISSING_REQUIRED_FIELD', 'INVALID_CONCURRENCY'])
+    assert.deepEqual(
+      problemsOf({ name: 'a', concurrency: 0 }).map((problem) => problem.code),
+      ['INVALID_WORKER_NAME', 'MISSING_REQUIRED_FIELD', 'INVALID_CONCURRENCY'],
+    )
   })
 
   it('never repeats what it was given', () => {

@@ -1,6 +1,6 @@
 import type { Backoff } from '../types.js'
-import { checkProcessorPath } from './processor-path.js'
 import { type Check, isIntIn, isObject, type Problem, problem, unknownKeys } from './problem.js'
+import { checkProcessorPath } from './processor-path.js'
 import { featureNames } from './record.js'
 
 export const namePattern = /^[a-zA-Z0-9_-]{3,50}$/
@@ -8,14 +8,23 @@ const versionPattern = /^\d{1,9}\.\d{1,9}\.\d{1,9}$/
 const nameRule = 'use 3 to 50 letters, digits, "_" or "-"'
 
 export const checkName: Check = (value) =>
-  typeof value === 'string' && namePattern.test(value) ? undefined : problem('name', 'INVALID_WORKER_NAME', `A worker's name must be text: ${nameRule}`)
+  typeof value === 'string' && namePattern.test(value)
+    ? undefined
+    : problem('name', 'INVALID_WORKER_NAME', `A worker's name must be text: ${nameRule}`)
 
 const checkQueueName: Check = (value) =>
-  typeof value === 'string' && namePattern.test(value) ? undefined : problem('queueName', 'INVALID_QUEUE_NAME', `"queueName" must be text: ${nameRule}`)
+  typeof value === 'string' && namePattern.test(value)
+    ? undefined
+    : problem('queueName', 'INVALID_QUEUE_NAME', `"queueName" must be text: ${nameRule}`)
 
 const checkProcessor: Check = (value) => {
   if (typeof value === 'function') return undefined
-  if (value === null || value === '') return problem('processor', 'MISSING_PROCESSOR_SPEC', '"processor" is empty; give a file path, or leave it out and register one in code')
+  if (value === null || value === '')
+    return problem(
+      'processor',
+      'MISSING_PROCESSOR_SPEC',
+      '"processor" is empty; give a file path, or leave it out and register one in code',
+    )
   return checkProcessorPath('processor', value)
 }
 
@@ -31,14 +40,19 @@ const checkActiveStatus: Check = (value) =>
   typeof value === 'boolean' ? undefined : problem('activeStatus', 'INVALID_ACTIVE_STATUS', '"activeStatus" must be true or false')
 
 const checkAutoStart: Check = (value) =>
-  typeof value === 'boolean' || value === null ? undefined : problem('autoStart', 'INVALID_AUTO_START', '"autoStart" must be true, false or null')
+  typeof value === 'boolean' || value === null
+    ? undefined
+    : problem('autoStart', 'INVALID_AUTO_START', '"autoStart" must be true, false or null')
 
 const checkFeatures: Check = (value) => {
   if (!isObject(value)) return problem('features', 'INVALID_FEATURES_TYPE', '"features" must be an object of booleans')
   const [unknown] = unknownKeys(value, featureNames)
-  if (unknown !== undefined) return problem('features', 'INVALID_FEATURE', `"features" has an unknown name; known ones: ${featureNames.join(', ')}`)
+  if (unknown !== undefined)
+    return problem('features', 'INVALID_FEATURE', `"features" has an unknown name; known ones: ${featureNames.join(', ')}`)
   const wrong = Object.keys(value).find((name) => typeof value[name] !== 'boolean')
-  return wrong === undefined ? undefined : problem(`features.${wrong}`, 'INVALID_FEATURE_VALUE', `"features.${wrong}" must be true or false`)
+  return wrong === undefined
+    ? undefined
+    : problem(`features.${wrong}`, 'INVALID_FEATURE_VALUE', `"features.${wrong}" must be true or false`)
 }
 
 const checkRateLimit: Check = (value) => {
@@ -49,7 +63,12 @@ const checkRateLimit: Check = (value) => {
 
 /** Shared with the options of a single job. */
 export function isBackoff(value: unknown): value is Backoff {
-  return isObject(value) && unknownKeys(value, ['type', 'delay']).length === 0 && (value.type === 'fixed' || value.type === 'exponential') && isIntIn(value.delay, 0, 86_400_000)
+  return (
+    isObject(value) &&
+    unknownKeys(value, ['type', 'delay']).length === 0 &&
+    (value.type === 'fixed' || value.type === 'exponential') &&
+    isIntIn(value.delay, 0, 86_400_000)
+  )
 }
 
 export function isAttempts(value: unknown): value is number {
@@ -63,7 +82,11 @@ const checkJobOptions: Check = (value) => {
     (value.attempts === undefined || isAttempts(value.attempts)) &&
     (value.backoff === undefined || isBackoff(value.backoff))
   if (fine) return undefined
-  return problem('jobOptions', 'INVALID_JOB_OPTIONS', '"jobOptions" must be {attempts?: 1 to 100, backoff?: {type: "fixed" or "exponential", delay: ms}}')
+  return problem(
+    'jobOptions',
+    'INVALID_JOB_OPTIONS',
+    '"jobOptions" must be {attempts?: 1 to 100, backoff?: {type: "fixed" or "exponential", delay: ms}}',
+  )
 }
 
 const supportedDrivers = ['memory', 'kvstore', 'db']
@@ -72,7 +95,8 @@ function checkPersistence(value: unknown): Problem | undefined {
   const field = 'infrastructure.persistence'
   if (!isObject(value)) return problem(field, 'INVALID_PERSISTENCE_CONFIG', `"${field}" must be an object`)
   const [unknown] = unknownKeys(value, ['driver', 'connection', 'table', 'keyPrefix'])
-  if (unknown !== undefined) return problem(field, 'INVALID_PERSISTENCE_CONFIG', `"${field}" takes driver, connection, table and keyPrefix only`)
+  if (unknown !== undefined)
+    return problem(field, 'INVALID_PERSISTENCE_CONFIG', `"${field}" takes driver, connection, table and keyPrefix only`)
   if (value.driver !== undefined && !supportedDrivers.includes(value.driver as string)) {
     return problem(`${field}.driver`, 'INVALID_PERSISTENCE_CONFIG', `"${field}.driver" must be one of ${supportedDrivers.join(', ')}`)
   }
@@ -90,7 +114,11 @@ const checkInfrastructure: Check = (value) => {
   }
   const { redis } = value
   if (redis !== undefined && !(isObject(redis) && redis.env === true && Object.keys(redis).length === 1)) {
-    return problem('infrastructure.redis', 'INVALID_REDIS_CONFIG', '"infrastructure.redis" must be {env: true}: workers use the connection of the app')
+    return problem(
+      'infrastructure.redis',
+      'INVALID_REDIS_CONFIG',
+      '"infrastructure.redis" must be {env: true}: workers use the connection of the app',
+    )
   }
   return value.persistence === undefined ? undefined : checkPersistence(value.persistence)
 }
@@ -117,11 +145,17 @@ export function problemsOf(input: unknown): readonly Problem[] {
   for (const [field, { check, required }] of Object.entries(fields)) {
     const value = input[field]
     const missing = value === undefined || (required === true && (value === null || value === ''))
-    const found = !missing ? check(value) : required === true ? problem(field, 'MISSING_REQUIRED_FIELD', `"${field}" is missing`) : undefined
+    const found = !missing
+      ? check(value)
+      : required === true
+        ? problem(field, 'MISSING_REQUIRED_FIELD', `"${field}" is missing`)
+        : undefined
     if (found !== undefined) problems.push(found)
   }
   if (unknownKeys(input, Object.keys(fields)).length > 0) {
-    problems.push(problem('body', 'UNKNOWN_FIELD', `The worker has a field that is not known; known ones: ${Object.keys(fields).join(', ')}`))
+    problems.push(
+      problem('body', 'UNKNOWN_FIELD', `The worker has a field that is not known; known ones: ${Object.keys(fields).join(', ')}`),
+    )
   }
   return problems
 }

@@ -3,7 +3,6 @@ import { type Problem, problem } from './problem.js'
 export const processorExtensions = ['.ts', '.js', '.mjs', '.cjs'] as const
 
 // Characters that mean something to URLs, entities, shells or Windows paths: no processor needs them, and tricks do.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
 const trickCharacters = /[\u0000-\u001f\u007f\\%&?#*:<>|"]/
 
 /**
@@ -12,9 +11,14 @@ const trickCharacters = /[\u0000-\u001f\u007f\\%&?#*:<>|"]/
  */
 export function checkProcessorPath(field: string, value: unknown): Problem | undefined {
   if (typeof value !== 'string') return problem(field, 'INVALID_PROCESSOR_PATH', `"${field}" must be a file path`)
-  if (/^[a-z][a-z0-9+.-]*:/i.test(value)) return problem(field, 'INVALID_PROCESSOR_URL', `"${field}" is a URL; give the path of a file under a processor root`)
+  if (/^[a-z][a-z0-9+.-]*:/i.test(value))
+    return problem(field, 'INVALID_PROCESSOR_URL', `"${field}" is a URL; give the path of a file under a processor root`)
   if (value.length > 1024 || trickCharacters.test(value)) {
-    return problem(field, 'INVALID_PROCESSOR_PATH', `"${field}" must be a path of at most 1024 plain characters, without any of \\ % & ? # * : < > | "`)
+    return problem(
+      field,
+      'INVALID_PROCESSOR_PATH',
+      `"${field}" must be a path of at most 1024 plain characters, without any of \\ % & ? # * : < > | "`,
+    )
   }
   const segments = value.split('/')
   if (segments.includes('..')) return problem(field, 'INVALID_PROCESSOR_PATH_TRAVERSAL', `"${field}" must not contain ".."`)

@@ -4,8 +4,19 @@ export type PersistenceDriver = 'memory' | 'kvstore' | 'db'
 
 /** Names that `features` may have. A feature acts when the plugin that owns it is enabled. */
 export const featureNames = [
-  'resourceMonitoring', 'observability', 'healthMonitoring', 'metrics', 'autoScaling', 'circuitBreaker', 'deadLetterQueue',
-  'compliance', 'plugins', 'versioning', 'canary', 'clustering', 'datacenter',
+  'resourceMonitoring',
+  'observability',
+  'healthMonitoring',
+  'metrics',
+  'autoScaling',
+  'circuitBreaker',
+  'deadLetterQueue',
+  'compliance',
+  'plugins',
+  'versioning',
+  'canary',
+  'clustering',
+  'datacenter',
 ] as const
 export type FeatureName = (typeof featureNames)[number]
 

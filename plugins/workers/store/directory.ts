@@ -25,11 +25,14 @@ export class StoreDirectory {
   storeOf(record: WorkerRecord): WorkerStore {
     const { driver, ...place } = record.infrastructure.persistence
     const store = this.#stores.find((candidate) => candidate.driver === driver)
-    if (store === undefined) throw workerErrors.INVALID_PERSISTENCE_CONFIG(`the driver ${driver} needs the plugin ${driver === 'db' ? 'database' : 'kv'}`)
+    if (store === undefined)
+      throw workerErrors.INVALID_PERSISTENCE_CONFIG(`the driver ${driver} needs the plugin ${driver === 'db' ? 'database' : 'kv'}`)
     for (const [key, value] of Object.entries(place)) {
       const configured = store.place[key as keyof typeof store.place]
       if (value !== undefined && value !== configured) {
-        throw workerErrors.INVALID_PERSISTENCE_CONFIG(`"${key}" must be what the app is configured with${configured === undefined ? `; ${driver} has none` : `: ${configured}`}`)
+        throw workerErrors.INVALID_PERSISTENCE_CONFIG(
+          `"${key}" must be what the app is configured with${configured === undefined ? `; ${driver} has none` : `: ${configured}`}`,
+        )
       }
     }
     return store

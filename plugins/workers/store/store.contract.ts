@@ -50,7 +50,12 @@ export function storeContract(title: string, open: () => Promise<{ store: Worker
     it('replaces the generation before, and nothing else', async () => {
       const worker = stored('versions')
       await store.insert(worker)
-      const second: StoredWorker = { ...worker, generation: 2, desired: { state: 'running', by: 'operator', restarts: 3 }, updatedAt: 1_900_000_000_789 }
+      const second: StoredWorker = {
+        ...worker,
+        generation: 2,
+        desired: { state: 'running', by: 'operator', restarts: 3 },
+        updatedAt: 1_900_000_000_789,
+      }
       assert.equal(await store.replace(second), true)
       assert.deepEqual(await store.get('versions'), second)
       assert.equal(await store.replace({ ...worker, generation: 2 }), false, 'the same generation again')

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { createTestHost } from 'zin/testing'
 import { database, databaseService } from 'zin/plugins/database'
 import { kv, kvService } from 'zin/plugins/kv'
+import { createTestHost } from 'zin/testing'
 import { createWorkersTable } from '../migrations/create-workers.js'
 import { dbStore } from './db.js'
 import { kvStore } from './kv.js'
@@ -18,8 +18,12 @@ storeContract('kvstore on Redis', async () => {
 storeContract('db on MySQL or MariaDB', async () => {
   const server = new URL(process.env['TEST_MYSQL_URL'] ?? 'mysql://TEST_MYSQL_URL-is-not-set')
   const env = {
-    DB_CONNECTION: 'rdb', DB_HOST: server.hostname, DB_PORT: server.port || '3306', DB_DATABASE: server.pathname.slice(1),
-    DB_USERNAME: decodeURIComponent(server.username), DB_PASSWORD: decodeURIComponent(server.password),
+    DB_CONNECTION: 'rdb',
+    DB_HOST: server.hostname,
+    DB_PORT: server.port || '3306',
+    DB_DATABASE: server.pathname.slice(1),
+    DB_USERNAME: decodeURIComponent(server.username),
+    DB_PASSWORD: decodeURIComponent(server.password),
   }
   const table = `zin_workers_${unique}`
   const host = await createTestHost({ plugins: [database()], env })

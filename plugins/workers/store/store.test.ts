@@ -1,6 +1,6 @@
-import { createTestHost } from 'zin/testing'
 import { database, databaseService } from 'zin/plugins/database'
 import { kv, kvService } from 'zin/plugins/kv'
+import { createTestHost } from 'zin/testing'
 import { createWorkersTable } from '../migrations/create-workers.js'
 import { dbStore } from './db.js'
 import { kvStore } from './kv.js'
