@@ -10,6 +10,7 @@ const root = join(import.meta.dirname, '..', '..')
 const cli = ['--import', import.meta.resolve('tsx'), join(root, 'core', 'cli.ts')]
 
 let folder = ''
+const started: ChildProcess[] = []
 const config = `
 import { defineConfig, definePlugin, env } from 'zin'
 
@@ -39,7 +40,11 @@ before(async () => {
   await writeFile(join(folder, 'zin.config.ts'), config)
   await writeFile(join(folder, '.env'), 'SHOP_NAME=corner-shop\nORDERS_SECRET=canary-secret\nAPP_KEY=canary-key\n')
 })
-after(() => rm(folder, { recursive: true, force: true }))
+after(async () => {
+  // Only what a failed test left: zin dev ends its child when it is gone.
+  for (const child of started) child.kill('SIGKILL')
+  await rm(folder, { recursive: true, force: true, maxRetries: 3 })
+})
 
 function start(
   args: readonly string[],
@@ -52,6 +57,7 @@ function start(
     env: { PATH, HOME, ...(TMPDIR === '' ? {} : { TMPDIR }), TSX_TSCONFIG_PATH: join(root, 'tsconfig.json'), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  started.push(child)
   const text = { out: '', err: '' }
   child.stdout?.on('data', (chunk) => (text.out += chunk))
   child.stderr?.on('data', (chunk) => (text.err += chunk))

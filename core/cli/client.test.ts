@@ -21,7 +21,15 @@ async function appIn(t: TestContext, port: number, run?: unknown): Promise<HostV
   const dataDir = await mkdtemp(join(tmpdir(), 'zin-client-'))
   t.after(() => rm(dataDir, { recursive: true }))
   if (run !== undefined) await writeFile(join(dataDir, 'run.json'), typeof run === 'string' ? run : JSON.stringify(run))
-  return { name: 'a', environment: 'test', production: false, rootDir: dataDir, dataDir, bind: { host: '127.0.0.1', port } }
+  return {
+    name: 'a',
+    environment: 'test',
+    production: false,
+    rootDir: dataDir,
+    dataDir,
+    bind: { host: '127.0.0.1', port },
+    shutdownMs: 30_000,
+  }
 }
 
 const signal = new AbortController().signal

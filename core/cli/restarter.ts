@@ -15,7 +15,7 @@ export class Restarter {
   }
 
   restart(): Promise<void> {
-    
+    if (this.#waiting) return this.#turn
     this.#waiting = true
     const turn = this.#turn.then(async () => {
       this.#waiting = false

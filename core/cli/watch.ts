@@ -16,17 +16,27 @@ export interface SourceWatcher {
 }
 
 /**
- * Calls `onChange` with the path of a source file that was written, made or removed below `rootDir`, once for a burst of changes.
+ * Calls `onChange` with the paths of source files that were written, made or removed below `rootDir`, once for a burst of changes.
  * It watches folder by folder: a recursive watch would walk node_modules.
  */
-export async function watchSources(rootDir: string, onChange: (file: string) => void, debounceMs = 100): Promise<SourceWatcher> {
+export async function watchSources(
+  rootDir: string,
+  onChange: (files: readonly string[]) => void,
+  debounceMs = 100,
+): Promise<SourceWatcher> {
   const watchers = new Map<string, FSWatcher>()
+  const burst = new Set<string>()
   let timer: NodeJS.Timeout | undefined
   let closed = false
 
   const changed = (file: string): void => {
+    burst.add(file)
     clearTimeout(timer)
-    timer = setTimeout(() => onChange(file), debounceMs)
+    timer = setTimeout(() => {
+      const files = [...burst]
+      burst.clear()
+      onChange(files)
+    }, debounceMs)
   }
   const forget = (folder: string): void => {
     watchers.get(folder)?.close()

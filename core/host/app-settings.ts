@@ -32,5 +32,6 @@ export function describeApp(config: ZinConfig, settings: AppSettings, rootDir: s
     rootDir,
     dataDir: isAbsolute(settings.ZIN_DATA_DIR) ? settings.ZIN_DATA_DIR : join(rootDir, settings.ZIN_DATA_DIR),
     bind: { host: app.host ?? settings.HOST, port: app.port ?? settings.PORT },
+    shutdownMs: config.shutdown?.deadlineMs ?? 30_000,
   }
 }

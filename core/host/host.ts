@@ -194,7 +194,8 @@ export class Host {
   stop(reason = 'stop'): Promise<ShutdownReport> {
     return this.#inTurn(async () => {
       if (this.#state === 'stopped') return shutdownReport([], 0)
-      const { deadlineMs = 30_000, delayMs = this.#env.values.KUBERNETES_SERVICE_HOST ? 5_000 : 0 } = this.#config.shutdown ?? {}
+      const { delayMs = this.#env.values.KUBERNETES_SERVICE_HOST ? 5_000 : 0 } = this.#config.shutdown ?? {}
+      const deadlineMs = this.view.app.shutdownMs
       this.#state = 'draining'
       await this.#parts.bus.slot('onClose').call(reason)
       const forced = this.#address === undefined ? 0 : await this.#stopListening(delayMs, deadlineMs)

@@ -3,7 +3,7 @@ import type { Clock } from '../util/clock.js'
 import { DeadlineError, withDeadline } from '../util/deadline.js'
 import type { Phase, PluginUnit } from './unit.js'
 
-/** Longest time of a phase of one plugin, in ms. */
+/** Longest time of a phase of one plugin, in ms, unless the plugin says otherwise. */
 export const phaseDeadlines: Readonly<Record<Phase, number>> = { setup: 10_000, start: 30_000, ready: 30_000, stop: 10_000 }
 
 /** Runs plugin code so that callers can follow what it leaves behind; a test host traces resources with it. */
@@ -18,7 +18,7 @@ export interface PhaseOptions {
 /** Runs one phase of one plugin in time; the error names the plugin, the phase and what it waited for. */
 export async function runPhase(unit: PluginUnit, phase: Phase, { clock, instrument }: PhaseOptions, before?: () => Promise<void>): Promise<void> {
   const begun = clock.monotonic()
-  const ms = phaseDeadlines[phase]
+  const ms = unit.plugin.spec.deadlines?.[phase] ?? phaseDeadlines[phase]
   const work = instrument(unit.name, async () => {
     unit.waitingFor = 'beforePluginStart'
     await before?.()

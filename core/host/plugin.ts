@@ -28,6 +28,8 @@ export interface PluginSpec<O extends object, U extends Uses, S extends SettingS
   readonly options?: { readonly schema: JsonSchema; readonly defaults: O }
   /** `continue`: a failing boot of this plugin does not stop the app; its dependents are skipped. Default `abort`. */
   readonly onBootFailure?: 'abort' | 'continue'
+  /** Longest time of a phase in ms. Defaults: setup 10000, start and ready 30000, stop 10000. The app's shutdown has a deadline of its own. */
+  readonly deadlines?: Readonly<Partial<Record<'setup' | 'start' | 'ready' | 'stop', number>>>
   /** Registers routes, listeners, services and commands. No I/O. */
   setup(ctx: PluginContext<O, U, S>): MaybePromise<void>
   /** Opens connections and begins work. */

@@ -46,6 +46,8 @@ export interface HostView {
     readonly dataDir: string
     /** The address it will bind to. */
     readonly bind: Address
+    /** Longest time of the whole shutdown in ms; work that takes longer is cut. */
+    readonly shutdownMs: number
   }
   readonly state: HostState
   /** What this process does. `zin start --roles http,worker`; a CLI command has none. */

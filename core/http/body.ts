@@ -39,8 +39,8 @@ export async function captureBody(ctx: Context, limit?: number): Promise<Buffer>
 
 function readBytes(req: IncomingMessage, res: ServerResponse, limit: number): Promise<Buffer> {
   if (Number(req.headers['content-length']) > limit) return Promise.reject(httpErrors.PAYLOAD_TOO_LARGE(limit))
-  if (req.destroyed) return Promise.reject(httpErrors.BODY_ABORTED())
   if (req.readableEnded) return Promise.reject(httpErrors.BODY_CONSUMED())
+  if (req.destroyed) return Promise.reject(httpErrors.BODY_ABORTED())
   if (awaitsContinue(req)) continueReading(req, res)
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []

@@ -67,8 +67,8 @@ test('a malformed percent-encoding in a parameter is a bad target', () => {
 })
 
 test('paths of routes are checked', () => {
-  for (const path of ['/', '/a', '/a/:b', '/a/:b/c', '/a/*b', '/v:version', '/:name.json', '/.well-known/x'.replace('.', '')]) assert.equal(pathProblem(path), undefined, path)
-  for (const path of ['', 'a', '/a/', '//a', '/a//b', '/a/../b', '/a/:', '/a/*b/c', '/:a/:a', '/a b', '/a?b', '/ä', '/{a}', '/(.*)', '/a/:b-:c']) {
+  for (const path of ['/', '/a', '/a/:b', '/a/:b/c', '/a/*b', '/v:version', '/:name.json', '/.well-known/x']) assert.equal(pathProblem(path), undefined, path)
+  for (const path of ['', 'a', '/a/', '//a', '/a//b', '/a/../b', '/./a', '/a/:', '/a/*b/c', '/:a/:a', '/a b', '/a?b', '/ä', '/{a}', '/(.*)', '/a/:b-:c']) {
     assert.notEqual(pathProblem(path), undefined, path)
   }
 })

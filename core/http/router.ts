@@ -111,7 +111,7 @@ const segmentsOf = (path: string): readonly string[] => (path === '' ? [] : path
 /** Literal before literal with a parameter in it, before parameter, before wildcard. */
 function rankOf(segment: string): number {
   if (segment.startsWith('*')) return 3
-  if (segment.startsWith(':')) return 2
+  if (/^:\w+$/.test(segment)) return 2
   return segment.includes(':') ? 1 : 0
 }
 
@@ -139,7 +139,7 @@ export function pathProblem(path: string): string | undefined {
   if (path === '/') return undefined
   const segments = segmentsOf(path)
   if (segments.at(-1) === '') return 'must not end with "/"'
-  const bad = segments.find((segment) => segment === '' || segment.startsWith('.') || !segmentGrammar.test(segment))
+  const bad = segments.find((segment) => segment === '' || segment === '.' || segment === '..' || !segmentGrammar.test(segment))
   if (bad !== undefined) return `has the segment "${bad}"; a segment is literal text, ":name", or "*name" at the end`
   if (segments.slice(0, -1).some((segment) => segment.startsWith('*'))) return 'has a wildcard that is not its last segment'
   const names = segments.flatMap((segment) => segment.match(/[:*](\w+)/)?.[1] ?? [])

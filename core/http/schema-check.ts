@@ -15,7 +15,8 @@ const notes = ['example', 'examples', 'deprecated', 'readOnly', 'writeOnly', 'di
 export function schemaProblems(ajv: Ajv, schema: unknown): readonly string[] {
   if (typeof schema !== 'object' || schema === null) return ['is not an object']
   if (ajv.validateSchema(schema) !== true) {
-    return (ajv.errors ?? []).slice(0, 3).map((error) => `${error.instancePath || 'it'} ${error.message ?? 'is invalid'}`)
+    const error = ajv.errors?.[0]
+    return [`${error?.instancePath || 'it'} ${error?.message ?? 'is invalid'}`]
   }
   const problems: string[] = []
   visit(ajv, schema as SchemaObject, schema as SchemaObject, '', problems)
@@ -32,7 +33,10 @@ function visit(ajv: Ajv, schema: unknown, root: SchemaObject, at: string, proble
     const known = keyword in ajv.RULES.keywords || lists.includes(keyword) || single.includes(keyword) || maps.includes(keyword)
     if (!known && !notes.includes(keyword) && !keyword.startsWith('x-')) problems.push(`${at || 'it'} has the unknown keyword "${keyword}"`)
   }
-  const { format, $ref } = node
+  const { format, $ref, pattern } = node
+  for (const expression of [pattern, ...Object.keys(node.patternProperties ?? {})]) {
+    if (typeof expression === 'string' && !isRegExp(expression)) problems.push(`${at || 'it'} has the malformed pattern "${expression}"`)
+  }
   if (typeof format === 'string' && !(format in ajv.formats)) problems.push(`${at || 'it'} has the unknown format "${format}"`)
   if (typeof $ref === 'string' && $ref.startsWith('#/') && !resolves(root, $ref)) problems.push(`${at || 'it'} refers to ${$ref}, which is not there`)
   for (const key of single) if (!Array.isArray(node[key])) visit(ajv, node[key], root, `${at}/${key}`, problems)
@@ -41,6 +45,15 @@ function visit(ajv: Ajv, schema: unknown, root: SchemaObject, at: string, proble
     if (Array.isArray(list)) for (const [i, entry] of list.entries()) visit(ajv, entry, root, `${at}/${key}/${i}`, problems)
   }
   for (const key of maps) for (const [name, entry] of Object.entries(node[key] ?? {})) visit(ajv, entry, root, `${at}/${key}/${name}`, problems)
+}
+
+function isRegExp(source: string): boolean {
+  try {
+    new RegExp(source, 'u')
+    return true
+  } catch {
+    return false
+  }
 }
 
 function resolves(root: SchemaObject, ref: string): boolean {

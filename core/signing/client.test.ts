@@ -110,7 +110,7 @@ test('signedFetch signs the bytes that it sends, for every kind of body', async 
       for (const { method, headers, body } of seen) {
         const canonical = `${method}\n/p\n?q=1\n${headers['x-sig-timestamp']}\n${headers['x-sig-nonce']}\n${headers['x-sig-body-sha256']}`
         assert.equal(headers['x-sig-signature'], createHmac('sha256', known.secret).update(canonical).digest('hex'))
-        assert.equal(headers['authorization'], 'Bearer abc.def.ghi')
+        assert.equal(headers.authorization, 'Bearer abc.def.ghi')
         assert.equal(headers['x-sig-timezone'], 'Europe/Paris')
         assert.equal(body === '', method === 'GET')
       }

@@ -165,7 +165,7 @@ describe('each layer', () => {
           answers.add(JSON.stringify([status, text, { ...headers, 'x-request-id': '', date: '', connection: '' }]))
         }
       }
-      assert.deepEqual([...answers].length, 1, [...answers].join('\n'))
+      assert.equal(answers.size, 1, [...answers].join('\n'))
     }))
 
   it('is told to the hook with a hash of the key id and never to the answer', () =>

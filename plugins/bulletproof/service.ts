@@ -99,6 +99,7 @@ export function createDevices({ store, sealer, kv, clock, maxPerUser, reservedId
   }
 }
 
-function shown({ signingSecret: _, ...device }: DeviceRecord): Device {
+function shown(record: DeviceRecord): Device {
+  const { signingSecret: _, ...device } = record
   return device
 }

@@ -23,6 +23,7 @@ interface AppOptions {
   readonly options?: Parameters<typeof ops>[0]
   readonly plugins?: readonly Plugin[]
   readonly bind?: string
+  readonly allowedHosts?: readonly string[]
   readonly listen?: boolean
 }
 
@@ -43,7 +44,10 @@ async function withApp(given: AppOptions, test: (app: App) => Promise<void>): Pr
     env: { ...env, ...given.env },
     plugins: [...(given.plugins ?? [jwt(), bulletproof()]), ops(given.options)],
     routes: [route('GET', '/api/workers'), route('POST', '/api/workers'), route('GET', '/unguarded')],
-    ...(given.bind === undefined ? {} : { app: { host: given.bind } }),
+    app: {
+      ...(given.bind === undefined ? {} : { host: given.bind }),
+      ...(given.allowedHosts === undefined ? {} : { allowedHosts: given.allowedHosts }),
+    },
     listen: given.listen ?? false,
   })
   const app: App = {
@@ -107,6 +111,12 @@ describe('ops in auto mode on a loopback bind', () => {
       const own = { host: `localhost:${port}`, origin: `http://localhost:${port}` }
       assert.equal(await app.status('POST', { ...json, ...own }), 200)
       assert.equal(await app.status('POST', { ...json, ...own, origin: `http://127.0.0.1:${port}` }), 403)
+    }))
+
+  it('answers on loopback names only, whatever other names the app has', () =>
+    withApp({ allowedHosts: ['app.test', 'localhost'] }, async (app) => {
+      assert.equal(await app.status('GET', { host: 'localhost' }), 200)
+      assert.equal(await app.status('GET', { host: 'app.test' }), 421)
     }))
 
   it('wants credentials for a request that was passed on', () =>

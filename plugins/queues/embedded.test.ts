@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { createTestHost } from 'zin/testing'
@@ -13,8 +13,8 @@ import { openEmbedded } from './embedded/open.js'
 import { queues, queuesService } from './index.js'
 
 const child = fileURLToPath(new URL('./testing/embedded-child.ts', import.meta.url))
-const run = (rootDir: string, mode: string): { readonly process: ChildProcess; readonly lines: AsyncIterable<string> } => {
-  const started = spawn(process.execPath, ['--import', 'tsx', child, rootDir, mode], { stdio: ['ignore', 'pipe', 'inherit'] })
+const run = (rootDir: string, mode: string): { readonly process: ChildProcessByStdio<Writable, Readable, null>; readonly lines: AsyncIterable<string> } => {
+  const started = spawn(process.execPath, ['--import', 'tsx', child, rootDir, mode], { stdio: ['pipe', 'pipe', 'inherit'] })
   return { process: started, lines: createInterface({ input: started.stdout }) }
 }
 
@@ -35,6 +35,7 @@ describe('the embedded queue store', () => {
       if (what === 'completed') completed.add(name)
       if (line === 'open') {
         for await (const answer of run(rootDir, 'refused').lines) refusal += answer
+        first.process.stdin.write('go')
       }
       if (added.size >= 300 && completed.size >= 100) first.process.kill('SIGKILL')
     }
@@ -43,13 +44,13 @@ describe('the embedded queue store', () => {
 
     const host = await createTestHost({ plugins: [queues()], rootDir })
     const service = host.service(queuesService)
-    const again = new Set<string>()
-    const worker = service.worker('crash', async (job) => void again.add(job.name), { concurrency: 5, stalledInterval: 500 })
-    for (;;) {
-      const { waiting, active } = await service.counts('crash')
-      if (waiting + active === 0) break
-      await once(worker, 'completed')
-    }
+    const worker = service.worker('crash', async () => undefined, { concurrency: 5, stalledInterval: 500 })
+    await new Promise<void>((resolve) => {
+      worker.on('completed', async () => {
+        const { waiting, active } = await service.counts('crash')
+        if (waiting + active === 0) resolve()
+      })
+    })
     const { completed: kept, failed } = await service.counts('crash')
     const names = new Set((await service.list('crash', 'completed', { offset: 0, limit: kept })).map((job) => job.name))
     assert.equal(failed, 0)

@@ -43,8 +43,6 @@ export interface WorkerParts {
   close(): Promise<void>
 }
 
-/** At shutdown the host gives a plugin ten seconds, so running jobs get most of them. In ms. */
-const shutdownLimits = { drainMs: 5_000, cancelMs: 2_000 }
 /** After WORKER_TIMEOUT, how long cancelled jobs get to end, in ms. */
 const cancelMs = 5_000
 
@@ -58,6 +56,9 @@ export function assemble(input: AssembleInput): WorkerParts {
   const processors = new Processors(registry, input.roots, hooks.resolveProcessor)
   const consumes = host.roles.has('worker') && settings.WORKERS_ENABLED && settings.WORKER_ENABLED
   const stopLimits = { drainMs: settings.WORKER_TIMEOUT * 1000, cancelMs }
+  // The rest of the app wants to stop in time as well.
+  const { shutdownMs } = host.app
+  const shutdownLimits = { drainMs: Math.min(stopLimits.drainMs, shutdownMs * 0.6), cancelMs: Math.min(cancelMs, shutdownMs * 0.2) }
   const id = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
   const node = consumes
     ? new WorkerNode({ id, queues: services.queues, hooks, clock, log, connectionTimeout, processors, stopLimits })

@@ -54,6 +54,8 @@ export const workers = definePlugin({
   hooks: workerHooks,
   settings: workerSettings,
   options: workersOptions,
+  // Running jobs decide how long a stop takes; the app's own shutdown deadline still holds.
+  deadlines: { stop: 600_000 },
   setup(ctx) {
     const { options, settings, host, services } = ctx
     const roots = (options.processorRoots ?? ['.']).map((root) => resolve(host.app.rootDir, root))

@@ -25,8 +25,8 @@ export const devCommand = defineCommand({
       ...(options.port === undefined ? [] : [`--port=${options.port}`]),
     ]
     const app = new Restarter(() => startChild(rootDir, args, print))
-    const sources = await watchSources(rootDir, (changed) => {
-      print.line(`zin dev: ${relative(rootDir, changed)} changed, restarting`)
+    const sources = await watchSources(rootDir, ([first = '', ...others]) => {
+      print.line(`zin dev: ${relative(rootDir, first)}${others.length === 0 ? '' : ` and ${others.length} more`} changed, restarting`)
       app.restart().catch((error: unknown) => print.error(`zin dev: ${messageOf(error)}`))
     })
     print.line(`zin dev: watching ${rootDir}; Ctrl-C ends it`)

@@ -1,4 +1,5 @@
 /** A process of its own for the tests of the embedded store: adds jobs, works on them, and tells what was acknowledged. */
+import { once } from 'node:events'
 import { createTestHost } from 'zin/testing'
 import { queues, queuesService } from '../index.js'
 
@@ -10,6 +11,7 @@ try {
   const service = host.service(queuesService)
   tell('open')
   if (mode === 'work') {
+    await once(process.stdin, 'data')
     service.worker('crash', async (job) => job.name, { concurrency: 5 }).on('completed', (job) => tell(`completed ${job.name}`))
     for (let i = 0; ; i++) {
       await service.add('crash', `job-${i}`, {})

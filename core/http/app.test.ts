@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { test } from 'node:test'
+import { Type } from 'typebox'
+import { ZinError } from '../errors.js'
+import { docsRoutes } from './docs-routes.js'
+import { requestContext } from './request-context.js'
+import { listen, makeApp, route } from './test-support.js'
+
+const hello = route({ method: 'GET', path: '/hello', handler: () => ({ hello: true }) })
+
+test('what a handler returns is the body of a 200 answer', async (t) => {
+  const handlers: Record<string, () => unknown> = {
+    object: () => ({ a: 1 }), list: () => [1, 2], text: () => 'text', number: () => 0, no: () => false, bytes: () => Buffer.from('bytes'),
+    stream: () => Readable.from(['str', 'eam']), later: () => Promise.resolve({ later: true }), date: () => new Date(0),
+  }
+  const { app } = makeApp(t, Object.entries(handlers).map(([name, handler]) => route({ method: 'GET', path: `/${name}`, handler })))
+  const text = async (name: string): Promise<string> => {
+    const answer = await app.inject({ path: `/${name}` })
+    assert.equal(answer.status, 200)
+    return answer.text
+  }
+  assert.equal(await text('object'), '{"a":1}')
+  assert.equal(await text('list'), '[1,2]')
+  assert.equal(await text('text'), 'text')
+  assert.equal(await text('number'), '0')
+  assert.equal(await text('no'), 'false')
+  assert.equal(await text('bytes'), 'bytes')
+  assert.equal(await text('stream'), 'stream')
+  assert.equal(await text('later'), '{"later":true}')
+  assert.equal(await text('date'), '"1970-01-01T00:00:00.000Z"')
+})
+
+test('a handler may set status, body and headers on the context instead', async (t) => {
+  const { app } = makeApp(t, [
+    route({ method: 'POST', path: '/created', handler: (ctx) => ((ctx.status = 201), { id: 1 }) }),
+    route({ method: 'GET', path: '/body', handler: (ctx) => void (ctx.body = { set: true }) }),
+    route({ method: 'GET', path: '/nothing', handler: () => undefined }),
+    route({ method: 'GET', path: '/null', handler: () => null }),
+    route({ method: 'GET', path: '/teapot', handler: (ctx) => void (ctx.status = 418) }),
+    route({ method: 'GET', path: '/own', handler: (ctx) => ((ctx.respond = false), void ctx.res.end('own')) }),
+  ])
+  const get = (path: string, method = 'GET') => app.inject({ method, path })
+  assert.deepEqual([(await get('/created', 'POST')).status, (await get('/created', 'POST')).body], [201, { id: 1 }])
+  assert.deepEqual((await get('/body')).body, { set: true })
+  assert.deepEqual([(await get('/nothing')).status, (await get('/nothing')).text], [204, ''])
+  assert.equal((await get('/null')).status, 204)
+  assert.equal((await get('/teapot')).body.code, 'I_M_A_TEAPOT')
+  assert.deepEqual([(await get('/own')).status, (await get('/own')).text], [200, 'own'])
+})
+
+test('HEAD is answered by GET routes without a body, and OPTIONS lists the methods', async (t) => {
+  const { app } = makeApp(t, [hello, { ...hello, path: '/live', probe: true }, { ...hello, method: 'PUT' }])
+  for (const path of ['/hello', '/live']) {
+    const head = await app.inject({ method: 'HEAD', path })
+    assert.deepEqual([head.status, head.text, head.headers['content-length']], [200, '', '14'])
+  }
+  const options = await app.inject({ method: 'OPTIONS', path: '/hello' })
+  assert.deepEqual([options.status, options.headers.allow, options.text], [204, 'GET, HEAD, OPTIONS, PUT', ''])
+})
+
+test('unknown paths are 404 and wrong methods are 405 with Allow', async (t) => {
+  const { app } = makeApp(t, [hello])
+  const unknown = await app.inject({ path: '/Hello' })
+  assert.deepEqual([unknown.status, unknown.body.code], [404, 'NOT_FOUND'])
+  assert.equal(unknown.headers['cache-control'], 'no-store')
+  const wrong = await app.inject({ method: 'DELETE', path: '/hello' })
+  assert.deepEqual([wrong.status, wrong.body.code, wrong.headers.allow], [405, 'METHOD_NOT_ALLOWED', 'GET, HEAD, OPTIONS'])
+  const overridden = await app.inject({ method: 'POST', path: '/hello', headers: { 'x-http-method-override': 'GET' } })
+  assert.equal(overridden.status, 405)
+})
+
+test('a well-formed request id is kept and any other replaced', async (t) => {
+  const { app } = makeApp(t, [hello])
+  const idFor = async (inbound?: string) => (await app.inject({ path: '/hello', headers: { 'x-request-id': inbound } })).headers['x-request-id']
+  assert.equal(await idFor('abc.DEF-123_x'), 'abc.DEF-123_x')
+  const uuid = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
+  for (const bad of [undefined, 'short', 'with space inside', 'x'.repeat(129), '<script>alert</script>']) assert.match(String(await idFor(bad)), uuid)
+  const ids = await Promise.all(Array.from({ length: 300 }, () => idFor()))
+  assert.equal(new Set(ids).size, 300)
+})
+
+test('probes run before everything else', async (t) => {
+  const { app } = makeApp(t, [{ ...hello, path: '/live', probe: true }, hello], { allowedHosts: ['app.example'] })
+  const seen: string[] = []
+  app.addGlobal('limit', (ctx) => {
+    seen.push(ctx.path)
+    ctx.status = 429
+  })
+  app.compile()
+  const headers = { host: 'evil.test' }
+  assert.equal((await app.inject({ path: '/live?x=1', headers })).status, 200)
+  assert.equal((await app.inject({ path: '/hello', headers })).status, 421)
+  const limited = await app.inject({ path: '/hello' })
+  assert.deepEqual([limited.status, limited.body.code], [429, 'TOO_MANY_REQUESTS'])
+  assert.deepEqual(seen, ['/hello'])
+})
+
+test('a failing probe has the body of every error', async (t) => {
+  const { app } = makeApp(t, [
+    { ...hello, path: '/sync', probe: true, handler: () => { throw new ZinError('DOWN', 'it is down', { status: 503 }) } },
+    { ...hello, path: '/async', probe: true, handler: async () => { throw new ZinError('DOWN', 'it is down', { status: 503 }) } },
+  ])
+  for (const path of ['/sync', '/async']) {
+    const answer = await app.inject({ path })
+    assert.deepEqual([answer.status, answer.body], [503, { error: 'Down', message: 'it is down', code: 'DOWN' }])
+  }
+})
+
+test('the host list follows the port the app listens on', async (t) => {
+  const { app } = makeApp(t, [hello], { allowedHosts: ['127.0.0.1'] })
+  const port = await listen(app)
+  assert.equal((await fetch(`http://127.0.0.1:${port}/hello`)).status, 200)
+  assert.equal((await fetch(`http://localhost:${port}/hello`).catch(() => ({ status: 421 }))).status, 421)
+  assert.equal((await app.inject({ path: '/hello' })).status, 200)
+  assert.equal((await app.inject({ path: '/hello', headers: { host: `127.0.0.1:${port + 1}` } })).body.code, 'MISDIRECTED')
+})
+
+test('early data is taken for GET and HEAD only', async (t) => {
+  const { app } = makeApp(t, [hello, { ...hello, method: 'POST' }])
+  const headers = { 'early-data': '1' }
+  assert.equal((await app.inject({ path: '/hello', headers })).status, 200)
+  assert.equal((await app.inject({ method: 'POST', path: '/hello', headers })).status, 425)
+})
+
+test('global middleware runs by rank, keyed middleware in the order of the route, and both before the body is read', async (t) => {
+  const { app } = makeApp(t)
+  const steps: string[] = []
+  const step = (name: string) => async (ctx: { req: { readableEnded: boolean } }, next: () => Promise<unknown>) => {
+    assert.equal(ctx.req.readableEnded, false)
+    steps.push(name)
+    await next()
+    steps.push(`${name} after`)
+  }
+  app.addGlobal('late', step('late'))
+  app.addGlobal('early', step('early'))
+  app.setRank((plugin) => (plugin === 'early' ? 0 : 1))
+  app.addMiddleware('a', 'one', step('one'))
+  app.addMiddleware('a', 'two', step('two'))
+  app.addRoute('a', route({ method: 'POST', path: '/x', use: ['two', 'one'], body: Type.Object({}), handler: () => (steps.push('handler'), {}) }))
+  app.compile()
+  assert.equal((await app.inject({ method: 'POST', path: '/x', body: { a: 1 } })).status, 200)
+  assert.deepEqual(steps, ['early', 'late', 'two', 'one', 'handler', 'one after', 'two after', 'late after', 'early after'])
+})
+
+test('a middleware that calls next twice fails the request', async (t) => {
+  const { app, failures } = makeApp(t, [hello])
+  app.addGlobal('bad', async (_ctx, next) => {
+    await next()
+    await next()
+  })
+  app.compile()
+  assert.equal((await app.inject({ path: '/hello' })).status, 500)
+  assert.match(failures[0]?.error.message ?? '', /next\(\) was called more than once/)
+})
+
+test('a middleware cannot reroute a request by rewriting its url', async (t) => {
+  const { app } = makeApp(t, [hello, { ...hello, path: '/other', handler: () => ({ other: true }) }])
+  app.addGlobal('rewrite', (ctx, next) => {
+    ctx.url = '/other'
+    return next()
+  })
+  app.compile()
+  assert.deepEqual((await app.inject({ path: '/hello' })).body, { hello: true })
+})
+
+test('the request context carries request id, route and a user id that middleware sets', async (t) => {
+  const { app } = makeApp(t)
+  app.addMiddleware('jwt', 'auth', async (_ctx, next) => {
+    const context = requestContext()
+    assert.ok(context)
+    context.userId = 'u1'
+    await next()
+  })
+  app.addRoute('a', {
+    ...hello,
+    use: ['auth'],
+    handler: async () => {
+      await new Promise((resolve) => setImmediate(resolve))
+      const context = requestContext()
+      return { user: context?.userId, id: context?.requestId, path: context?.route?.path, plugin: context?.route?.plugin }
+    },
+  })
+  app.compile()
+  const answers = await Promise.all(['request-1', 'request-2'].map((id) => app.inject({ path: '/hello', headers: { 'x-request-id': id } })))
+  assert.deepEqual(answers.map((answer) => answer.body), ['request-1', 'request-2'].map((id) => ({ user: 'u1', id, path: '/hello', plugin: 'a' })))
+  assert.equal(requestContext(), undefined)
+})
+
+test('forwarded addresses count from the trusted end, and not at all without trusted proxies', async (t) => {
+  const ip = route({ method: 'GET', path: '/ip', handler: (ctx) => ({ ip: ctx.ip, protocol: ctx.protocol, host: ctx.host }) })
+  const headers = { 'x-forwarded-for': '6.6.6.6, 10.0.0.1, 10.0.0.2', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'evil.test' }
+  const ask = async (trustedProxies: number) => (await makeApp(t, [ip], { trustedProxies }).app.inject({ path: '/ip', headers, remoteAddress: '10.9.9.9' })).body
+  assert.deepEqual(await ask(0), { ip: '10.9.9.9', protocol: 'http', host: 'localhost' })
+  assert.equal((await ask(1)).ip, '10.0.0.2')
+  assert.equal((await ask(2)).ip, '10.0.0.1')
+})
+
+test('requests are logged at debug level, without their query', async (t) => {
+  const quiet = makeApp(t, [hello])
+  await quiet.app.inject({ path: '/hello' })
+  assert.deepEqual(quiet.log.lines, [])
+  const { app, log } = makeApp(t, [hello], { level: 'debug' })
+  await app.inject({ path: '/hello?token=secret', headers: { 'x-request-id': 'request-1' } })
+  await app.close()
+  const { ms, ...facts } = log.lines[0]?.facts ?? {}
+  assert.equal(typeof ms, 'number')
+  assert.deepEqual(facts, { requestId: 'request-1', method: 'GET', path: '/hello', status: 200, complete: true })
+})
+
+test('two apps in one process keep apart', async (t) => {
+  const first = makeApp(t, [hello])
+  const second = makeApp(t, [{ ...hello, path: '/other' }])
+  assert.equal((await first.app.inject({ path: '/other' })).status, 404)
+  assert.equal((await second.app.inject({ path: '/other' })).status, 200)
+})
+
+test('the OpenAPI document describes what routes declare', async (t) => {
+  const { app } = makeApp(t)
+  for (const entry of docsRoutes(app)) app.addRoute('core', entry)
+  app.addMiddleware('jwt', 'auth', (_ctx, next) => next())
+  app.addRoute('workers', {
+    method: 'PUT', path: '/api/workers/:name', summary: 'Change <b>one</b>', use: ['auth'],
+    params: Type.Object({ name: Type.String({ minLength: 3 }) }),
+    query: Type.Object({ wait: Type.Optional(Type.Integer({ description: 'ms & more' })) }),
+    body: Type.Object({ concurrency: Type.Integer() }),
+    response: { 202: Type.Object({ ok: Type.Boolean() }) },
+    handler: () => ({}),
+  })
+  app.addRoute('workers', route({ method: 'GET', path: '/secret', hidden: true, handler: () => ({}) }))
+  app.compile()
+  const { body } = await app.inject({ path: '/openapi.json' })
+  assert.equal(body.openapi, '3.1.0')
+  assert.deepEqual(body.info, { title: 'test app', version: '1.2.3' })
+  assert.deepEqual(Object.keys(body.paths), ['/api/workers/{name}'])
+  const { put } = body.paths['/api/workers/{name}']
+  assert.equal(put.operationId, 'putApiWorkersName')
+  assert.deepEqual(put.parameters.map((entry: { name: string; in: string; required: boolean }) => [entry.in, entry.name, entry.required]), [
+    ['path', 'name', true], ['query', 'wait', false],
+  ])
+  assert.equal(put.parameters[0].schema.minLength, 3)
+  assert.deepEqual(put.requestBody.content['application/json'].schema.required, ['concurrency'])
+  assert.deepEqual(Object.keys(put.responses), ['202', 'default'])
+  assert.deepEqual(put['x-middleware'], ['auth'])
+
+  const page = await app.inject({ path: '/docs' })
+  assert.match(String(page.headers['content-type']), /^text\/html/)
+  assert.match(String(page.headers['content-security-policy']), /default-src 'none'/)
+  for (const expected of ['Change &lt;b&gt;one&lt;/b&gt;', 'ms &amp; more', '<b class="PUT">PUT</b> <code>/api/workers/{name}</code>', 'prefers-color-scheme:dark']) {
+    assert.ok(page.text.includes(expected), expected)
+  }
+  for (const absent of ['<script', '<b>one', '/secret']) assert.ok(!page.text.includes(absent), absent)
+})

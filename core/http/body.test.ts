@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { Type } from 'typebox'
+import { captureBody } from './body.js'
+import { makeApp, route } from './test-support.js'
+
+const anything = Type.Object({})
+const json = route({ method: 'POST', path: '/json', body: anything, handler: ({ input }) => ({ got: input.body }) })
+
+test('a middleware reads the bytes of the wire and the parser gets the same bytes', async (t) => {
+  const { app } = makeApp(t)
+  let seen: Buffer | undefined
+  app.addMiddleware('test', 'sign', async (ctx, next) => {
+    seen = await captureBody(ctx)
+    assert.equal(await captureBody(ctx), seen)
+    await next()
+  })
+  app.addRoute('test', { ...json, use: ['sign'] })
+  app.compile()
+  const text = ' {"a" : "\\u00e4ä"}\n'
+  const answer = await app.inject({ method: 'POST', path: '/json', body: text, headers: { 'content-type': 'application/json' } })
+  assert.deepEqual(answer.body, { got: { a: 'ää' } })
+  assert.equal(seen?.toString(), text)
+})
+
+test('a body over the limit of the route is 413, announced or chunked', async (t) => {
+  const { app } = makeApp(t, [json, { ...json, path: '/small', bodyLimit: 10 }])
+  const big = { text: 'x'.repeat(2000) }
+  for (const headers of [{}, { 'transfer-encoding': 'chunked' }]) {
+    const answer = await app.inject({ method: 'POST', path: '/json', body: big, headers })
+    assert.equal(answer.status, 413)
+    assert.equal(answer.body.code, 'PAYLOAD_TOO_LARGE')
+  }
+  assert.equal((await app.inject({ method: 'POST', path: '/small', body: { a: 12345 } })).status, 413)
+  assert.equal((await app.inject({ method: 'POST', path: '/small', body: { a: 123 } })).status, 200)
+})
+
+test('a middleware may ask for a lower limit', async (t) => {
+  const { app } = makeApp(t)
+  app.addMiddleware('test', 'tiny', async (ctx, next) => {
+    await captureBody(ctx)
+    await captureBody(ctx, 5)
+    await next()
+  })
+  app.addRoute('test', { ...json, use: ['tiny'] })
+  app.compile()
+  assert.equal((await app.inject({ method: 'POST', path: '/json', body: { a: 12345 } })).status, 413)
+})
+
+test('only JSON in UTF-8 without compression is taken as JSON', async (t) => {
+  const { app } = makeApp(t, [json])
+  const send = (type: string | undefined, body: string | Buffer = '{}', more = {}) =>
+    app.inject({ method: 'POST', path: '/json', body, headers: { 'content-type': type, ...more } })
+  for (const type of ['application/json', 'application/json; charset=utf-8', 'application/vnd.api+json', 'APPLICATION/JSON']) assert.equal((await send(type)).status, 200, type)
+  for (const type of [undefined, 'text/plain', 'application/x-www-form-urlencoded', 'application/jsonx', 'application/json; charset=utf-16']) {
+    const answer = await send(type)
+    assert.equal(answer.status, 415, type)
+    assert.equal(answer.body.code, 'UNSUPPORTED_MEDIA_TYPE')
+  }
+  assert.equal((await send('application/json', gzipSync('{}'), { 'content-encoding': 'gzip' })).status, 415)
+  assert.equal((await send('application/json', '{}', { 'content-encoding': 'identity' })).status, 200)
+  assert.equal((await send('application/json', Buffer.from([0x22, 0xff, 0x22]))).body.code, 'INVALID_JSON')
+  assert.equal((await send('application/json', '\ufeff{}')).body.code, 'INVALID_JSON')
+  const malformed = await send('application/json', '{"password": secret}')
+  assert.equal(malformed.status, 400)
+  assert.match(malformed.body.message, /position 13$/)
+})
+
+test('a body that the route does not ask for is ignored up to the limit', async (t) => {
+  const { app } = makeApp(t, [route({ method: 'POST', path: '/start', handler: ({ input }) => ({ body: input.body ?? null }) })])
+  assert.deepEqual((await app.inject({ method: 'POST', path: '/start', body: 'not json', headers: { 'content-type': 'text/plain' } })).body, { body: null })
+  assert.equal((await app.inject({ method: 'POST', path: '/start', body: 'x'.repeat(1001) })).status, 413)
+})
+
+test('a raw body is a buffer, also when it is empty', async (t) => {
+  const { app } = makeApp(t, [route({ method: 'POST', path: '/raw', bodyType: 'raw', handler: ({ input }) => ({ hex: input.body.toString('hex') }) })])
+  assert.deepEqual((await app.inject({ method: 'POST', path: '/raw', body: Buffer.from([0, 255]) })).body, { hex: '00ff' })
+  assert.deepEqual((await app.inject({ method: 'POST', path: '/raw' })).body, { hex: '' })
+})
+
+const form = route({
+  method: 'POST',
+  path: '/form',
+  bodyType: 'form',
+  bodyLimit: 10_000,
+  body: Type.Object({ name: Type.String() }),
+  handler: (ctx) => {
+    const { files } = ctx.request as unknown as { files?: Record<string, { filepath: string; originalFilename: string; size: number }> }
+    return { body: ctx.input.body, file: files?.upload }
+  },
+})
+
+test('an urlencoded form is parsed and validated', async (t) => {
+  const { app } = makeApp(t, [form])
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+  assert.deepEqual((await app.inject({ method: 'POST', path: '/form', body: 'name=a+b&x=%C3%A4', headers })).body.body, { name: 'a b', x: 'ä' })
+  assert.equal((await app.inject({ method: 'POST', path: '/form', body: 'x=1', headers })).body.code, 'VALIDATION_FAILED')
+  assert.equal((await app.inject({ method: 'POST', path: '/form', body: { name: 'x' } })).status, 415)
+})
+
+function multipart(name: string): { body: string; headers: Record<string, string> } {
+  const parts = [
+    '--edge', 'Content-Disposition: form-data; name="name"', '', name,
+    '--edge', 'Content-Disposition: form-data; name="upload"; filename="a.txt"', 'Content-Type: text/plain', '', 'file text',
+    '--edge--', '',
+  ]
+  return { body: parts.join('\r\n'), headers: { 'content-type': 'multipart/form-data; boundary=edge' } }
+}
+
+test('files of a multipart form exist while the request runs and are removed when it ends', async (t) => {
+  let removed: Promise<void> | undefined
+  let path = ''
+  const { app } = makeApp(t, [
+    {
+      ...form,
+      handler: (ctx) => {
+        const { files } = ctx.request as unknown as { files: Record<string, { filepath: string; originalFilename: string }> }
+        path = files.upload?.filepath ?? ''
+        removed = new Promise((resolve) => {
+          ctx.res.once('close', function wait() {
+            if (existsSync(path)) setImmediate(wait)
+            else resolve()
+          })
+        })
+        return { body: ctx.input.body, name: files.upload?.originalFilename, exists: existsSync(path) }
+      },
+    },
+  ])
+  const answer = await app.inject({ method: 'POST', path: '/form', ...multipart('x') })
+  assert.deepEqual(answer.body, { body: { name: 'x' }, name: 'a.txt', exists: true })
+  await removed
+  assert.equal(existsSync(path), false)
+})
+
+test('a broken multipart form is 400', async (t) => {
+  const { app } = makeApp(t, [form])
+  const answer = await app.inject({ method: 'POST', path: '/form', body: 'nonsense', headers: { 'content-type': 'multipart/form-data' } })
+  assert.equal(answer.status, 400)
+  assert.equal(answer.body.code, 'INVALID_FORM')
+})
+
+test('a body stream that a middleware emptied is reported instead of waited for', async (t) => {
+  const { app, failures } = makeApp(t, [json])
+  app.addGlobal('test', async (ctx, next) => {
+    for await (const _ of ctx.req);
+    await next()
+  })
+  app.compile()
+  assert.equal((await app.inject({ method: 'POST', path: '/json', body: {} })).status, 500)
+  assert.equal((failures[0]?.error as { code?: string }).code, 'BODY_CONSUMED')
+})

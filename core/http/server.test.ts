@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { Type } from 'typebox'
+import { HttpApp } from './app.js'
+import { exchange, listen, makeApp, RawClient, rawRequest, route, statusOf } from './test-support.js'
+
+const hello = route({ method: 'GET', path: '/hello', handler: () => ({ hello: true }) })
+const any = route({ method: 'GET', path: '/*rest', handler: (ctx) => ({ path: ctx.path, rest: ctx.input.params.rest }) })
+const echo = route({ method: 'POST', path: '/echo', body: Type.Object({}), handler: ({ input }) => input.body })
+
+/** A route whose requests wait until the test lets them go. */
+function gate(): { readonly slow: typeof hello; readonly entered: Promise<void>; open(): void } {
+  let open: () => void = () => undefined
+  let enter: () => void = () => undefined
+  const opened = new Promise<void>((resolve) => void (open = resolve))
+  const entered = new Promise<void>((resolve) => void (enter = resolve))
+  const handler = async (): Promise<object> => {
+    enter()
+    await opened
+    return { slow: true }
+  }
+  return { slow: { ...hello, path: '/slow', handler }, entered, open: () => open() }
+}
+
+test('the path that is routed is the path of the request line, or the request is refused', async (t) => {
+  const port = await listen(makeApp(t, [any]).app)
+  const refused = [
+    '//evil/api', '/a/../b', '/a/./b', '/a/%2e%2e/b', '/a\\b', '/a#b', 'http://localhost/a', 'localhost/a', '*', '/a"b', '/a{b}', '/\x7f', '/ä', '/a\x0b', '/%zz/..',
+    'https://evil/', '/a/..', '/%2e', '/a`b', '/a<b>',
+  ]
+  for (const target of refused) {
+    const answer = await exchange(port, rawRequest(`GET ${target}`))
+    assert.equal(statusOf(answer), 400, `${JSON.stringify(target)}: ${answer.slice(0, 200)}`)
+  }
+  const accepted = ['/a', '/a//b', '/a%2Fb', '/a/b/', '/.x', '/a;b=c', '/a?b=/../c', '/a%20b?']
+  for (const target of accepted) {
+    const answer = await exchange(port, rawRequest(`GET ${target}`))
+    assert.equal(statusOf(answer), 200, target)
+    assert.ok(answer.includes(JSON.stringify({ path: new URL(target, 'http://localhost').pathname }).slice(0, -1)), answer)
+  }
+  assert.equal(statusOf(await exchange(port, rawRequest('OPTIONS *'))), 400)
+  assert.equal(await exchange(port, rawRequest('CONNECT localhost:80')), '')
+})
+
+test('repeated headers that matter are refused, others are not', async (t) => {
+  const { app } = makeApp(t, [hello, echo])
+  const port = await listen(app)
+  const get = async (...headers: string[]): Promise<number> => statusOf(await exchange(port, rawRequest('GET /hello', headers)))
+  const repeated: [string, string][] = [
+    ['Authorization: Bearer a', 'authorization: Bearer b'], ['Content-Type: text/plain', 'content-type: application/json'],
+    ['Content-Encoding: identity', 'Content-Encoding: gzip'], ['Host: evil.test', 'X: y'], ['Content-Digest: a', 'Content-Digest: b'],
+  ]
+  for (const headers of repeated) assert.equal(await get(...headers), 400, headers.join())
+  assert.equal(await get('Accept: a', 'Accept: b', 'Cookie: a=1', 'Cookie: b=2', 'Authorization: Bearer a'), 200)
+  assert.equal(await get('Content-Length: 0', 'Content-Length: 0'), 400)
+})
+
+test('what is no HTTP is answered with an error body and closed', async (t) => {
+  const port = await listen(makeApp(t, [hello]).app)
+  for (const bytes of ['nonsense\r\n\r\n', 'GET /hello HTTP/1.1\r\nHost localhost\r\n\r\n', 'GET / HTTP/9.9\r\n\r\n', '\x16\x03\x01\x02\x00']) {
+    const answer = await exchange(port, bytes)
+    assert.equal(statusOf(answer), 400, JSON.stringify(answer))
+    assert.equal(JSON.parse(answer.split('\r\n\r\n')[1] ?? '').code, 'BAD_REQUEST')
+  }
+  const large = await exchange(port, rawRequest('GET /hello', [`X: ${'x'.repeat(20_000)}`]))
+  assert.equal(statusOf(large), 431)
+  assert.equal(statusOf(await exchange(port, 'GET /hello HTTP/1.1\r\n\r\n')), 400)
+  assert.equal(statusOf(await exchange(port, rawRequest('POST /echo', ['Content-Length: 3', 'Transfer-Encoding: chunked'], '0\r\n\r\n'))), 400)
+})
+
+test('a body that ends too early harms nobody', async (t) => {
+  const { app, failures, log } = makeApp(t, [hello, echo])
+  const port = await listen(app)
+  for (const body of ['{"a"', '']) {
+    const client = await RawClient.open(port)
+    client.send(rawRequest('POST /echo', ['Content-Type: application/json', 'Content-Length: 100'], body))
+    client.socket.end()
+    await client.closed
+    assert.ok(client.text === '' || statusOf(client.text) === 400, client.text)
+  }
+  const broken = await exchange(port, rawRequest('POST /echo', ['Content-Type: application/json', 'Transfer-Encoding: chunked'], 'zz\r\n'))
+  assert.ok(broken === '' || statusOf(broken) === 400, broken)
+  assert.equal((await fetch(`http://127.0.0.1:${port}/hello`)).status, 200)
+  assert.deepEqual([failures, log.lines.filter((line) => line.level === 'error')], [[], []])
+})
+
+test('a client that sends byte by byte is served', async (t) => {
+  const port = await listen(makeApp(t, [echo]).app)
+  const client = await RawClient.open(port)
+  client.socket.setNoDelay(true)
+  for (const byte of rawRequest('POST /echo', ['Content-Type: application/json', 'Content-Length: 7'], '{"a":1}')) {
+    client.send(byte)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await client.closed
+  assert.match(client.text, /200 OK[\s\S]*\{"a":1\}$/)
+})
+
+test('a client that still sends its oversized body gets the 413 and then the end of the connection', async (t) => {
+  const port = await listen(makeApp(t, [echo]).app)
+  for (const framing of ['Content-Length: 20000000', 'Transfer-Encoding: chunked']) {
+    const client = await RawClient.open(port)
+    const body = 'x'.repeat(64 * 1024)
+    const piece = framing.startsWith('T') ? `${body.length.toString(16)}\r\n${body}\r\n` : body
+    client.send(`POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${framing}\r\n\r\n`)
+    for (let i = 0; i < 40; i++) client.send(piece)
+    const answer = await client.until(/"PAYLOAD_TOO_LARGE"\}/)
+    assert.equal(statusOf(answer), 413)
+    assert.match(answer, /connection: close/i)
+    client.socket.end()
+    await client.closed
+  }
+})
+
+test('a connection stays open after a small body that nobody read', async (t) => {
+  const port = await listen(makeApp(t, [hello]).app)
+  const client = await RawClient.open(port)
+  client.send('POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n')
+  await client.until(/NOT_FOUND/)
+  client.send('bytesGET /hello HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
+  await client.closed
+  assert.match(client.text, /\{"hello":true\}$/)
+})
+
+test('a client that expects 100-continue gets it when the body is wanted, and a final answer when it is not', async (t) => {
+  const port = await listen(makeApp(t, [echo]).app)
+  const headers = ['Expect: 100-continue', 'Content-Type: application/json', 'Content-Length: 7']
+  const wanted = await RawClient.open(port)
+  wanted.send(rawRequest('POST /echo', headers))
+  await wanted.until(/^HTTP\/1\.1 100 Continue\r\n\r\n/)
+  wanted.send('{"a":1}')
+  await wanted.closed
+  assert.match(wanted.text, /HTTP\/1\.1 200 OK[\s\S]*\{"a":1\}$/)
+  for (const request of ['POST /nowhere', 'GET /echo']) {
+    const unwanted = await exchange(port, rawRequest(request, headers).replace('Connection: close\r\n', ''))
+    assert.ok([404, 405].includes(statusOf(unwanted)), unwanted)
+  }
+  const tooLarge = await exchange(port, rawRequest('POST /echo', [...headers.slice(0, 2), 'Content-Length: 5000']).replace('Connection: close\r\n', ''))
+  assert.equal(statusOf(tooLarge), 413)
+})
+
+test('pipelined requests are answered in order', async (t) => {
+  const { slow, open } = gate()
+  const port = await listen(makeApp(t, [hello, slow]).app)
+  const client = await RawClient.open(port)
+  client.send(`GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n${rawRequest('GET /hello')}`)
+  open()
+  await client.closed
+  assert.match(client.text, /\{"slow":true\}HTTP\/1\.1 200 OK[\s\S]*\{"hello":true\}$/)
+})
+
+test('a port in use is refused with words that help, and the app can listen elsewhere', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  t.after(() => other.close())
+  const { port } = other.address() as AddressInfo
+  const { app } = makeApp(t, [hello])
+  await assert.rejects(app.listen({ host: '127.0.0.1', port }), (error: Error & { code: string }) => {
+    assert.equal(error.code, 'ZIN_LISTEN_FAILED')
+    assert.match(error.message, new RegExp(`127\\.0\\.0\\.1:${port}.*in use.*PORT=`))
+    return true
+  })
+  assert.ok((await listen(app)) > 0)
+})
+
+test('draining finishes requests in flight, closes their connections and accepts no more', async (t) => {
+  const { slow, entered, open } = gate()
+  const { app } = makeApp(t, [slow])
+  const port = await listen(app)
+  const client = await RawClient.open(port)
+  client.send('GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  await entered
+  const drained = app.drain({ deadlineMs: 10_000 })
+  await assert.rejects(fetch(`http://127.0.0.1:${port}/slow`))
+  open()
+  assert.deepEqual(await drained, { forced: 0 })
+  await client.closed
+  assert.match(client.text, /200 OK[\s\S]*connection: close[\s\S]*\{"slow":true\}$/i)
+})
+
+test('draining closes connections that are idle or never sent anything', async (t) => {
+  const { app } = makeApp(t, [hello])
+  const port = await listen(app)
+  const silent = await RawClient.open(port)
+  const idle = await RawClient.open(port)
+  idle.send('GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  await idle.until(/"hello":true\}/)
+  assert.deepEqual(await app.drain({ deadlineMs: 10_000 }), { forced: 0 })
+  await Promise.all([silent.closed, idle.closed])
+})
+
+test('a request that arrives on an open connection while draining begins is still answered', async (t) => {
+  const { app } = makeApp(t, [hello])
+  const client = await RawClient.open(await listen(app))
+  client.send('GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  await client.until(/"hello":true\}/)
+  const drained = app.drain({ deadlineMs: 10_000 })
+  client.send('GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  assert.deepEqual(await drained, { forced: 0 })
+  await client.closed
+  assert.equal(client.text.match(/"hello":true/g)?.length, 2)
+})
+
+test('connections that are busy at the deadline are cut and counted', async (t) => {
+  const { slow, entered, open } = gate()
+  const { app } = makeApp(t, [slow])
+  const client = await RawClient.open(await listen(app))
+  client.send('GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  await entered
+  assert.deepEqual(await app.drain({ deadlineMs: 150 }), { forced: 1 })
+  await client.closed
+  assert.equal(client.text, '')
+  open()
+})
+
+test('before the port closes, answers ask clients to reconnect', async (t) => {
+  const { app } = makeApp(t, [hello])
+  const port = await listen(app)
+  app.setDraining()
+  const answer = await fetch(`http://127.0.0.1:${port}/hello`)
+  assert.deepEqual([answer.status, answer.headers.get('connection')], [200, 'close'])
+  await answer.text()
+})
+
+test('load on many connections loses no request when the app drains', async (t) => {
+  const { app } = makeApp(t, [{ ...hello, handler: async () => (await new Promise((resolve) => setImmediate(resolve)), { hello: true }) }])
+  const port = await listen(app)
+  const clients = await Promise.all(Array.from({ length: 20 }, () => RawClient.open(port)))
+  let sent = 0
+  let drained: Promise<{ readonly forced: number }> | undefined
+  // Each client sends its next request on the same connection as soon as it has an answer that leaves the connection open.
+  const work = clients.map(async (client) => {
+    for (let answers = 0; ; ) {
+      client.send('GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n')
+      sent++
+      answers++
+      const text = await client.until(new RegExp(`^(?:[^]*?"hello":true\\}){${answers}}`))
+      if (/connection: close/i.test(text)) return answers
+      if (sent > 400) drained ??= app.drain({ deadlineMs: 10_000 })
+    }
+  })
+  const answered = (await Promise.all(work)).reduce((sum, count) => sum + count, 0)
+  assert.equal(answered, sent)
+  assert.deepEqual(await drained, { forced: 0 })
+})
+
+test('closing twice, or an app that never listened, is no error', async (t) => {
+  const { app } = makeApp(t, [hello])
+  await app.close()
+  assert.deepEqual(await app.drain({ deadlineMs: 1000 }), { forced: 0 })
+  await app.close()
+  assert.ok(app instanceof HttpApp)
+})

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Type } from 'typebox'
+import { ZinError } from '../errors.js'
+import { makeApp, route } from './test-support.js'
+
+const worker = Type.Object(
+  { name: Type.String({ pattern: '^[a-z]+$' }), concurrency: Type.Integer({ default: 5, minimum: 1 }), mode: Type.Optional(Type.Enum(['a', 'b'])) },
+  { additionalProperties: false },
+)
+const echo = route({ method: 'POST', path: '/echo', body: worker, handler: ({ input }) => input.body })
+
+test('a body that fits is passed on with its defaults', async (t) => {
+  const { app } = makeApp(t, [echo])
+  const answer = await app.inject({ method: 'POST', path: '/echo', body: { name: 'emails' } })
+  assert.equal(answer.status, 200)
+  assert.deepEqual(answer.body, { name: 'emails', concurrency: 5 })
+})
+
+test('a body that does not fit is refused with every problem by field', async (t) => {
+  const { app } = makeApp(t, [echo])
+  const answer = await app.inject({ method: 'POST', path: '/echo', body: { name: 7, concurrency: '5', extra: true } })
+  assert.equal(answer.status, 400)
+  assert.equal(answer.body.error, 'Validation failed')
+  assert.equal(answer.body.code, 'VALIDATION_FAILED')
+  assert.equal(answer.body.message, `${answer.body.details[0].field} ${answer.body.details[0].message}`)
+  assert.deepEqual(
+    answer.body.details.map((entry: { field: string; code: string }) => [entry.field, entry.code]).sort(),
+    [['body.concurrency', 'TYPE'], ['body.extra', 'ADDITIONAL_PROPERTIES'], ['body.name', 'TYPE']],
+  )
+})
+
+test('the message of a wrong type says field and type', async (t) => {
+  const { app } = makeApp(t, [echo])
+  assert.equal((await app.inject({ method: 'POST', path: '/echo', body: { name: 7 } })).body.message, 'body.name must be string')
+  assert.equal((await app.inject({ method: 'POST', path: '/echo' })).body.message, 'body.name is required')
+  assert.equal((await app.inject({ method: 'POST', path: '/echo', body: [] })).body.message, 'body must be object')
+})
+
+test('params and query are converted to scalars, bodies are not', async (t) => {
+  const get = route({
+    method: 'GET',
+    path: '/items/:id',
+    params: Type.Object({ id: Type.Integer() }),
+    query: Type.Object({ limit: Type.Integer({ default: 20 }), all: Type.Boolean({ default: false }), tag: Type.Optional(Type.Array(Type.String())) }),
+    handler: ({ input }) => ({ ...input.params, ...input.query }),
+  })
+  const { app } = makeApp(t, [get])
+  assert.deepEqual((await app.inject({ path: '/items/7?limit=3&all=true' })).body, { id: 7, limit: 3, all: true })
+  assert.deepEqual((await app.inject({ path: '/items/7?tag=a&tag=b' })).body, { id: 7, limit: 20, all: false, tag: ['a', 'b'] })
+  assert.equal((await app.inject({ path: '/items/x' })).body.message, 'params.id must be integer')
+  assert.equal((await app.inject({ path: '/items/7?limit=1&limit=2' })).body.message, 'query.limit must be integer')
+})
+
+test('formats are checked, and elements of lists are named', async (t) => {
+  const { app } = makeApp(t, [
+    route({ method: 'POST', path: '/mail', body: Type.Object({ to: Type.Array(Type.String({ format: 'email' })) }), handler: () => ({}) }),
+  ])
+  const answer = await app.inject({ method: 'POST', path: '/mail', body: { to: ['a@b.example', 'nonsense'] } })
+  assert.equal(answer.body.details[0].field, 'body.to[1]')
+  assert.equal((await app.inject({ method: 'POST', path: '/mail', body: { to: ['a@b.example'] } })).status, 200)
+})
+
+test('a large list of faults costs one problem, not a million', async (t) => {
+  const { app } = makeApp(t, [route({ method: 'POST', path: '/list', bodyLimit: 2_000_000, body: Type.Array(Type.String()), handler: () => ({}) })])
+  const answer = await app.inject({ method: 'POST', path: '/list', body: Array.from({ length: 200_000 }, () => 1) })
+  assert.equal(answer.status, 400)
+  assert.equal(answer.body.details.length, 1)
+  const short = await app.inject({ method: 'POST', path: '/list', body: Array.from({ length: 500 }, () => 1) })
+  assert.equal(short.body.details.length, 20)
+})
+
+test('a route may name its own error for a fault', async (t) => {
+  const { app } = makeApp(t, [
+    {
+      ...echo,
+      onInvalid: (problems) => new ZinError('INVALID_WORKER_NAME', problems.map(({ part, field, keyword }) => `${part} ${field} ${keyword}`).join(), { status: 400 }),
+    },
+  ])
+  const answer = await app.inject({ method: 'POST', path: '/echo', body: { name: 'NO' } })
+  assert.equal(answer.body.code, 'INVALID_WORKER_NAME')
+  assert.equal(answer.body.message, 'body name pattern')
+})
+
+test('outside of production an answer that misses its schema is logged and sent as it is', async (t) => {
+  const spec = route({ method: 'GET', path: '/x', response: { 200: Type.Object({ id: Type.Integer(), at: Type.Optional(Type.String()) }) }, handler: () => ({ id: 'seven' }) })
+  const development = makeApp(t, [spec])
+  assert.deepEqual((await development.app.inject({ path: '/x' })).body, { id: 'seven' })
+  const [line] = development.log.lines
+  assert.equal(line?.level, 'warn')
+  assert.deepEqual(line?.facts.problems, ['id must be integer'])
+  const production = makeApp(t, [spec], { production: true })
+  assert.deepEqual((await production.app.inject({ path: '/x' })).body, { id: 'seven' })
+  assert.deepEqual(production.log.lines, [])
+})
+
+test('an answer is compared as it goes over the wire', async (t) => {
+  const { app, log } = makeApp(t, [
+    route({
+      method: 'GET', path: '/x', response: { 200: Type.Object({ at: Type.String({ format: 'date-time' }) }, { additionalProperties: false }) },
+      handler: () => ({ at: new Date(0), left: undefined }),
+    }),
+  ])
+  assert.deepEqual((await app.inject({ path: '/x' })).body, { at: '1970-01-01T00:00:00.000Z' })
+  assert.deepEqual(log.lines, [])
+})
