@@ -35,14 +35,14 @@ export { systemClock } from './util/clock.js'
 export type { Clock } from './util/clock.js'
 export { canonicalRequest, DEFAULT_HEADER_PREFIX, KEY_ID_PATTERN, signatureHeaderNames } from './signing/canonical.js'
 export type { CanonicalParts, SignatureHeaderNames } from './signing/canonical.js'
-export { decoyKey, sha256Hex, signingKey } from './signing/key.js'
-export type { SigningKey } from './signing/key.js'
+export { decoyKey, PUBLIC_KEY_PATTERN, publicSigningKey, sha256Hex, signingKey } from './signing/key.js'
+export type { DecoyKey, SigningKey } from './signing/key.js'
 export { createSharedKeyring, parseBackups } from './signing/keyring.js'
 export type { BackupSecret, SharedKeyring, SharedSecretSetting } from './signing/keyring.js'
 export { createSealer } from './signing/seal.js'
 export type { SealBinding, Sealer, Unsealed } from './signing/seal.js'
 export {
-  checkBindings, checkBody, checkFence, checkFreshness, checkMac, checkOwner, isSigned, padKeys, readSignature, replayed, signedTarget,
+  checkBindings, checkBody, checkFence, checkFreshness, checkMac, checkOwner, checkProfile, isSigned, padKeys, readSignature, replayed, signedTarget,
 } from './signing/verifier.js'
-export type { BindingClaims, SignatureClaim, SignatureFault, SignedTarget } from './signing/verifier.js'
+export type { BindingClaims, SignatureClaim, SignatureFault, SignatureProfile, SignedTarget } from './signing/verifier.js'
 export { DeadlineError, withDeadline } from './util/deadline.js'

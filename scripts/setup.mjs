@@ -65,12 +65,24 @@ function npm(args, { mayFail = false } = {}) {
   if (status !== 0 && !mayFail) fail(`npm ${args.join(' ')} failed in ${root}${error ? `: ${error.message}` : ''}`)
 }
 
+/** npm passes a signal on to its shell, which ends without passing it further: the end of that shell is all that is seen of it. */
+function endWithParent(end) {
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    end()
+  }, 250)
+  timer.unref()
+}
+
 /** Runs Node in front of the user and answers its exit code; signals are passed on. */
 export function runNode(args, options = {}) {
   const child = spawn(process.execPath, args, { cwd: root, stdio: 'inherit', ...options })
   // Ctrl-C reaches the child by itself, because it shares the terminal; this process just waits for its end.
   process.on('SIGINT', () => {})
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+  if (process.env.npm_lifecycle_event !== undefined) endWithParent(() => child.kill('SIGTERM'))
   return new Promise((resolve) => {
     child.once('error', (error) => fail(`cannot run ${process.execPath}: ${error.message}`))
     child.once('exit', (code, signal) => resolve(code ?? (signal === 'SIGINT' ? 130 : 1)))

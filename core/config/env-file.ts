@@ -61,12 +61,14 @@ export async function readEnvFile(file: string): Promise<Readonly<Values> | unde
  * app's own code and libraries see them.
  */
 export async function loadEnv(rootDir: string, environment: Values): Promise<EnvSource> {
-  const fromFile = (await readEnvFile(join(rootDir, '.env'))) ?? {}
+  const file = join(rootDir, '.env')
+  const fromFile = (await readEnvFile(file)) ?? {}
   // Equal values count as the file's own: a second load in this process finds what the first one wrote.
   const names = new Set(Object.keys(fromFile).filter((name) => environment[name] === undefined || environment[name] === fromFile[name]))
   for (const name of names) environment[name] = fromFile[name]
   const values: Readonly<Values> = { ...environment }
   return {
+    file,
     values,
     sourceOf: (name) => (values[name] === undefined ? 'default' : names.has(name) ? '.env' : 'environment'),
   }

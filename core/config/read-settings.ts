@@ -5,6 +5,8 @@ import type { SettingReport, SettingSpec, SettingSpecs, SettingValues } from './
 export interface EnvSource {
   readonly values: Readonly<Record<string, string | undefined>>
   sourceOf(name: string): 'environment' | '.env' | 'default'
+  /** The `.env` that was looked for, there or not. */
+  readonly file?: string
 }
 
 /** An environment made of a plain record; used by tests and embedders. */

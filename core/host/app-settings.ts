@@ -23,13 +23,14 @@ export const appSettings = defineSettings({
 export type AppSettings = SettingValues<typeof appSettings>
 
 /** The facts about the app that plugins see. The configuration wins over settings. */
-export function describeApp(config: ZinConfig, settings: AppSettings, rootDir: string): HostView['app'] {
+export function describeApp(config: ZinConfig, settings: AppSettings, rootDir: string, envFile?: string): HostView['app'] {
   const { app = {} } = config
   return {
     name: app.name ?? settings.APP_NAME,
     environment: settings.NODE_ENV,
     production: settings.NODE_ENV === 'production',
     rootDir,
+    ...(envFile === undefined ? {} : { envFile }),
     dataDir: isAbsolute(settings.ZIN_DATA_DIR) ? settings.ZIN_DATA_DIR : join(rootDir, settings.ZIN_DATA_DIR),
     bind: { host: app.host ?? settings.HOST, port: app.port ?? settings.PORT },
     shutdownMs: config.shutdown?.deadlineMs ?? 30_000,

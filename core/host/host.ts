@@ -75,7 +75,7 @@ export class Host {
     this.#env = options.env ?? plainEnv(process.env)
     this.#settings = new SettingsReader(this.#env)
     const settings = this.#settings.read('core', appSettings)
-    const app = describeApp(config, settings, options.rootDir)
+    const app = describeApp(config, settings, options.rootDir, this.#env.file)
     const clock = options.clock ?? systemClock
     this.#ownLog = options.log === undefined ? loggerOf(app, settings) : undefined
     const log = options.log ?? (this.#ownLog as OwnedLogger)

@@ -42,6 +42,8 @@ export interface HostView {
     readonly production: boolean
     /** Folder of `zin.config.ts`. */
     readonly rootDir: string
+    /** The `.env` that settings come from, there or not; absent when the host was given its whole environment. */
+    readonly envFile?: string
     /** `ZIN_DATA_DIR`, absolute. Made by whoever writes into it. */
     readonly dataDir: string
     /** The address it will bind to. */

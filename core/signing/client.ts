@@ -1,8 +1,15 @@
+import { toHex } from './bytes.js'
 import { canonicalRequest, KEY_ID_PATTERN, NONCE_PATTERN, signatureHeaderNames, TIMESTAMP_PATTERN } from './canonical.js'
+import { type Rfc9421Credential, type Rfc9421SignOptions, signMessage } from './rfc9421/client.js'
+import { hmacSha256, type SignedBody, sha256 } from './web-crypto.js'
 
-export type SignedBody = string | Uint8Array | ArrayBuffer | undefined
+export type { Rfc9421Credential, Rfc9421SignOptions } from './rfc9421/client.js'
+export type { DeviceKey, DevicePrivateKey } from './rfc9421/device-key.js'
+export { generateDeviceKey } from './rfc9421/device-key.js'
+export type { SignedBody } from './web-crypto.js'
 
 export interface SignOptions {
+  readonly profile?: 'v1'
   /** Any case. */
   readonly method: string
   /** Absolute, or a path with its query; only path and query are signed. */
@@ -22,8 +29,9 @@ export interface SignOptions {
 }
 
 /**
- * Header name → value: `<prefix>key-id`, `-timestamp`, `-nonce`, `-body-sha256` and `-signature`, and
- * `<prefix>device-id`, which equals the key id and is required by the device check.
+ * Header name → value. Profile v1: `<prefix>key-id`, `-timestamp`, `-nonce`, `-body-sha256` and `-signature`, and
+ * `<prefix>device-id`, which equals the key id and is required by the device check. Profile rfc9421: `signature-input`,
+ * `signature`, `<prefix>device-id`, `content-digest` with a body, and the given `content-type` and `authorization`.
  */
 export type SignedHeaders = Readonly<Record<string, string>>
 
@@ -35,8 +43,14 @@ export type SignedHeaders = Readonly<Record<string, string>>
  * const body = JSON.stringify({ to: 'ada@example.com' })
  * const headers = await createHeaders({ method: 'POST', url: 'https://api.example.com/v1/mails', body, keyId, secret })
  * await fetch('https://api.example.com/v1/mails', { method: 'POST', body, headers: { ...headers, authorization: `Bearer ${jwt}` } })
+ *
+ * @example RFC 9421, with a key that never leaves the device
+ * const { privateKey, publicKey } = await generateDeviceKey() // publicKey goes to the login as devicePublicKey
+ * const signed = { method: 'GET', url: 'https://api.example.com/api/me', keyId, privateKey, authorization: `Bearer ${jwt}` }
+ * const headers = await createHeaders({ profile: 'rfc9421', ...signed })
  */
-export async function createHeaders(options: SignOptions): Promise<SignedHeaders> {
+export async function createHeaders(options: SignOptions | Rfc9421SignOptions): Promise<SignedHeaders> {
+  if (options.profile === 'rfc9421') return signMessage(options)
   const { method, body, keyId, secret, headerPrefix } = options
   const nonce = options.nonce ?? crypto.randomUUID()
   const timestamp = String(options.timestamp ?? Date.now())
@@ -46,8 +60,8 @@ export async function createHeaders(options: SignOptions): Promise<SignedHeaders
   if (!TIMESTAMP_PATTERN.test(timestamp)) throw new TypeError('timestamp must be whole milliseconds since 1970')
 
   const { pathname, search } = resolve(options.url)
-  const bodySha256 = hex(await subtle().digest('SHA-256', bytesOf(body)))
-  const signature = await hmac(secret, canonicalRequest({ method, pathname, search, timestamp, nonce, bodySha256 }))
+  const bodySha256 = toHex(await sha256(body))
+  const signature = toHex(await hmacSha256(secret, canonicalRequest({ method, pathname, search, timestamp, nonce, bodySha256 })))
   const names = signatureHeaderNames(headerPrefix)
   return {
     [names.keyId]: keyId,
@@ -60,6 +74,7 @@ export async function createHeaders(options: SignOptions): Promise<SignedHeaders
 }
 
 export interface SignedFetchOptions {
+  readonly profile?: 'v1'
   readonly keyId: string
   readonly secret: string
   /** The JWT, or a function that gives the present one. */
@@ -72,6 +87,9 @@ export interface SignedFetchOptions {
   /** ms since 1970. Default: the machine's clock. */
   readonly now?: () => number
 }
+
+/** With the device's secret, or with its own Ed25519 key. */
+export type Rfc9421FetchOptions = Omit<SignedFetchOptions, 'profile' | 'secret'> & Rfc9421Credential & { readonly profile: 'rfc9421' }
 
 /** A clock that is off by less than this is left alone: the answer's `Date` is only exact to a second. */
 const SKEW_MS = 5_000
@@ -86,7 +104,7 @@ const SKEW_MS = 5_000
  * const api = signedFetch({ keyId: deviceId, secret: deviceSecret, token: jwt })
  * const me = await (await api('https://api.example.com/api/me')).json()
  */
-export function signedFetch(options: SignedFetchOptions): typeof globalThis.fetch {
+export function signedFetch(options: SignedFetchOptions | Rfc9421FetchOptions): typeof globalThis.fetch {
   const send = options.fetch ?? globalThis.fetch
   const now = options.now ?? Date.now
   const names = signatureHeaderNames(options.headerPrefix)
@@ -96,17 +114,14 @@ export function signedFetch(options: SignedFetchOptions): typeof globalThis.fetc
     const prepared = await prepare(input, init)
     const attempt = async (): Promise<Response> => {
       const headers = new Headers(prepared.headers)
-      const signed = await createHeaders({
-        ...options,
-        method: prepared.method,
-        url: prepared.url,
-        body: prepared.body,
-        timestamp: Math.round(now() + offset),
-      })
-      for (const [name, value] of Object.entries(signed)) headers.set(name, value)
-      if (options.timezone !== undefined) headers.set(names.timezone, options.timezone)
       const token = typeof options.token === 'function' ? await options.token() : options.token
       if (token !== undefined) headers.set('authorization', `Bearer ${token}`)
+      if (options.timezone !== undefined) headers.set(names.timezone, options.timezone)
+      const request = { method: prepared.method, url: prepared.url, body: prepared.body, timestamp: Math.round(now() + offset) }
+      const signed = await (options.profile === 'rfc9421'
+        ? createHeaders({ ...options, ...request, ...coveredOf(headers) })
+        : createHeaders({ ...options, ...request }))
+      for (const [name, value] of Object.entries(signed)) headers.set(name, value)
       const target = input instanceof Request ? input.clone() : input
       const body = prepared.body === undefined ? {} : { body: prepared.body }
       return send(target, { redirect: 'manual', ...init, method: prepared.method, headers, ...body })
@@ -120,6 +135,12 @@ export function signedFetch(options: SignedFetchOptions): typeof globalThis.fetc
     await answer.body?.cancel()
     return attempt()
   }
+}
+
+/** What RFC 9421 covers must be what is sent, so a digest of the caller's own goes: the signer makes it. */
+function coveredOf(headers: Headers): Pick<Rfc9421SignOptions, 'contentType' | 'authorization'> {
+  headers.delete('content-digest')
+  return { contentType: headers.get('content-type') ?? undefined, authorization: headers.get('authorization') ?? undefined }
 }
 
 interface Prepared {
@@ -154,26 +175,4 @@ function isTrusted(url: URL): boolean {
 function offsetOf(date: string | null, now: number): number | undefined {
   const serverTime = date === null ? Number.NaN : Date.parse(date)
   return Number.isNaN(serverTime) ? undefined : serverTime + 500 - now
-}
-
-async function hmac(secret: string, text: string): Promise<string> {
-  const encoder = new TextEncoder()
-  const key = await subtle().importKey('raw', encoder.encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
-  return hex(await subtle().sign('HMAC', key, encoder.encode(text)))
-}
-
-function subtle(): SubtleCrypto {
-  const found = globalThis.crypto?.subtle
-  if (found === undefined) throw new TypeError('crypto.subtle is missing: a browser gives it to pages on https or localhost only')
-  return found
-}
-
-function bytesOf(body: SignedBody): ArrayBuffer | Uint8Array<ArrayBuffer> {
-  if (body === undefined) return new Uint8Array(0)
-  if (typeof body === 'string') return new TextEncoder().encode(body)
-  return body as ArrayBuffer | Uint8Array<ArrayBuffer>
-}
-
-function hex(buffer: ArrayBuffer): string {
-  return Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

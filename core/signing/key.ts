@@ -1,6 +1,6 @@
-import { createHash, createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import { createHash, createHmac, createPublicKey, createSecretKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
 
-/** A secret made ready to check signatures. */
+/** A secret, or a device's public key, made ready to check signatures; the type of `key` says which. */
 export interface SigningKey {
   readonly key: KeyObject
   /** Names the secret without telling it: 32 hex digits. Equal secrets have equal ids. */
@@ -13,9 +13,23 @@ export function signingKey(secret: string): SigningKey {
   return { key: createSecretKey(bytes), id: createHash('sha256').update('zin/signing-key/v1\n').update(bytes).digest('hex').slice(0, 32) }
 }
 
-/** A key that no request can be signed with; checking against it costs what checking against a real one costs. */
-export function decoyKey(): SigningKey {
-  return { key: createSecretKey(randomBytes(32)), id: 'decoy' }
+/** Base64url of 32 bytes, in its one form: an Ed25519 public key. */
+export const PUBLIC_KEY_PATTERN = /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/
+
+/** The key of a device that signs with Ed25519. Throws when the text does not match {@link PUBLIC_KEY_PATTERN}. */
+export function publicSigningKey(publicKey: string): SigningKey {
+  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: publicKey }, format: 'jwk' })
+  return { key, id: createHash('sha256').update('zin/signing-key/ed25519\n').update(publicKey).digest('hex').slice(0, 32) }
+}
+
+/** Keys that no request can be signed with; checking against them costs what checking against a real one costs. */
+export interface DecoyKey extends SigningKey {
+  /** Ed25519. */
+  readonly publicKey: KeyObject
+}
+
+export function decoyKey(): DecoyKey {
+  return { key: createSecretKey(randomBytes(32)), id: 'decoy', publicKey: generateKeyPairSync('ed25519').publicKey }
 }
 
 export function hmacSha256(key: KeyObject, text: string): Buffer {

@@ -183,7 +183,8 @@ describe('the MAC and the body (layer 6)', () => {
   })
 
   it('never fits the decoy or an ambiguous target', async () => {
-    const signedByDecoy = checkMac('POST', target, await claim(), [right], right)
+    const own = { ...right, publicKey: decoy.publicKey }
+    const signedByDecoy = checkMac('POST', target, await claim(), [own], own)
     assert.ok('ok' in signedByDecoy)
     assert.ok('ok' in checkMac('POST', undefined, await claim(), [right], decoy))
   })

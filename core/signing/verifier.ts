@@ -1,39 +1,23 @@
-import { timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual, verify } from 'node:crypto'
 import { canonicalRequest, KEY_ID_PATTERN, NONCE_PATTERN, type SignatureHeaderNames, TIMESTAMP_PATTERN } from './canonical.js'
-import { hmacSha256, type SigningKey, sha256Hex } from './key.js'
+import { fault, type SignatureClaim, type SignatureFault, type SignatureProfile } from './claim.js'
+import { type DecoyKey, hmacSha256, type SigningKey, sha256Hex } from './key.js'
+import { ownSignatures, readOwnSignature } from './rfc9421/reader.js'
+import { SIGNATURE_TAG, signatureBase } from './rfc9421/signature-base.js'
 
-/**
- * A failed check. `layer` is the number of the check in the specification; `reason` is for logs and hooks, never for the caller.
- */
-export interface SignatureFault {
-  readonly ok: false
-  readonly layer: 3 | 4 | 5 | 6 | 7 | 8 | 9
-  readonly reason: string
-}
-
-function fault(layer: SignatureFault['layer'], reason: string): SignatureFault {
-  return { ok: false, layer, reason }
-}
-
-/** What a request says about its signature; every field has its right form, and nothing is proven yet. */
-export interface SignatureClaim {
-  readonly ok: true
-  readonly keyId: string
-  readonly timestamp: string
-  readonly nonce: string
-  readonly bodySha256: string
-  readonly signature: string
-  readonly deviceId: string | undefined
-  readonly timezone: string | undefined
-  readonly userAgent: string | undefined
-}
+export type { CoveredMessage, SignatureClaim, SignatureFault, SignatureProfile } from './claim.js'
 
 const hex64 = /^[0-9a-f]{64}$/
 /** Node joins or drops repeats of these, so the bytes that were signed could differ from what the app reads. */
-const singleHeaders = ['authorization', 'host', 'user-agent', 'content-type', 'content-length', 'content-encoding', 'transfer-encoding']
+const singleHeaders = [
+  ...['authorization', 'host', 'user-agent', 'content-type', 'content-length', 'content-encoding', 'transfer-encoding'],
+  ...['signature-input', 'signature', 'content-digest'],
+]
 
 /**
- * Layer 3: the five headers are there once and well formed, and nothing about the request makes its meaning ambiguous.
+ * Layer 3: the headers of one profile are there once and well formed, and nothing about the request makes its meaning
+ * ambiguous. The profile is rfc9421 when a `Signature-Input` carries our tag, else v1; never both. Signatures with other
+ * tags are left alone.
  *
  * @param rawHeaders as `req.rawHeaders`: names and values in turn, repeats kept.
  */
@@ -49,6 +33,14 @@ export function readSignature(rawHeaders: readonly string[], names: SignatureHea
   }
   const encoding = watched.get('content-encoding')
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return fault(3, 'the body is encoded')
+
+  const own = ownSignatures(watched.get('signature-input') ?? '')
+  if (own === undefined) return fault(3, 'malformed signature-input')
+  if (own.length > 1) return fault(3, 'there are several signatures of ours')
+  if (own[0] !== undefined) {
+    if (fiveOf(names).some((name) => watched.get(name) !== undefined)) return fault(3, 'signed in both ways')
+    return readOwnSignature(own[0], watched, names)
+  }
 
   const [keyId, timestamp, nonce, bodySha256, signature] = fiveOf(names).map((name) => watched.get(name))
   if (keyId === undefined || timestamp === undefined || nonce === undefined || bodySha256 === undefined || signature === undefined)
@@ -69,6 +61,8 @@ export function readSignature(rawHeaders: readonly string[], names: SignatureHea
 
   return {
     ok: true,
+    profile: 'v1',
+    alg: 'hmac-sha256',
     keyId,
     timestamp,
     nonce,
@@ -84,9 +78,9 @@ function fiveOf(names: SignatureHeaderNames): readonly string[] {
   return [names.keyId, names.timestamp, names.nonce, names.bodySha256, names.signature]
 }
 
-/** Whether a request carries any of the five headers, so that it means to be a signed one. */
+/** Whether a request carries any of the five headers, or our tag, so that it means to be a signed one. */
 export function isSigned(headers: Readonly<Record<string, unknown>>, names: SignatureHeaderNames): boolean {
-  return fiveOf(names).some((name) => headers[name] !== undefined)
+  return fiveOf(names).some((name) => headers[name] !== undefined) || String(headers['signature-input']).includes(`"${SIGNATURE_TAG}"`)
 }
 
 /** Layer 4: both ends of the window count as inside. */
@@ -107,6 +101,8 @@ export const replayed: SignatureFault = fault(5, 'the nonce was used before')
 export interface SignedTarget {
   readonly pathname: string
   readonly search: string
+  /** What the client signed as the host, when it is not the `Host` that came here. */
+  readonly authority?: string
 }
 
 /**
@@ -115,15 +111,16 @@ export interface SignedTarget {
  *
  * @param target the request line's target as it came, `req.url`.
  * @param prefix a path prefix that a gateway in front removed; the client signed it.
+ * @param authority the host that clients sign where a gateway in front changes `Host`; empty when it does not.
  */
-export function signedTarget(target: string, prefix = ''): SignedTarget | undefined {
+export function signedTarget(target: string, prefix = '', authority = ''): SignedTarget | undefined {
   if (!target.startsWith('/') || target.startsWith('//') || /[\\#\u0000-\u0020\u007f-\uffff]/.test(target)) return undefined
   const mark = target.indexOf('?')
   const pathname = mark < 0 ? target : target.slice(0, mark)
   const search = mark < 0 || mark === target.length - 1 ? '' : target.slice(mark)
   const parsed = URL.canParse(target, 'http://localhost') ? new URL(target, 'http://localhost') : undefined
   if (parsed === undefined || parsed.pathname !== pathname || parsed.search !== search) return undefined
-  return { pathname: prefix + pathname, search }
+  return { pathname: prefix + pathname, search, ...(authority === '' ? {} : { authority }) }
 }
 
 /** A list of exactly `slots` keys, so that known, unknown and rotated callers cost the same number of MACs. */
@@ -132,32 +129,51 @@ export function padKeys(keys: readonly SigningKey[], slots: number, decoy: Signi
 }
 
 /**
- * Layer 6, first half: the MAC over the body hash that the request claims; the body itself is not needed. Every key is
- * tried, whichever fits. Gives the key that fits.
+ * Layer 6, first half: the signature over the body hash that the request claims; the body itself is not needed. Every key is
+ * tried, whichever fits. A secret checks HMACs and a public key Ed25519 signatures, never the other way round. Gives the key
+ * that fits.
  */
 export function checkMac(
   method: string,
   target: SignedTarget | undefined,
   claim: SignatureClaim,
   keys: readonly SigningKey[],
-  decoy: SigningKey,
+  decoy: DecoyKey,
 ): SigningKey | SignatureFault {
   const signature = Buffer.from(claim.signature, 'hex')
-  const text = canonicalRequest({
-    method,
-    pathname: target?.pathname ?? '',
-    search: target?.search ?? '',
-    timestamp: claim.timestamp,
-    nonce: claim.nonce,
-    bodySha256: claim.bodySha256,
-  })
+  const text = signedText(method, target ?? { pathname: '', search: '' }, claim)
+  const found = claim.alg === 'ed25519' ? ed25519Fit(text, signature, keys, decoy) : hmacFit(text, signature, keys, decoy)
+  if (target === undefined) return fault(6, 'the request target has more than one reading')
+  return found ?? fault(6, 'the signature does not fit')
+}
+
+function signedText(method: string, target: SignedTarget, claim: SignatureClaim): string {
+  const { covered, keyId, timestamp, nonce, bodySha256, alg } = claim
+  if (covered === undefined) return canonicalRequest({ ...target, method, timestamp, nonce, bodySha256 })
+  const message = { authority: covered.authority, ...target, method, fields: covered.fields }
+  return signatureBase(message, covered.deviceIdHeader, { created: timestamp.slice(0, -3), nonce, keyId, alg })
+}
+
+function hmacFit(text: string, signature: Buffer, keys: readonly SigningKey[], decoy: DecoyKey): SigningKey | undefined {
   let found: SigningKey | undefined
-  for (const candidate of keys) {
+  for (const key of keys) {
+    const candidate = key.key.type === 'secret' ? key : decoy
     const fits = timingSafeEqual(hmacSha256(candidate.key, text), signature)
     if (fits && candidate !== decoy) found ??= candidate
   }
-  if (target === undefined) return fault(6, 'the request target has more than one reading')
-  return found ?? fault(6, 'the signature does not fit')
+  return found
+}
+
+/** One check for every caller: only a device has a public key, and it has one. */
+function ed25519Fit(text: string, signature: Buffer, keys: readonly SigningKey[], decoy: DecoyKey): SigningKey | undefined {
+  const candidate = keys.find(({ key }) => key.type === 'public')
+  const fits = verify(null, Buffer.from(text), candidate?.key ?? decoy.publicKey, signature)
+  return fits ? candidate : undefined
+}
+
+/** Layer 6: a device that may only sign by RFC 9421 is not believed by v1, even when its secret fits. */
+export function checkProfile(claim: SignatureClaim, weakest: SignatureProfile): SignatureFault | undefined {
+  return weakest === 'rfc9421' && claim.profile === 'v1' ? fault(6, 'the device is pinned to RFC 9421') : undefined
 }
 
 /** Layer 6, second half: the bytes that came are the bytes that were signed. */

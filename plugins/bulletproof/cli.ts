@@ -24,17 +24,19 @@ export const keyCommand = defineCommand({
     }
     const file = join(host.app.rootDir, '.env')
     let backups: readonly unknown[] = []
-    let replaced: string | undefined
-    await updateEnvFile(file, (present) => {
-      replaced = present[SECRET]
-      backups = rotate(replaced, present[BACKUPS] ?? '', options['max-backups'])
+    let present: Readonly<Record<string, string | undefined>> = {}
+    await updateEnvFile(file, (values) => {
+      present = values
+      backups = rotate(present[SECRET], present[BACKUPS] ?? '', options['max-backups'])
       return { [SECRET]: secret, [BACKUPS]: envJson(backups) }
     })
     print.line(`${SECRET}: new secret in ${file}, fingerprint ${fingerprint(secret)}`)
     print.line(`${BACKUPS}: ${backups.length} earlier ${backups.length === 1 ? 'secret' : 'secrets'} kept`)
-    if (env[SECRET] !== undefined && env[SECRET] !== (replaced ?? ''))
-      print.error(`${SECRET} is also set in the environment, which wins over .env; change it there too`)
-    print.line('Restart the app; requests signed with a kept secret are accepted until it leaves the list')
+    for (const [name, before] of Object.entries({ [SECRET]: present[SECRET], [BACKUPS]: present[BACKUPS] })) {
+      if (env[name] !== undefined && env[name] !== (before ?? ''))
+        print.error(`${name} is also set in the environment, which wins over .env and stays in force; change it there too, and restart the app`)
+    }
+    print.line('An app that runs takes it over within two seconds; requests signed with a kept secret are accepted until it leaves the list')
   },
 })
 

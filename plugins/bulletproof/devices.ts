@@ -1,11 +1,13 @@
-import { defineService } from 'zin'
+import { defineService, type SignatureProfile } from 'zin'
 
 /** A device without its secret. */
 export interface Device {
   readonly deviceId: string
   readonly userId: string
-  /** Which way of signing the device uses. */
-  readonly profile: 'v1'
+  /** The weakest way of signing that is taken: `v1` lets both pass; a device that signed by `rfc9421` once keeps to it. */
+  readonly profile: SignatureProfile
+  /** Base64url of an Ed25519 key, when the device signs with a key of its own and has no secret. */
+  readonly publicKey?: string
   readonly label?: string
   /** ms since 1970. */
   readonly createdAt: number
@@ -24,11 +26,16 @@ export interface Enrolment {
    */
   readonly deviceId?: string | undefined
   readonly label?: string | undefined
+  /** Base64url of the raw Ed25519 key that the device signs with; it then gets no secret, and signs by RFC 9421 only. */
+  readonly publicKey?: string | undefined
 }
 
 /** The devices of users and their signing secrets. Every function throws AUTH_STORE_UNAVAILABLE (503) when the store is down. */
 export interface Devices {
-  /** Makes a device, or gives an own one a new secret. The secret is in this answer and nowhere else. */
+  /**
+   * Makes a device, or gives an own one a new secret. The secret is in this answer and nowhere else; it is empty for a device
+   * with a public key. Throws DEVICE_PUBLIC_KEY_INVALID (400) for what is no Ed25519 key.
+   */
   enroll(enrolment: Enrolment): Promise<{ readonly device: Device; readonly secret: string }>
   /** Removed ones too, while they are remembered. */
   get(deviceId: string): Promise<Device | undefined>

@@ -1,4 +1,4 @@
-import { open, readFile, rename, stat, unlink } from 'node:fs/promises'
+import { open, readFile, realpath, rename, stat, unlink } from 'node:fs/promises'
 import { parseEnvFile } from 'zin'
 import { bulletproofErrors } from './errors.js'
 
@@ -12,9 +12,11 @@ type Values = Readonly<Record<string, string>>
  * @param change gets the present values and gives the ones to write; their names and values must hold no `'` and no line break.
  */
 export async function updateEnvFile(
-  file: string,
+  path: string,
   change: (present: Readonly<Record<string, string | undefined>>) => Values,
 ): Promise<void> {
+  // A link stays one: the file that it names is the one to replace.
+  const file = await realpath(path).catch(() => path)
   const temporary = `${file}.new`
   await discardIfStale(temporary)
   const handle = await open(temporary, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {

@@ -1,6 +1,10 @@
 import { defineErrors, ZinError } from 'zin'
 
 export const bulletproofErrors = defineErrors({
+  DEVICE_PUBLIC_KEY_INVALID: {
+    status: 400,
+    message: () => 'devicePublicKey must be an Ed25519 public key: 32 raw bytes as 43 characters of base64url',
+  },
   DEVICE_NOT_FOUND: { status: 404, message: (id: string) => `You have no device "${id}" in use; see GET /auth/devices` },
   BULLETPROOF_STORE_MISSING: {
     status: 500,

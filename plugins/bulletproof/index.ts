@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { createSealer, createSharedKeyring, definePlugin, messageOf, optional, parseBackups, signatureHeaderNames } from 'zin'
+import { createSealer, definePlugin, messageOf, optional, parseBackups, type SharedKeyring, signatureHeaderNames } from 'zin'
 import { databaseService } from 'zin/plugins/database'
 import { tokensService } from 'zin/plugins/jwt'
 import { kvService } from 'zin/plugins/kv'
@@ -8,6 +8,7 @@ import { keyCommand } from './cli.js'
 import { devicesService } from './devices.js'
 import { bulletproofHooks } from './hooks.js'
 import { LastSeen } from './last-seen.js'
+import { LiveKeyring } from './live-keyring.js'
 import { bulletproofMiddleware, createSignedRequests } from './middleware.js'
 import { createDevices as createDevicesTable, createNonces as createNoncesTable } from './migrations/tables.js'
 import { bulletproofOptions } from './options.js'
@@ -17,6 +18,7 @@ import { createDevices } from './service.js'
 import { bulletproofSettings } from './settings.js'
 import { signedRequestsService } from './signed-requests.js'
 import { chooseStores } from './store/choose.js'
+import { lastingNonces } from './store/nonces/lasting.js'
 import { Verification } from './verification.js'
 
 export type { Device, Devices, Enrolment } from './devices.js'
@@ -39,8 +41,26 @@ export const bulletproof = definePlugin({
   setup(ctx) {
     const { options, settings, services, host, clock, log, hooks } = ctx
     const names = signatureHeaderNames(options.headerPrefix ?? settings.SIGNATURE_HEADER_PREFIX)
-    const shared = createSharedKeyring(settings, options.maxBackups)
-    const stores = chooseStores(options, () => ({ kv: services.kv, database: services.database }), clock)
+    const { envFile } = host.app
+    const check = (keyring: SharedKeyring): ReturnType<typeof checkSecrets> =>
+      checkSecrets({
+        production: host.app.production,
+        shared: keyring,
+        sharedSecretFor: options.sharedSecretFor,
+        appKeyBytes: Buffer.byteLength(settings.APP_KEY),
+        deviceDriver: stores.devices.driver,
+        nonceDriver: stores.nonces.driver,
+      })
+    const shared = new LiveKeyring({
+      settings,
+      maxBackups: options.maxBackups,
+      overridden: (name) => host.settings().some((row) => row.name === name && row.source === 'environment'),
+      problemOf: (keyring) => check(keyring).error,
+      log,
+    })
+    const backends = () => ({ kv: services.kv, database: services.database })
+    const stores = chooseStores({ ...options, dataDir: host.app.dataDir }, backends, clock)
+    const nonces = lastingNonces(stores.nonces, stores.ledger, clock, options.windowMs)
     // Without APP_KEY devices end with the process; production refuses to start so, below.
     const master = settings.APP_KEY === '' ? randomBytes(32).toString('base64url') : settings.APP_KEY
     const sealer = createSealer([master, ...parseBackups(settings.APP_KEY_BK, 'APP_KEY_BK').map((backup) => backup.secret)])
@@ -66,12 +86,15 @@ export const bulletproof = definePlugin({
       names,
       windowMs: options.windowMs,
       signedPathPrefix: options.signedPathPrefix,
-      slots: shared.slots,
+      signedAuthority: options.signedAuthority,
+      get slots() {
+        return shared.slots
+      },
       clock,
       tokens: services.tokens,
       kv: () => services.kv,
       devices: stores.devices,
-      nonces: stores.nonces,
+      nonces,
       secrets,
       seen: (device) => seen.note(device),
     })
@@ -92,28 +115,22 @@ export const bulletproof = definePlugin({
     ctx.middleware('bulletproof', bulletproofMiddleware(signed, responders))
     ctx.routes(deviceRoutes(devices))
     ctx.command(keyCommand)
-    if ([stores.devices.driver, stores.nonces.driver].includes('db'))
+    if ([stores.devices.driver, stores.nonces.driver, stores.ledger?.driver].includes('db'))
       for (const migration of [createDevicesTable, createNoncesTable]) ctx.migration(migration)
 
-    const noLongerReading = services.tokens.revocationReadBy('bulletproof')
+    const noLongerChecking = services.tokens.checkedBy('bulletproof')
     ctx.onStart(() => {
-      const { error, warnings } = checkSecrets({
-        production: host.app.production,
-        shared,
-        sharedSecretFor: options.sharedSecretFor,
-        appKeyBytes: Buffer.byteLength(settings.APP_KEY),
-        deviceDriver: stores.devices.driver,
-        nonceDriver: stores.nonces.driver,
-      })
+      const { error, warnings } = check(shared)
       for (const warning of warnings) log.warn(warning)
       if (error !== undefined) throw error
     })
-    ctx.onStart(() => stores.nonces.open())
+    ctx.onStart(() => nonces.open())
     ctx.onStart(() => {
-      ctx.every(30_000, () => stores.nonces.sweep())
+      if (envFile !== undefined && host.roles.size > 0) ctx.every(1_000, () => shared.look(envFile))
+      ctx.every(30_000, () => nonces.sweep())
       ctx.every(3_600_000, () => stores.devices.sweep(clock.now() - options.tombstoneMs))
     })
     ctx.onStop(() => seen.settled())
-    ctx.onStop(noLongerReading)
+    ctx.onStop(noLongerChecking)
   },
 })

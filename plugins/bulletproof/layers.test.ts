@@ -142,12 +142,16 @@ describe('each layer', () => {
   for (const { layer, title, make } of failing) {
     it(`${layer} refuses ${title}`, () =>
       withApp({}, async (app) => {
-        const sending = await make(app)
-        const path = sending.path ?? '/api/alone'
-        const answer = await app.send({ ...sending, path })
-        assert.equal(answer.status, 401)
-        assert.equal(answer.text, unauthorized)
-        assert.equal(decisions(app).at(-1)?.layer, layer)
+        for (const route of ['/api/me', '/api/alone']) {
+          const sending = await make(app)
+          const path = sending.path ?? route
+          const answer = await app.send({ ...sending, path })
+          assert.equal(answer.status, 401)
+          assert.equal(answer.text, unauthorized)
+          const { outcome, ...decision } = decisions(app).at(-1) as AuthDecision
+          assert.deepEqual([decision.layer, decision.path, outcome], [layer, path.split('?')[0], 'refused'])
+          assert.equal(app.host.logs.filter((line) => line.msg === 'signed request refused').at(-1)?.layer, layer)
+        }
       }))
   }
 

@@ -27,7 +27,8 @@ export interface HttpParts {
 export function createSignedRequests({ verification, names, decisions, log }: HttpParts): SignedRequests {
   const tell = <R extends SignedBy | Refusal>(ctx: Context, result: R): R => {
     if (result.ok && !decisions.active) return result
-    const keyIdHash = hashOfKeyId(ctx.req.headers[names.keyId])
+    // Under RFC 9421 the key id is a parameter of the signature; the device id must be the same.
+    const keyIdHash = hashOfKeyId(ctx.req.headers[names.keyId] ?? ctx.req.headers[names.deviceId])
     const layer = result.ok ? undefined : result.layer
     if (!result.ok) log.info({ layer, reason: result.reason, keyIdHash, path: ctx.path }, 'signed request refused')
     if (decisions.active) decisions.call({ layer, outcome: result.ok ? 'accepted' : 'refused', keyIdHash, path: ctx.path })

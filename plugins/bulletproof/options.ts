@@ -9,6 +9,8 @@ export interface BulletproofOptions {
   readonly headerPrefix?: string
   /** Path prefix that a gateway removes before the request comes here, and that the client signed: `/gateway`. */
   readonly signedPathPrefix: string
+  /** What clients sign as the host by RFC 9421, `api.example.com`, where a gateway changes `Host`. Default: the `Host` that came. */
+  readonly signedAuthority: string
   /** `auto`: kv when the plugin kv is enabled, else memory. */
   readonly nonceStore: StoreChoice
   /** `auto`: db when the plugin database is enabled, else kv, else memory. */
@@ -36,6 +38,7 @@ export const bulletproofOptions = {
       windowMs: Type.Integer({ minimum: 1_000, maximum: 300_000 }),
       headerPrefix: Type.Optional(Type.String({ pattern: '^[a-z][a-z0-9-]*-$' })),
       signedPathPrefix: Type.String({ pattern: '^(/[A-Za-z0-9._~-]+)*$' }),
+      signedAuthority: Type.String({ pattern: '^([a-z0-9._-]+(:[0-9]{1,5})?)?$' }),
       nonceStore: store,
       deviceStore: store,
       sharedSecretFor: Type.Union([Type.Literal('none'), Type.Literal('listed'), Type.Literal('unknown')]),
@@ -51,6 +54,7 @@ export const bulletproofOptions = {
   defaults: {
     windowMs: 60_000,
     signedPathPrefix: '',
+    signedAuthority: '',
     nonceStore: 'auto',
     deviceStore: 'auto',
     sharedSecretFor: 'unknown',

@@ -42,7 +42,7 @@ function userOf(ctx: Context): string {
   return String((ctx.state.user as Claims).sub ?? '')
 }
 
-function shown({ deviceId, label, profile, createdAt, lastSeenAt }: Device, current: string) {
+function shown({ deviceId, label, profile, publicKey, createdAt, lastSeenAt }: Device, current: string) {
   const times = { createdAt: new Date(createdAt).toISOString(), lastSeenAt: new Date(lastSeenAt).toISOString() }
-  return { deviceId, ...(label === undefined ? {} : { label }), profile, ...times, current: deviceId === current }
+  return { deviceId, ...(label === undefined ? {} : { label }), profile, ...(publicKey === undefined ? {} : { publicKey }), ...times, current: deviceId === current }
 }

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { type Sealer, type SharedKeyring, type SigningKey, signingKey } from 'zin'
+import { deviceKey } from './device-key.js'
 import type { Signer } from './signed-requests.js'
 import type { DeviceRecord } from './store/devices/contract.js'
 
@@ -66,7 +67,7 @@ export class Secrets {
       return undefined
     }
     if (opened.stale) this.#parts.stale(device, this.#parts.sealer.seal(opened.secret, device))
-    const key = signingKey(opened.secret)
+    const key = deviceKey(opened.secret)
     this.#open.set(device.deviceId, { record: device, key })
     return key
   }

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { type Clock, KEY_ID_PATTERN, type Sealer, ZinError } from 'zin'
+import { type Clock, KEY_ID_PATTERN, PUBLIC_KEY_PATTERN, type Sealer, ZinError } from 'zin'
 import type { Kv } from 'zin/plugins/kv'
+import { markPublicKey, publicKeyIn } from './device-key.js'
 import type { Device, Devices, Enrolment } from './devices.js'
-import { needingStore } from './errors.js'
+import { bulletproofErrors, needingStore } from './errors.js'
 import type { DeviceRecord, DeviceStore } from './store/devices/contract.js'
 import { readOne } from './store/lookup.js'
 
@@ -31,11 +32,11 @@ export function createDevices({ store, sealer, kv, clock, maxPerUser, reservedId
     changed(deviceId)
     return removed
   }
-  const newRecord = (deviceId: string, { userId, label }: Enrolment, secret: string): DeviceRecord => ({
+  const newRecord = (deviceId: string, { userId, label, publicKey }: Enrolment, secret: string): DeviceRecord => ({
     deviceId,
     userId,
-    signingSecret: sealer.seal(secret, { deviceId, userId }),
-    profile: 'v1',
+    signingSecret: sealer.seal(publicKey === undefined ? secret : markPublicKey(publicKey), { deviceId, userId }),
+    profile: publicKey === undefined ? 'v1' : 'rfc9421',
     createdAt: clock.now(),
     lastSeenAt: clock.now(),
     ...(label === undefined || label === '' ? {} : { label: label.slice(0, MAX_LABEL) }),
@@ -58,7 +59,7 @@ export function createDevices({ store, sealer, kv, clock, maxPerUser, reservedId
   }
 
   const enroll = async (enrolment: Enrolment): Promise<DeviceRecord & { readonly secret: string }> => {
-    const secret = randomBytes(32).toString('base64url')
+    const secret = enrolment.publicKey === undefined ? randomBytes(32).toString('base64url') : ''
     const wanted = await takeWanted(enrolment, secret)
     const record = wanted ?? newRecord(`dev_${randomBytes(16).toString('hex')}`, enrolment, secret)
     if (wanted === undefined && !(await store.insert(record))) throw new Error('a random device id was taken')
@@ -67,9 +68,16 @@ export function createDevices({ store, sealer, kv, clock, maxPerUser, reservedId
     return { ...record, secret }
   }
 
+  const shown = ({ signingSecret, ...device }: DeviceRecord): Device => {
+    const opened = signingSecret === '' ? undefined : sealer.unseal(signingSecret, device)
+    const publicKey = opened && publicKeyIn(opened.secret)
+    return { ...device, ...(publicKey === undefined ? {} : { publicKey }) }
+  }
+
   return {
     async enroll(enrolment) {
-      const { userId } = enrolment
+      const { userId, publicKey } = enrolment
+      if (publicKey !== undefined && !PUBLIC_KEY_PATTERN.test(publicKey)) throw bulletproofErrors.DEVICE_PUBLIC_KEY_INVALID()
       if (userId === '' || userId.length > MAX_USER_ID)
         throw new ZinError('USER_ID_INVALID', `A user id must have 1 to ${MAX_USER_ID} characters`)
       const { secret, ...record } = await needingStore(() => enroll(enrolment))
@@ -97,9 +105,4 @@ export function createDevices({ store, sealer, kv, clock, maxPerUser, reservedId
       })
     },
   }
-}
-
-function shown(record: DeviceRecord): Device {
-  const { signingSecret: _, ...device } = record
-  return device
 }

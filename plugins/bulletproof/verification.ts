@@ -6,6 +6,8 @@ import {
   checkFreshness,
   checkMac,
   checkOwner,
+  checkProfile,
+  type DecoyKey,
   decoyKey,
   padKeys,
   readSignature,
@@ -13,7 +15,6 @@ import {
   type SignatureClaim,
   type SignatureFault,
   type SignatureHeaderNames,
-  type SigningKey,
   signedTarget,
 } from 'zin'
 import type { Claims, Tokens } from 'zin/plugins/jwt'
@@ -23,7 +24,8 @@ import type { Candidates, Secrets } from './secrets.js'
 import type { Refusal, SignedBy, SignedUser, Signer } from './signed-requests.js'
 import type { DeviceRecord, DeviceStore } from './store/devices/contract.js'
 import { type Lookup, ownLookup, readTogether } from './store/lookup.js'
-import { type NonceGlance, type NonceStore, nonceKey } from './store/nonces/contract.js'
+import { type NonceGlance, nonceKey } from './store/nonces/contract.js'
+import type { LastingNonces } from './store/nonces/lasting.js'
 
 /** What the checks need of a request. */
 export interface Incoming {
@@ -42,12 +44,14 @@ export interface VerificationParts {
   readonly names: SignatureHeaderNames
   readonly windowMs: number
   readonly signedPathPrefix: string
+  /** Empty for the `Host` that came. */
+  readonly signedAuthority: string
   readonly slots: number
   readonly clock: Clock
   readonly tokens: Pick<Tokens, 'verify' | 'revocationKeys' | 'isRevokedBy'>
   readonly kv: () => Pick<Kv, 'getMany'> | undefined
   readonly devices: DeviceStore
-  readonly nonces: NonceStore
+  readonly nonces: LastingNonces
   readonly secrets: Secrets
   /** Hears of every device that proved itself. */
   readonly seen: (device: DeviceRecord) => void
@@ -61,7 +65,7 @@ const bearer = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i
  */
 export class Verification {
   readonly #parts: VerificationParts
-  readonly #decoy: SigningKey = decoyKey()
+  readonly #decoy: DecoyKey = decoyKey()
 
   constructor(parts: VerificationParts) {
     this.#parts = parts
@@ -79,10 +83,10 @@ export class Verification {
     const { revoked, device, glance, candidates } = await this.#read(claim, revocation, true)
     if (revoked) return { ok: false, layer: 2, reason: 'the token is revoked' }
     const bind = (signer: Signer): SignatureFault | undefined =>
-      checkBindings(claim, user) ?? (signer.userId === undefined ? undefined : checkOwner(signer.userId, user.sub))
+      allowedProfile(claim, device) ?? checkBindings(claim, user) ?? (signer.userId === undefined ? undefined : checkOwner(signer.userId, user.sub))
     const result = await this.#prove(request, claim, glance, candidates, bind)
     if (!result.ok) return result
-    if (device !== undefined) this.#parts.seen(device)
+    await this.#accepted(claim, device)
     return { ...result, claims: user }
   }
 
@@ -97,10 +101,18 @@ export class Verification {
     )
     const allowed = candidates.signer.kind === 'device' || from.includes('shared') ? candidates : { ...candidates, keys: [] }
     // The specification's proxies need no device id; one that is there must still be the key id.
-    const bind = (): SignatureFault | undefined => (claim.deviceId === undefined ? undefined : checkBindings(claim, {}))
+    const bind = (): SignatureFault | undefined =>
+      allowedProfile(claim, device) ?? (claim.deviceId === undefined ? undefined : checkBindings(claim, {}))
     const result = await this.#prove(request, claim, glance, allowed, bind)
-    if (result.ok && device !== undefined) this.#parts.seen(device)
+    if (result.ok) await this.#accepted(claim, device)
     return result
+  }
+
+  /** The pin is written before the answer, so that a client that saw one accepted request is safe from a downgrade. */
+  async #accepted(claim: SignatureClaim, device: DeviceRecord | undefined): Promise<void> {
+    if (device === undefined) return
+    if (claim.profile === 'rfc9421' && device.profile === 'v1') await needingStore(() => this.#parts.devices.pin(device.deviceId))
+    this.#parts.seen(device)
   }
 
   #claimsOf(request: Incoming): Claims | Refusal {
@@ -138,12 +150,12 @@ export class Verification {
     { keys, signer }: Candidates,
     bind: (signer: Signer) => SignatureFault | undefined,
   ): Promise<SignedBy | Refusal> {
-    const { windowMs, signedPathPrefix, slots, clock, nonces } = this.#parts
+    const { windowMs, signedPathPrefix, signedAuthority, slots, clock, nonces } = this.#parts
     const early = checkFreshness(claim, clock.now(), windowMs) ?? checkFence(claim, glance.birth) ?? (glance.seen ? replayed : undefined)
     if (early !== undefined) return early
     const found = checkMac(
       request.method,
-      signedTarget(request.target, signedPathPrefix),
+      signedTarget(request.target, signedPathPrefix, signedAuthority),
       claim,
       padKeys(keys, slots, this.#decoy),
       this.#decoy,
@@ -157,7 +169,11 @@ export class Verification {
     const late = checkFreshness(claim, clock.now(), windowMs)
     if (late !== undefined) return late
     const credential = signer.kind === 'device' ? `device:${signer.keyId}` : `key:${found.id}`
-    const first = await needingStore(() => nonces.claim(nonceKey(credential, claim.nonce), Number(claim.timestamp) + windowMs))
+    const first = await needingStore(() => nonces.claim(nonceKey(credential, claim.nonce), Number(claim.timestamp), glance.birth))
     return first ? { ok: true, signer } : replayed
   }
+}
+
+function allowedProfile(claim: SignatureClaim, device: DeviceRecord | undefined): SignatureFault | undefined {
+  return checkProfile(claim, device?.profile ?? 'v1')
 }

@@ -13,6 +13,16 @@ export const jwtErrors = defineErrors({
     message: (name: string, bytes: number) => `jwt: ${name} has ${bytes} bytes and production needs 32 or more. A new one: ${generate}`,
   },
   JWT_KEY_INVALID: { status: 500, message: (name: string, why: string) => `jwt: ${name} cannot be used: ${why}` },
+  JWT_DEV_IN_PRODUCTION: {
+    status: 500,
+    message: (environment: string) =>
+      `jwt:dev makes tokens for anybody and is refused in production (NODE_ENV=${environment}); users log in there`,
+  },
+  JWT_DEV_NO_KEY: {
+    status: 500,
+    message: () =>
+      `neither JWT_SECRET nor APP_KEY is set, so no other process would take the token; set one in the environment or .env. A new secret: ${generate}`,
+  },
   JWT_LIFETIME_INVALID: {
     status: 500,
     message: (seconds: number, max: number) => `jwt: a token cannot live ${seconds} s; the most is ${max} s (option maxLifetimeSeconds)`,

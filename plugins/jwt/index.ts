@@ -1,5 +1,6 @@
 import { definePlugin, messageOf, optional } from 'zin'
 import { kvService } from 'zin/plugins/kv'
+import { devCommand } from './cli.js'
 import { jwtErrors } from './errors.js'
 import { readKeys } from './keys.js'
 import { authMiddleware } from './middleware.js'
@@ -22,7 +23,7 @@ export const jwt = definePlugin({
   provides: [tokensService],
   settings: jwtSettings,
   options: jwtOptions,
-  setup({ options, settings, services, host, clock, log, provide, middleware, every }) {
+  setup({ options, settings, services, host, clock, log, provide, middleware, command, every }) {
     const keys = readKeys({
       algorithm: options.algorithm ?? settings.JWT_ALGORITHM,
       secret: settings.JWT_SECRET,
@@ -49,16 +50,18 @@ export const jwt = definePlugin({
       if (host.app.production) log.warn('no kv plugin is enabled: revoked tokens are known to this process only, until it ends')
       every(60_000, revocations.sweep)
     }
-    const readers = new Set<string>()
-    const tokens = createTokens({ keys, rules, revocations, readers, clock })
+    const checkers = new Set<string>()
+    const tokens = createTokens({ keys, rules, revocations, checkers, clock })
     provide(tokensService, tokens)
+    command(devCommand(tokens))
     middleware(
       'auth',
       authMiddleware({
         tokens,
-        readers,
+        checkers,
         responders: host.responders,
-        refused: (ctx, error) => log.debug({ path: ctx.path, why: messageOf(error.cause ?? error) }, 'bearer token refused'),
+        refused: (ctx, error, layer) =>
+          log.debug({ layer, path: ctx.path, why: messageOf(error.cause ?? error) }, 'bearer token refused'),
       }),
     )
   },

@@ -44,7 +44,7 @@ function makeKv() {
   return { state, values, plugin: plugin() }
 }
 
-/** A middleware that promises to read revocation, and notes when it runs. */
+/** A middleware that promises to check the token, and notes when it runs; and one that does nothing. */
 function makeReader() {
   const state: { ran: number; undo?: Disposer } = { ran: 0 }
   const plugin = definePlugin({
@@ -52,11 +52,12 @@ function makeReader() {
     version: '1.0.0',
     uses: { tokens: tokensService },
     setup(ctx) {
-      state.undo = ctx.services.tokens.revocationReadBy('reader')
+      state.undo = ctx.services.tokens.checkedBy('reader')
       ctx.middleware('reader', (_ctx, next) => {
         state.ran += 1
         return next()
       })
+      ctx.middleware('between', (_ctx, next) => next())
     },
   })
   const route = (path: string, use: readonly string[]) =>
@@ -64,7 +65,12 @@ function makeReader() {
   return {
     state,
     plugin: plugin(),
-    routes: [route('/both', ['auth', 'reader']), route('/turned', ['reader', 'auth']), route('/only-auth', ['auth'])],
+    routes: [
+      route('/both', ['auth', 'reader']),
+      route('/turned', ['reader', 'auth']),
+      route('/between', ['auth', 'between', 'reader']),
+      route('/only-auth', ['auth']),
+    ],
   }
 }
 
@@ -207,7 +213,7 @@ describe('revocation', () => {
     )
   })
 
-  it('leaves the read to a middleware that follows on the route and has promised it, and to no other', async () => {
+  it('leaves the whole check to a middleware that comes next on the route and has promised it, and to no other', async () => {
     const [kv, reader] = [makeKv(), makeReader()]
     await withHost(
       async (host) => {
@@ -219,10 +225,15 @@ describe('revocation', () => {
         }
         assert.equal(await readsOf('/both'), 0)
         assert.equal(await readsOf('/turned'), 1)
+        assert.equal(await readsOf('/between'), 1)
         assert.equal(await readsOf('/only-auth'), 1)
+        const ran = reader.state.ran
+        for (const path of ['/between', '/only-auth']) assert.equal((await host.inject({ path })).status, 401)
+        assert.equal(reader.state.ran, ran)
+        assert.equal((await host.inject({ path: '/both' })).status, 200)
         reader.state.undo?.()
         assert.equal(await readsOf('/both'), 1)
-        assert.equal(reader.state.ran, 3)
+        assert.equal((await host.inject({ path: '/both' })).status, 401)
       },
       { plugins: [kv.plugin, reader.plugin], routes: reader.routes },
     )
@@ -232,7 +243,7 @@ describe('revocation', () => {
     const reader = makeReader()
     await withHost(
       async (host) => {
-        assert.deepEqual((await host.inject({ path: '/both' })).body, { from: 'reader' })
+        assert.deepEqual((await host.inject({ path: '/between' })).body, { from: 'reader' })
         assert.deepEqual((await host.inject({ path: '/only-auth' })).text, refusal)
       },
       { plugins: [reader.plugin], routes: reader.routes, responders: { reader: () => ({ from: 'reader' }) } },

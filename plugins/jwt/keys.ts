@@ -12,6 +12,8 @@ export interface Keyring {
   /** Absent when only a public key is configured: tokens are then checked and never issued. */
   readonly signing: KeyObject | undefined
   readonly verifying: ReadonlyMap<string, KeyObject>
+  /** Whether the key was made up for this process, because none is set. */
+  readonly ephemeral: boolean
   /** What the operator should hear at boot. */
   readonly warnings: readonly string[]
 }
@@ -41,7 +43,7 @@ function secretKeys(material: KeyMaterial): Keyring {
   if (text === '') {
     if (production) throw jwtErrors.JWT_KEY_MISSING(algorithm, 'JWT_SECRET or APP_KEY')
     const warning = 'neither JWT_SECRET nor APP_KEY is set: tokens are signed with a key of this process and end with it'
-    return keyring(algorithm, createSecretKey(randomBytes(derivedBytes)), [warning])
+    return { ...keyring(algorithm, createSecretKey(randomBytes(derivedBytes)), [warning]), ephemeral: true }
   }
   const bytes = Buffer.from(text, 'utf8')
   if (bytes.length < minBytes && production) throw jwtErrors.JWT_KEY_TOO_SHORT(name, bytes.length)
@@ -60,7 +62,7 @@ function pemKeys({ algorithm, privateKey, publicKey }: KeyMaterial): Keyring {
   if (signing !== undefined && !createPublicKey(signing).equals(checking))
     throw jwtErrors.JWT_KEY_INVALID('JWT_PUBLIC_KEY', 'it is not the public half of JWT_PRIVATE_KEY')
   const kid = fingerprint(checking.export({ type: 'spki', format: 'der' }))
-  return { algorithm, kid, signing, verifying: new Map([[kid, checking]]), warnings: [] }
+  return { algorithm, kid, signing, verifying: new Map([[kid, checking]]), ephemeral: false, warnings: [] }
 }
 
 function readPem(name: string, text: string, read: (pem: string) => KeyObject, algorithm: Algorithm): KeyObject {
@@ -83,7 +85,7 @@ function readPem(name: string, text: string, read: (pem: string) => KeyObject, a
 
 function keyring(algorithm: Algorithm, key: KeyObject, warnings: readonly string[]): Keyring {
   const kid = fingerprint(key.export())
-  return { algorithm, kid, signing: key, verifying: new Map([[kid, key]]), warnings }
+  return { algorithm, kid, signing: key, verifying: new Map([[kid, key]]), ephemeral: false, warnings }
 }
 
 /** Names a key without saying anything about it: a secret is 32 bytes of entropy, so 8 bytes of its labelled hash give nothing away. */

@@ -5,28 +5,35 @@ import type { AttachUser, Tokens } from './tokens.js'
 
 export interface AuthParts {
   readonly tokens: Tokens
-  /** Middleware keys whose owners read revocation themselves. */
-  readonly readers: ReadonlySet<string>
+  /** Middleware keys whose owners check the token themselves. */
+  readonly checkers: ReadonlySet<string>
   readonly responders: Responders
-  /** Hears why a request was refused; the answer never says it. */
-  readonly refused: (ctx: Context, error: ZinError) => void
+  /** Hears why a request was refused, and by which of the specification's checks; the answer never says it. */
+  readonly refused: (ctx: Context, error: ZinError, layer: 1 | 2) => void
 }
 
 /** The middleware behind the key `auth`. */
-export function authMiddleware({ tokens, readers, responders, refused }: AuthParts): Middleware {
-  return async (ctx, next) => {
-    const reader = readerAfterAuth(readers)
+export function authMiddleware({ tokens, checkers, responders, refused }: AuthParts): Middleware {
+  const check = async (ctx: Context, next: () => Promise<unknown>, responder: Responders[string]): Promise<unknown> => {
+    let layer: 1 | 2 = 1
     try {
       const claims = tokens.verify(bearerOf(ctx))
-      if (reader === undefined && (await tokens.isRevoked(claims))) throw unauthorized('the token is revoked')
+      layer = 2
+      if (await tokens.isRevoked(claims)) throw unauthorized('the token is revoked')
       ctx.state.tokenVerified = claims
       attachUser(ctx, claims)
     } catch (error) {
       if (!(error instanceof ZinError) || error.status !== 401) throw error
-      refused(ctx, error)
-      return refuse(ctx, responders[reader ?? 'auth'])
+      refused(ctx, error, layer)
+      return refuse(ctx, responder)
     }
     return next()
+  }
+  return (ctx, next) => {
+    const keys = checkers.size === 0 ? [] : keysAfterAuth()
+    // Whoever comes next decides: nothing runs in between that could take the request for a checked one.
+    if (keys[0] !== undefined && checkers.has(keys[0])) return next()
+    return check(ctx, next, responders[keys.find((key) => checkers.has(key)) ?? 'auth'])
   }
 }
 
@@ -37,14 +44,11 @@ const attachUser: AttachUser = (ctx, claims) => {
   if (request !== undefined && claims.sub !== undefined) request.userId = String(claims.sub)
 }
 
-/**
- * The key, listed after `auth` on the matched route, whose owner reads revocation together with what else it reads.
- * Without a matched route there is none, and `auth` reads it.
- */
-function readerAfterAuth(readers: ReadonlySet<string>): string | undefined {
-  if (readers.size === 0) return undefined
+/** The middleware keys that the matched route lists after `auth`. Without a matched route there are none, and `auth` checks. */
+function keysAfterAuth(): readonly string[] {
   const keys = requestContext()?.route?.use ?? []
-  return keys.slice(keys.indexOf('auth') + 1).find((key) => readers.has(key))
+  const place = keys.indexOf('auth')
+  return place < 0 ? [] : keys.slice(place + 1)
 }
 
 const bearer = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i

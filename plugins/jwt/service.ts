@@ -20,8 +20,8 @@ export interface TokenParts {
   readonly keys: Keyring
   readonly rules: TokenRules
   readonly revocations: Revocations
-  /** Middleware keys whose owners read revocation themselves. */
-  readonly readers: Set<string>
+  /** Middleware keys whose owners check the token themselves. */
+  readonly checkers: Set<string>
   readonly clock: Clock
 }
 
@@ -31,7 +31,7 @@ const maxIdLength = 128
 const clockLeeway = 60
 
 /** The service `tokensService`: signing and checking are pure but for the clock; revocation goes to its store. */
-export function createTokens({ keys, rules, revocations, readers, clock }: TokenParts): Tokens {
+export function createTokens({ keys, rules, revocations, checkers, clock }: TokenParts): Tokens {
   const verifyOptions = { algorithms: [keys.algorithm], issuer: rules.issuer, audience: rules.audience }
 
   const keysOf = (claims: Claims): readonly string[] =>
@@ -45,6 +45,9 @@ export function createTokens({ keys, rules, revocations, readers, clock }: Token
   }
 
   return {
+    algorithm: keys.algorithm,
+    ephemeral: keys.ephemeral,
+
     async issue(claims, { expiresInSeconds = rules.expiresIn } = {}) {
       if (keys.signing === undefined) throw jwtErrors.JWT_KEY_MISSING(keys.algorithm, 'JWT_PRIVATE_KEY to issue tokens')
       if (!(expiresInSeconds > 0 && expiresInSeconds <= rules.maxLifetime))
@@ -57,10 +60,10 @@ export function createTokens({ keys, rules, revocations, readers, clock }: Token
       return { token, claims: payload }
     },
 
-    verify(token) {
+    verify(token, at = clock.now()) {
       if (token.length > maxTokenBytes) throw unauthorized('the token is longer than 8 KiB')
       const key = keyOf(token, keys)
-      const now = Math.floor(clock.now() / 1000)
+      const now = Math.floor(at / 1000)
       let payload: unknown
       try {
         payload = jsonwebtoken.verify(token, key, { ...verifyOptions, clockTimestamp: now })
@@ -83,9 +86,9 @@ export function createTokens({ keys, rules, revocations, readers, clock }: Token
       await revocations.write(epochKey(sub), String(clock.now()), (rules.maxLifetime + clockLeeway) * 1000)
     },
 
-    revocationReadBy(key) {
-      readers.add(key)
-      return () => void readers.delete(key)
+    checkedBy(key) {
+      checkers.add(key)
+      return () => void checkers.delete(key)
     },
   }
 }

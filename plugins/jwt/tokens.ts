@@ -20,13 +20,20 @@ export interface Claims {
 
 /** Issues, checks and revokes JWTs. */
 export interface Tokens {
+  /** The one algorithm of the app's tokens. */
+  readonly algorithm: string
+  /** Whether the key was made up for this process, so that no other process knows its tokens. */
+  readonly ephemeral: boolean
   /** Signs; `iss`, `aud`, `jti`, `iat`, `exp` are set by it. */
   issue(
     claims: Readonly<Record<string, unknown>>,
     options?: { readonly expiresInSeconds?: number },
   ): Promise<{ readonly token: string; readonly claims: Claims }>
-  /** Checks signature, algorithm and registered claims, without any store. Throws a ZinError with status 401. */
-  verify(token: string): Claims
+  /**
+   * Checks signature, algorithm and registered claims, without any store. Throws a ZinError with status 401.
+   * @param at when it is judged, ms since 1970; default now.
+   */
+  verify(token: string, at?: number): Claims
   /**
    * Keys that a revocation check reads from the kv store, so that a caller can read them with others in one round trip.
    * Empty when the app has no kv: revocations are then kept in this process, and {@link isRevokedBy} knows them.
@@ -41,11 +48,11 @@ export interface Tokens {
   /** Every token of a user issued before now. */
   revokeUser(sub: string | number): Promise<void>
   /**
-   * Says that the middleware registered under `key` reads revocation itself, together with what else it reads.
-   * On routes that list `auth` and then `key`, `auth` leaves that read to it. Undone by the returned function, so that a
-   * missing middleware never leaves a token unchecked.
+   * Says that the middleware registered under `key` checks the token itself, signature and revocation, and attaches the user.
+   * On routes that list `key` right after `auth`, `auth` leaves the whole decision to it. Undone by the returned function, so
+   * that a missing middleware never leaves a token unchecked.
    */
-  revocationReadBy(key: string): Disposer
+  checkedBy(key: string): Disposer
 }
 
 export const tokensService = defineService<Tokens>('jwt.tokens')

@@ -10,6 +10,8 @@ export interface LoginRequest {
   readonly email: string
   readonly password: string
   readonly deviceId?: string | undefined
+  /** Base64url of a raw Ed25519 key; the device then gets no secret. */
+  readonly devicePublicKey?: string | undefined
   /** Of the client, as the connection or a trusted proxy says. */
   readonly address: string
   readonly timezone?: string | undefined
@@ -19,6 +21,7 @@ export interface LoginRequest {
 export interface LoginAnswer {
   readonly jwt: string
   readonly deviceId: string
+  /** Empty for a device with a public key. */
   readonly deviceSecret: string
 }
 
@@ -54,14 +57,14 @@ export function createLogin(parts: LoginParts): Login {
 
   return {
     async login(request) {
-      const { email, password, deviceId: wanted, address } = request
+      const { email, password, deviceId: wanted, devicePublicKey: publicKey, address } = request
       await throttle.attempt(email, address)
       const user = await verify(email, password)
       if (user === undefined) {
         log.info({ address }, 'login refused')
         throw invalidCredentials()
       }
-      const { device, secret } = await devices().enroll({ userId: String(user.id), deviceId: wanted })
+      const { device, secret } = await devices().enroll({ userId: String(user.id), deviceId: wanted, publicKey })
       const { deviceId } = device
       const { token } = await tokens().issue({ sub: user.id, email: user.email, role: user.role, deviceId, ...bindings(request) })
       await throttle.succeeded(email, address)

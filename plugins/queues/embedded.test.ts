@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createTestHost } from 'zin/testing'
 import { encodeValue } from './embedded/values.js'
@@ -37,10 +38,15 @@ describe('the embedded queue store', () => {
         for await (const answer of run(rootDir, 'refused').lines) refusal += answer
         first.process.stdin.write('go')
       }
-      if (added.size >= 300 && completed.size >= 100) first.process.kill('SIGKILL')
+      if (added.size >= 150 && completed.size >= 50) first.process.kill('SIGKILL')
     }
     assert.match(refusal, new RegExp(`^error .*${first.process.pid}`, 's'), 'the second process names the pid of the first')
     assert.match(refusal, /in use/)
+
+    const left = await openEmbedded({ dataDir: dataDir(), fsync: false })
+    const locked = await left.pool.query("select id from job where state = 'active' and locked_until_ms > 0")
+    assert.deepEqual(locked.rows, [], 'jobs of the killed process do not wait for their locks to run out')
+    await left.close()
 
     const host = await createTestHost({ plugins: [queues()], rootDir })
     const service = host.service(queuesService)
@@ -78,6 +84,20 @@ describe('the embedded queue store', () => {
     assert.ok((await size()) <= grown * 1.1, 'freed rows are used again')
     await store.close()
     await assert.rejects(store.pool.query('select 1'), { message: 'Cannot use a pool after calling end on the pool' })
+  })
+
+  it('tells of a notification after the statement that caused it, to those who began to listen in between, and once', async () => {
+    const store = await openEmbedded({ dataDir: dataDir(), fsync: false })
+    const client = await store.pool.connect()
+    await client.query('LISTEN bullmq_jobs')
+    const heard: string[] = []
+    await store.pool.query("select pg_notify('bullmq_jobs', 'a'), pg_notify('bullmq_jobs', 'b'), pg_notify('bullmq_events', 'c')")
+    client.on('notification', ({ payload }: { readonly payload: string }) => heard.push(payload))
+    await turn()
+    await turn()
+    client.release()
+    await store.close()
+    assert.deepEqual(heard, ['a', 'b'])
   })
 
   it('serialises a transaction of one client against statements of others, and undoes one that was left open', async () => {

@@ -23,7 +23,7 @@ export interface OwnedQueues extends Queues {
 const day = 24 * 3600
 const keepCompleted: KeepJobs = { age: day, count: 1000 }
 const keepFailed: KeepJobs = { age: 7 * day }
-const closeMs = 2000
+const closeMs = 1500
 /** `paused`, which its types lack, is what the embedded store calls the waiting jobs of a paused queue. */
 const countedStates = ['waiting', 'paused', 'prioritized', 'active', 'delayed', 'completed', 'failed', 'waiting-children'] as JobType[]
 
@@ -138,8 +138,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes }: QueuesD
       const ended = await Promise.all([...workers].map(async (worker) => [worker.name, await closeWorker(worker)] as const))
       const left = ended.filter(([, clean]) => !clean).map(([name]) => name)
       if (left.length > 0) log.warn({ queues: left }, 'jobs that would not end were left behind; they run again')
-      await within(Promise.all([...events].map((one) => one.close())), closeMs)
-      await within(Promise.all([...queues.values(), ...(flow ? [flow] : [])].map((one) => one.close())), closeMs)
+      await within(Promise.all([...events, ...queues.values(), ...(flow ? [flow] : [])].map((one) => one.close())), closeMs)
       workers.clear()
       events.clear()
       queues.clear()

@@ -1,8 +1,8 @@
 import type { Worker } from 'bullmq'
 
-/** How long running jobs may go on, then how long a cancelled one may take to notice, in ms. */
-const graceMs = 5000
-const cancelMs = 1500
+/** How long running jobs may go on, then how long a cancelled one may take to notice, in ms. The host gives a stop 10 s. */
+const graceMs = 4000
+const cancelMs = 1000
 
 /** Lets running jobs end, cancels what takes too long, and gives up on what ignores that: its job runs again later. False then. */
 export async function closeWorker(worker: Worker): Promise<boolean> {
@@ -10,7 +10,7 @@ export async function closeWorker(worker: Worker): Promise<boolean> {
   if (await within(closing, graceMs)) return true
   worker.cancelAllJobs('shutdown')
   if (await within(closing, cancelMs)) return true
-  await within(worker.disconnect(), cancelMs)
+  await within(worker.disconnect(), 500)
   return false
 }
 

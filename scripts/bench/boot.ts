@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -68,12 +68,14 @@ async function compileExample(target: string): Promise<string> {
     entryPoints: [join(source, 'processors/email-sender.ts')],
     outfile: join(folder, 'processors/email-sender.mjs'),
   })
+  const config = join(folder, 'zin.config.mjs')
+  writeFileSync(config, readFileSync(config, 'utf8').replaceAll('processors/email-sender.ts', 'processors/email-sender.mjs'))
   linkPackages(folder)
   return folder
 }
 
 async function boot(folder: string, env: Env): Promise<{ readonly readyMs: number; readonly rssMb: number }> {
-  const app = await startApp(folder, { env: { ...keys, ...env } })
+  const app = await startApp(folder, { env: { ...settings, ...env } })
   await delay(idleMs)
   const rssMb = residentMb(app)
   const code = await app.end('SIGTERM')
@@ -81,8 +83,14 @@ async function boot(folder: string, env: Env): Promise<{ readonly readyMs: numbe
   return { readyMs: app.readyMs, rssMb }
 }
 
-/** Keys of the measured app; its data are thrown away. */
-const keys: Env = { APP_KEY: 'k'.repeat(44), BULLETPROOF_SIGNING_SECRET: 's'.repeat(44), DEMO_PASSWORD: 'p'.repeat(20) }
+/** As the example's `.env` has it; the data of the measured app are thrown away. */
+const settings: Env = {
+  APP_KEY: 'k'.repeat(44),
+  BULLETPROOF_SIGNING_SECRET: 's'.repeat(44),
+  DEMO_PASSWORD: 'p'.repeat(20),
+  WORKER_PERSISTENCE_DRIVER: 'db',
+  WORKER_AUTO_START: 'true',
+}
 
 function residentMb(app: AppProcess): number {
   const [, kb] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${app.pid}/status`, 'utf8')) ?? []

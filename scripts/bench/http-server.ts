@@ -1,7 +1,7 @@
 import Koa from 'koa'
-import { systemClock } from '../../core/util/clock.js'
 import { HttpApp } from '../../core/http/app.js'
 import type { Logger } from '../../core/log/types.js'
+import { systemClock } from '../../core/util/clock.js'
 
 // One of the two servers that bench/http.ts compares: `bare` or `zin`. It prints its port and serves until its parent ends it.
 

@@ -76,7 +76,8 @@ async function loadByAutocannon(url: string, seconds: number): Promise<number> {
   const autocannon = createRequire(import.meta.url).resolve('autocannon')
   const { stdout } = await run(process.execPath, [autocannon, '--json', '-c', `${connections}`, '-d', `${seconds}`, url])
   const result = JSON.parse(stdout) as { non2xx: number; errors: number; requests: { average: number } }
-  if (result.non2xx > 0 || result.errors > 0) throw new Error(`${url} answered ${result.non2xx} failures and ${result.errors} errors under load`)
+  if (result.non2xx > 0 || result.errors > 0)
+    throw new Error(`${url} answered ${result.non2xx} failures and ${result.errors} errors under load`)
   return result.requests.average
 }
 

@@ -1,15 +1,20 @@
+import { join } from 'node:path'
 import type { Clock } from 'zin'
 import type { Database } from 'zin/plugins/database'
 import type { Kv } from 'zin/plugins/kv'
 import { bulletproofErrors, storeUnavailable } from '../errors.js'
 import type { StoreChoice } from '../options.js'
+import { cachedDevices } from './devices/cached.js'
 import type { DeviceStore } from './devices/contract.js'
 import { dbDevices } from './devices/db.js'
 import { kvDevices } from './devices/kv.js'
 import { memoryDevices } from './devices/memory.js'
 import type { NonceStore } from './nonces/contract.js'
 import { dbNonces } from './nonces/db.js'
+import { dbLedger } from './nonces/db-ledger.js'
+import { fileLedger } from './nonces/file-ledger.js'
 import { kvNonces } from './nonces/kv.js'
+import type { Ledger } from './nonces/ledger.js'
 import { memoryNonces } from './nonces/memory.js'
 
 /** The services that stores may use, as they are right now. */
@@ -22,17 +27,22 @@ export interface StoreOptions {
   readonly nonceStore: StoreChoice
   readonly deviceStore: StoreChoice
   readonly tombstoneMs: number
+  /** Folder of the app's data. */
+  readonly dataDir: string
+}
+
+export interface Stores {
+  readonly devices: DeviceStore
+  readonly nonces: NonceStore
+  /** For nonces in a store that may lose its memory; a table does not. */
+  readonly ledger: Ledger | undefined
 }
 
 /**
  * Makes the stores. The choice is made once: a backend that goes away later must refuse requests, not make them forget.
  * Throws BULLETPROOF_STORE_MISSING when a chosen one is not there.
  */
-export function chooseStores(
-  options: StoreOptions,
-  backends: () => Backends,
-  clock: Clock,
-): { readonly devices: DeviceStore; readonly nonces: NonceStore } {
+export function chooseStores(options: StoreOptions, backends: () => Backends, clock: Clock): Stores {
   const { kv, database } = backends()
   const driver = (option: 'nonceStore' | 'deviceStore', auto: readonly ('db' | 'kv')[]): 'memory' | 'kv' | 'db' => {
     const there = { kv: kv !== undefined, db: database !== undefined }
@@ -44,9 +54,25 @@ export function chooseStores(
   }
   const kvNow = (): Kv => backends().kv ?? gone('kv')
   const databaseNow = (): Database => backends().database ?? gone('database')
-  const devices = { memory: memoryDevices, kv: () => kvDevices(kvNow, options.tombstoneMs), db: () => dbDevices(databaseNow) }
-  const nonces = { memory: () => memoryNonces(clock), kv: () => kvNonces(kvNow, clock), db: () => dbNonces(databaseNow, clock) }
-  return { devices: devices[driver('deviceStore', ['db', 'kv'])](), nonces: nonces[driver('nonceStore', ['kv'])]() }
+  const tableDevices = (): DeviceStore => {
+    const store = dbDevices(databaseNow)
+    return kv === undefined ? store : cachedDevices(store, kvNow, clock)
+  }
+  const devices = { memory: memoryDevices, kv: () => kvDevices(kvNow, options.tombstoneMs), db: tableDevices }[
+    driver('deviceStore', ['db', 'kv'])
+  ]()
+
+  // Nonces in memory belong to one process, and so does what it writes down of them.
+  const folder = join(options.dataDir, 'nonces-ahead')
+  const sharedLedger = database === undefined ? fileLedger(folder, clock, true) : dbLedger(databaseNow, clock)
+  switch (driver('nonceStore', ['kv'])) {
+    case 'memory':
+      return { devices, nonces: memoryNonces(clock), ledger: fileLedger(folder, clock, false) }
+    case 'kv':
+      return { devices, nonces: kvNonces(kvNow, clock, sharedLedger), ledger: sharedLedger }
+    case 'db':
+      return { devices, nonces: dbNonces(databaseNow, clock), ledger: undefined }
+  }
 }
 
 function gone(plugin: string): never {

@@ -34,7 +34,7 @@ export async function withStores({ driver, plugins, env }: StoreBackend, test: (
   try {
     const kv = driver === 'kv' ? host.service(kvService) : undefined
     const database = driver === 'db' ? host.service(databaseService) : undefined
-    await test({ ...chooseStores(choice, () => ({ kv, database }), clock), kv, clock })
+    await test({ ...chooseStores({ ...choice, dataDir: host.rootDir }, () => ({ kv, database }), clock), kv, clock })
   } finally {
     await host.stop()
   }

@@ -1,8 +1,9 @@
 import type { Device } from '../../devices.js'
 import type { Lookup } from '../lookup.js'
 
-/** A device with its sealed secret; the secret of a removed one is empty. */
-export interface DeviceRecord extends Device {
+/** A device with what its signatures are checked with. */
+export interface DeviceRecord extends Omit<Device, 'publicKey'> {
+  /** Sealed: its secret, or its public key. Empty when it was removed. */
   readonly signingSecret: string
 }
 
@@ -17,6 +18,8 @@ export interface DeviceStore {
   replace(record: DeviceRecord): Promise<void>
   /** Swaps the sealed secret if it still is `before`. */
   reseal(deviceId: string, before: string, after: string): Promise<void>
+  /** From now on a device in use signs by RFC 9421 only, until it is written over. */
+  pin(deviceId: string): Promise<void>
   /** Devices in use, in any order. */
   list(userId: string): Promise<readonly DeviceRecord[]>
   /** Erases the secret and remembers the id. False when it is not in use. */

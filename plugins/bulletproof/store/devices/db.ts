@@ -43,6 +43,15 @@ export function dbDevices(databaseNow: () => Database): DeviceStore {
         .execute()
     },
 
+    async pin(deviceId) {
+      await tables()
+        .updateTable(TABLE)
+        .set({ profile: 'rfc9421' })
+        .where('device_id', '=', deviceId)
+        .where('removed_at', 'is', null)
+        .execute()
+    },
+
     async list(userId) {
       const rows = await tables().selectFrom(TABLE).selectAll().where('user_id', '=', userId).where('removed_at', 'is', null).execute()
       return rows.filter((row) => row.user_id === userId).map(recordOf)
@@ -86,8 +95,8 @@ function recordOf(row: DeviceRow): DeviceRecord {
   return {
     deviceId: row.device_id,
     userId: row.user_id,
-    signingSecret: row.profile === 'v1' ? row.signing_secret : '',
-    profile: 'v1',
+    signingSecret: row.profile === 'v1' || row.profile === 'rfc9421' ? row.signing_secret : '',
+    profile: row.profile === 'v1' ? 'v1' : 'rfc9421',
     createdAt: Number(row.created_at),
     lastSeenAt: Number(row.last_seen_at),
     ...(row.label === null ? {} : { label: row.label }),

@@ -11,12 +11,13 @@ interface Stored extends DeviceRecord {
 
 const deviceKey = (deviceId: string): string => `bulletproof:device:${deviceId}`
 const removedKey = (deviceId: string): string => `bulletproof:removed:${deviceId}`
+const pinnedKey = (deviceId: string): string => `bulletproof:pinned:${deviceId}`
 const seenKey = (deviceId: string): string => `bulletproof:seen:${deviceId}`
 const slotKey = (userId: string, slot: number): string => `bulletproof:user:${userId}:${slot}`
 
 /**
- * Devices in the kv store. A device in use, its removal and its last use are keys of their own, so that no write can undo
- * another: a removal outweighs a record. The devices of a user are found through a ring of slots.
+ * Devices in the kv store. A device in use, its removal, its pin and its last use are keys of their own, so that no write can
+ * undo another: a removal outweighs a record, and so does a pin. The devices of a user are found through a ring of slots.
  */
 export function kvDevices(kvNow: () => Kv, tombstoneMs: number): DeviceStore {
   const takeSlot = async ({ userId, deviceId }: DeviceRecord): Promise<number> => {
@@ -33,8 +34,8 @@ export function kvDevices(kvNow: () => Kv, tombstoneMs: number): DeviceStore {
   return {
     driver: 'kv',
     find: (deviceId) => ({
-      keys: [deviceKey(deviceId), removedKey(deviceId)],
-      read: ([device = null, removed = null]) => recordOf(removed ?? device),
+      keys: [deviceKey(deviceId), removedKey(deviceId), pinnedKey(deviceId)],
+      read: ([device = null, removed = null, pinned = null]) => recordOf(removed ?? device, pinned),
     }),
 
     async insert(record) {
@@ -42,7 +43,7 @@ export function kvDevices(kvNow: () => Kv, tombstoneMs: number): DeviceStore {
       if ((await kv.get(removedKey(record.deviceId))) !== null) return false
       const slot = await takeSlot(record)
       const written = await kv.set(deviceKey(record.deviceId), JSON.stringify({ ...record, slot }), { ifAbsent: true })
-      if (!written) await kv.delete(slotKey(record.userId, slot))
+      await kv.delete(written ? pinnedKey(record.deviceId) : slotKey(record.userId, slot))
       return written
     },
 
@@ -51,6 +52,7 @@ export function kvDevices(kvNow: () => Kv, tombstoneMs: number): DeviceStore {
       const slot = (await load(record.deviceId))?.slot ?? (await takeSlot(record))
       await kv.set(deviceKey(record.deviceId), JSON.stringify({ ...record, slot }))
       await kv.set(seenKey(record.deviceId), String(record.lastSeenAt))
+      await kv.delete(pinnedKey(record.deviceId))
       await kv.delete(removedKey(record.deviceId))
     },
 
@@ -60,15 +62,20 @@ export function kvDevices(kvNow: () => Kv, tombstoneMs: number): DeviceStore {
       if (stored?.signingSecret === before) await kvNow().set(deviceKey(deviceId), JSON.stringify({ ...stored, signingSecret: after }))
     },
 
+    // A login of this very device in the same instant could be pinned with it, and is repeated by its user.
+    async pin(deviceId) {
+      await kvNow().set(pinnedKey(deviceId), '1')
+    },
+
     async list(userId) {
       const kv = kvNow()
       const slots = Array.from({ length: SLOTS }, (_, slot) => slotKey(userId, slot))
       const ids = (await kv.getMany(slots)).filter((id): id is string => id !== null)
       if (ids.length === 0) return []
-      const values = await kv.getMany(ids.flatMap((id) => [deviceKey(id), removedKey(id), seenKey(id)]))
+      const values = await kv.getMany(ids.flatMap((id) => [deviceKey(id), removedKey(id), pinnedKey(id), seenKey(id)]))
       return ids.flatMap((_, index) => {
-        const [device = null, removed = null, seen = null] = values.slice(index * 3, index * 3 + 3)
-        const record = removed === null ? recordOf(device) : undefined
+        const [device = null, removed = null, pinned = null, seen = null] = values.slice(index * 4, index * 4 + 4)
+        const record = removed === null ? recordOf(device, pinned) : undefined
         return record === undefined ? [] : [seen === null ? record : { ...record, lastSeenAt: Number(seen) }]
       })
     },
@@ -82,6 +89,7 @@ export function kvDevices(kvNow: () => Kv, tombstoneMs: number): DeviceStore {
       const first = await kv.set(removedKey(deviceId), JSON.stringify(tombstone), { ttlMs: tombstoneMs, ifAbsent: true })
       await kv.delete(deviceKey(deviceId))
       await kv.delete(seenKey(deviceId))
+      await kv.delete(pinnedKey(deviceId))
       await kv.delete(slotKey(record.userId, slot))
       return first
     },
@@ -95,11 +103,11 @@ export function kvDevices(kvNow: () => Kv, tombstoneMs: number): DeviceStore {
   }
 }
 
-function recordOf(text: string | null): DeviceRecord | undefined {
+function recordOf(text: string | null, pinned: string | null): DeviceRecord | undefined {
   const stored = parse(text)
   if (stored === undefined) return undefined
   const { slot: _, ...record } = stored
-  return record
+  return pinned === null ? record : { ...record, profile: 'rfc9421' }
 }
 
 function parse(text: string | null): Stored | undefined {

@@ -36,6 +36,9 @@ export function memoryDevices(): DeviceStore {
     async reseal(deviceId, before, after) {
       if (records.get(deviceId)?.signingSecret === before) patch(deviceId, { signingSecret: after })
     },
+    async pin(deviceId) {
+      patch(deviceId, { profile: 'rfc9421' })
+    },
     async list(userId) {
       const own = [...(users.get(userId) ?? [])].map((id) => records.get(id))
       return own.filter((record): record is DeviceRecord => record !== undefined && record.removedAt === undefined)

@@ -18,7 +18,7 @@ export function dbNonces(databaseNow: () => Database, clock: Clock): NonceStore 
   const tables = () => databaseNow().tables<{ [TABLE]: NonceRow }>()
   const read = (ids: readonly string[]) => tables().selectFrom(TABLE).selectAll().where('id', 'in', ids).execute()
   const begin = async (): Promise<number> => {
-    await databaseNow().insertIfAbsent(TABLE, { id: BIRTH, created_at: clock.now(), expires_at: Number.MAX_SAFE_INTEGER })
+    await markBirth(databaseNow(), clock)
     const [row] = await read([BIRTH])
     return row === undefined ? clock.now() : Number(row.created_at)
   }
@@ -39,4 +39,9 @@ export function dbNonces(databaseNow: () => Database, clock: Clock): NonceStore 
       await tables().deleteFrom(TABLE).where('expires_at', '<', clock.now()).execute()
     },
   }
+}
+
+/** Writes since when the table remembers. True when it was not written before. */
+export function markBirth(database: Database, clock: Clock): Promise<boolean> {
+  return database.insertIfAbsent(TABLE, { id: BIRTH, created_at: clock.now(), expires_at: Number.MAX_SAFE_INTEGER })
 }

@@ -1,16 +1,23 @@
 import type { Clock } from 'zin'
 import type { Kv } from 'zin/plugins/kv'
 import type { NonceStore } from './contract.js'
+import type { Ledger } from './ledger.js'
 
 const BIRTH = 'bulletproof:nonces-since'
 const keyOf = (key: string): string => `bulletproof:nonce:${key}`
 
-/** Nonces in the kv store. When its birth key is gone, it was emptied, and what it knew is lost: a new time begins. */
-export function kvNonces(kvNow: () => Kv, clock: Clock): NonceStore {
+/**
+ * Nonces in the kv store. When its birth key is gone, it was emptied, and what it knew is lost: a new time begins, later by
+ * the ledger's margin unless the ledger is new as well.
+ */
+export function kvNonces(kvNow: () => Kv, clock: Clock, ledger: Pick<Ledger, 'begin' | 'marginMs'>): NonceStore {
   const begin = async (): Promise<number> => {
     const kv = kvNow()
-    await kv.set(BIRTH, String(clock.now()), { ifAbsent: true })
-    return Number(await kv.get(BIRTH)) || clock.now()
+    const known = Number(await kv.get(BIRTH))
+    if (known > 0) return known
+    const birth = clock.now() + ((await ledger.begin()) ? 0 : ledger.marginMs)
+    await kv.set(BIRTH, String(birth), { ifAbsent: true })
+    return Number(await kv.get(BIRTH)) || birth
   }
 
   return {

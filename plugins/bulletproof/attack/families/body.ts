@@ -1,0 +1,75 @@
+import { gzipSync } from 'node:zlib'
+import { type Attack, accepted, refused, rejected } from '../attack.js'
+import type { Kit } from '../kit.js'
+import { type WireRequest, withHeader } from '../wire.js'
+
+const wire = 'Hash the bytes of the wire before any parser, and refuse Content-Encoding on signed requests.'
+
+/** The target's body, or a small one for targets that need none. */
+function bodyOf(kit: Kit): Buffer {
+  return Buffer.from(kit.target.body ?? '{}')
+}
+
+function sending(kit: Kit, signed: Buffer, sent: Buffer, more: Partial<WireRequest> = {}): WireRequest {
+  return { ...kit.sign({ body: signed }), body: sent, ...more }
+}
+
+/** The body sent in another form than it was signed. */
+export const bodyAttacks: readonly Attack[] = [
+  {
+    name: 'body:byte-order-mark',
+    hole: 'the hash is taken of decoded text: a byte order mark in front of the body is not noticed',
+    mend: wire,
+    rounds: (kit) => {
+      const body = bodyOf(kit)
+      const mark = Buffer.from([0xef, 0xbb, 0xbf])
+      return [refused(sending(kit, body, Buffer.concat([mark, body])), sending(kit, Buffer.concat([mark, body]), body))]
+    },
+  },
+  {
+    name: 'body:not-utf-8',
+    hole: 'the hash is taken of decoded text: bytes that are no UTF-8 all look the same',
+    mend: wire,
+    rounds: (kit) => [refused(sending(kit, Buffer.from([0x22, 0xff, 0x22]), Buffer.from([0x22, 0xfe, 0x22])))],
+  },
+  {
+    name: 'body:compressed',
+    hole: 'a compressed body is hashed after it is opened, so that what was sent is not what was signed',
+    mend: wire,
+    rounds: (kit) => {
+      const body = bodyOf(kit)
+      const packed = gzipSync(body)
+      const requests = [sending(kit, body, packed), sending(kit, packed, packed)]
+      return [refused(...requests.map((request) => withHeader(request, 'content-encoding', 'gzip')))]
+    },
+  },
+  {
+    name: 'body:chunked',
+    hole: 'a body that comes in chunks is not compared with the signed hash',
+    mend: wire,
+    rounds: (kit) => {
+      const body = bodyOf(kit)
+      return [refused(sending(kit, body, Buffer.concat([body, Buffer.from(' ')]), { framing: 'chunked' }), { ...kit.sign({ body }), body: Buffer.from('{"zin":1}'), framing: 'chunked' })]
+    },
+  },
+  {
+    name: 'body:unsigned',
+    hole: 'a body is taken on a request that was signed without one',
+    mend: wire,
+    rounds: (kit) => [
+      refused(sending(kit, Buffer.alloc(0), Buffer.from('{"zin":1}')), sending(kit, Buffer.alloc(0), Buffer.from('{}'), { framing: 'chunked' })),
+    ],
+  },
+  {
+    name: 'body:cut-off',
+    hole: 'a body that breaks off is taken',
+    mend: 'Refuse a request whose body ends before its Content-Length.',
+    rounds: (kit) => [accepted(kit.sign()), rejected(sending(kit, bodyOf(kit), bodyOf(kit), { framing: 'cut' }))],
+  },
+  {
+    name: 'body:two-lengths',
+    hole: 'a request with a Content-Length and a chunked encoding is taken, so that two servers see two bodies',
+    mend: 'Leave the HTTP parser strict: answer 400 to a request with both.',
+    rounds: (kit) => [rejected(sending(kit, bodyOf(kit), bodyOf(kit), { framing: 'both' }))],
+  },
+]

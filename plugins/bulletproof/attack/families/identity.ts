@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto'
+import { sha256Hex } from 'zin'
+import { type Attack, accepted, refused } from '../attack.js'
+import type { Credential, Kit } from '../kit.js'
+import { userAgent } from '../kit.js'
+import { withHeader } from '../wire.js'
+
+const bind = 'Require device id = key id = the deviceId claim of the token.'
+const owner = "Store the owner with each device, and require that it is the token's sub."
+const namesNoDevice = (kit: Kit): string | undefined => (kit.bound ? undefined : 'the token names no device')
+const noKey = 'it needs tokens made with the key of this app, and this folder has none that the app takes'
+const noOther = 'it needs a second user; pass --other-email or --other-key-id'
+
+function me(kit: Kit, change: Partial<Credential>): Credential {
+  return { ...kit.parts.me, ...change }
+}
+
+/** Good parts of different callers put together. */
+export const identityAttacks: readonly Attack[] = [
+  {
+    name: 'key:renamed',
+    hole: 'a token that names one device is taken from another key id',
+    mend: bind,
+    unless: namesNoDevice,
+    rounds: (kit) => [refused(kit.sign({ as: me(kit, { keyId: `zin-attack-${randomUUID().slice(0, 8)}` }) }))],
+  },
+  {
+    name: 'key:device-id',
+    hole: 'the device id header may differ from the key id',
+    mend: bind,
+    rounds: (kit) => {
+      const { names, me: own } = kit.parts
+      const others = ['zin-attack-device', own.keyId.slice(0, -1) || 'x', `${own.keyId}x`]
+      return [refused(...others.map((id) => withHeader(kit.sign(), names.deviceId, id)))]
+    },
+  },
+  {
+    name: 'key:guessable',
+    hole: 'a secret that anybody can guess signs: empty, a common word, the key id or the token',
+    mend: 'Refuse an empty secret, and give every device 32 random bytes.',
+    rounds: (kit) => {
+      const { keyId, token } = kit.parts.me
+      const guesses = ['', 'secret', 'changeme', 'undefined', 'null', keyId, token, `Bearer ${token}`]
+      return [refused(...guesses.map((secret) => kit.sign({ as: me(kit, { secret }) })))]
+    },
+  },
+  {
+    name: 'key:unknown',
+    hole: 'a key id that nobody has is taken with any secret',
+    mend: 'Refuse key ids without a secret; check their MAC against a random key so that it takes as long.',
+    rounds: (kit) => {
+      const secret = randomUUID()
+      const ids = ['__proto__', 'constructor', `zin-attack-${secret.slice(0, 8)}`]
+      return [refused(...ids.map((keyId) => kit.sign({ as: me(kit, { keyId, secret }) })))]
+    },
+  },
+  {
+    name: 'device:other-of-user',
+    hole: "another device of the user can use this device's token, or sign in its name",
+    mend: bind,
+    unless: (kit) =>
+      kit.parts.second === undefined ? 'it needs a second device of the user; log in with --email' : namesNoDevice(kit),
+    rounds: (kit) => {
+      const { second, me: own } = kit.parts
+      const { keyId, secret } = second as Credential
+      return [
+        accepted(kit.sign({ as: second as Credential })),
+        refused(kit.sign({ as: { keyId, secret, token: own.token } }), kit.sign({ as: me(kit, { secret }) })),
+      ]
+    },
+  },
+  {
+    name: 'user:borrowed-token',
+    hole: "one user's token works with another user's device",
+    mend: owner,
+    unless: (kit) => (kit.parts.other === undefined ? noOther : undefined),
+    rounds: (kit) => {
+      const { other, me: own } = kit.parts
+      const { keyId, secret, token } = other as Credential
+      return [
+        accepted(kit.sign({ as: other as Credential })),
+        refused(
+          kit.sign({ as: me(kit, { token }) }),
+          kit.sign({ as: { keyId, secret, token: own.token } }),
+          kit.sign({ as: me(kit, { secret }) }),
+        ),
+      ]
+    },
+  },
+  {
+    name: 'user:stolen-token-without-device',
+    hole: "a stolen token that names no device works with any other user's device",
+    mend: owner,
+    unless: (kit) => (kit.parts.shared ? 'the shared secret signs for every user' : kit.parts.mint === undefined ? noKey : undefined),
+    rounds: async (kit) => {
+      const { mint } = kit.parts
+      const token = (await mint?.({ ...ownClaims(kit), sub: `zin-attack-${randomUUID()}`, deviceId: undefined })) ?? ''
+      return [refused(kit.sign({ as: me(kit, { token }) }))]
+    },
+  },
+  {
+    name: 'binding:time-zone',
+    hole: 'a token that is bound to a time zone is taken without it, or from another one',
+    mend: 'Compare the time zone header with the tz claim whenever the claim is there.',
+    unless: (kit) => (kit.parts.mint === undefined && kit.claims.tz === undefined ? noKey : undefined),
+    rounds: async (kit) => {
+      const { mint, me: own, names } = kit.parts
+      const token = kit.claims.tz === undefined ? ((await mint?.({ ...ownClaims(kit), tz: 'Europe/Paris' })) ?? '') : own.token
+      const as = me(kit, { token })
+      return [
+        accepted(kit.sign({ as }), noKey),
+        refused(withHeader(kit.sign({ as }), names.timezone, 'Pacific/Niue'), withHeader(kit.sign({ as }), names.timezone, undefined)),
+      ]
+    },
+  },
+  {
+    name: 'binding:user-agent',
+    hole: 'a token that is bound to a user agent is taken without it, or from another one',
+    mend: 'Compare the SHA-256 of User-Agent with the uaHash claim whenever the claim is there.',
+    unless: (kit) => (kit.parts.mint === undefined && kit.claims.uaHash === undefined ? noKey : undefined),
+    rounds: async (kit) => {
+      const { mint, me: own } = kit.parts
+      const token =
+        kit.claims.uaHash === undefined ? ((await mint?.({ ...ownClaims(kit), uaHash: sha256Hex(userAgent) })) ?? '') : own.token
+      const as = me(kit, { token })
+      return [
+        accepted(kit.sign({ as }), noKey),
+        refused(withHeader(kit.sign({ as }), 'user-agent', 'another/1'), withHeader(kit.sign({ as }), 'user-agent', undefined)),
+      ]
+    },
+  },
+]
+
+/** Claims that a token is minted with; the registered ones are the issuer's. */
+export function ownClaims(kit: Kit): Readonly<Record<string, unknown>> {
+  const registered = new Set(['iss', 'aud', 'jti', 'iat', 'exp', 'nbf'])
+  return Object.fromEntries(Object.entries(kit.claims).filter(([name]) => !registered.has(name)))
+}

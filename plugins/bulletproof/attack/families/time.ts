@@ -1,0 +1,39 @@
+import { type Attack, refused } from '../attack.js'
+import type { Kit } from '../kit.js'
+import type { WireRequest } from '../wire.js'
+
+const day = 86_400_000
+const grammar = 'Take a timestamp of exactly 13 digits (ms since 1970), and sign the header as it is.'
+
+function dated(kit: Kit, ms: number): WireRequest {
+  return kit.sign({ timestamp: String(kit.parts.now() + ms) })
+}
+
+/** Well signed, at a wrong time. */
+export const timeAttacks: readonly Attack[] = [
+  {
+    name: 'skew:old',
+    hole: 'requests older than the window are taken',
+    mend: 'Refuse timestamps that are more than the window before the present.',
+    rounds: (kit) => [
+      refused(dated(kit, -kit.parts.windowMs - kit.parts.marginMs), dated(kit, -day), dated(kit, -365 * day)),
+    ],
+  },
+  {
+    name: 'skew:ahead',
+    hole: 'requests dated further ahead than the window are taken, so they can be stored and used later',
+    mend: 'Refuse timestamps that are more than the window after the present.',
+    rounds: (kit) => [refused(dated(kit, kit.parts.windowMs + kit.parts.marginMs), dated(kit, day), dated(kit, 3650 * day))],
+  },
+  {
+    name: 'timestamp:grammar',
+    hole: 'timestamps of odd forms are read as numbers, so that two texts mean one time',
+    mend: grammar,
+    rounds: (kit) => {
+      const now = String(kit.parts.now())
+      const seconds = now.slice(0, 10)
+      const forms = [`0${now}`, `+${now}`, `${now}.0`, `${now}abc`, seconds, `${now.slice(0, 1)}.${now.slice(1)}e12`, `0x${Number(now).toString(16)}`]
+      return [refused(...[...forms, '0', '-1', 'NaN', 'Infinity', '9'.repeat(13)].map((timestamp) => kit.sign({ timestamp })))]
+    },
+  },
+]

@@ -1,0 +1,105 @@
+import { createHmac } from 'node:crypto'
+import { type Attack, accepted, refused } from '../attack.js'
+import type { Kit } from '../kit.js'
+import type { WireRequest } from '../wire.js'
+import { flip } from './fields.js'
+import { ownClaims } from './identity.js'
+
+const pin = 'Pin one algorithm and one set of keys for tokens; believe nothing of the token header but a known kid.'
+
+function encode(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url')
+}
+
+function parts(kit: Kit): { readonly header: Readonly<Record<string, unknown>>; readonly body: string; readonly signature: string } {
+  const [head = '', body = '', signature = ''] = kit.parts.me.token.split('.')
+  let header: unknown
+  try {
+    header = JSON.parse(Buffer.from(head, 'base64url').toString('utf8'))
+  } catch {
+    header = {}
+  }
+  return { header: header as Record<string, unknown>, body, signature }
+}
+
+function withTokens(kit: Kit, tokens: readonly string[]): readonly WireRequest[] {
+  return tokens.map((token) => kit.sign({ as: { ...kit.parts.me, token } }))
+}
+
+function signedWith(secret: string, header: unknown, body: string): string {
+  const text = `${encode(header)}.${body}`
+  return `${text}.${createHmac('sha256', secret).update(text).digest('base64url')}`
+}
+
+/** The token forged or spoiled; the request around it is well signed. */
+export const tokenAttacks: readonly Attack[] = [
+  {
+    name: 'jwt:alg-none',
+    hole: 'a token without a signature is taken',
+    mend: pin,
+    rounds: (kit) => {
+      const { header, body, signature } = parts(kit)
+      const heads = ['none', 'None', 'NONE', 'nOnE', ''].map((alg) => encode({ ...header, alg }))
+      return [refused(...withTokens(kit, heads.flatMap((head) => [`${head}.${body}.`, `${head}.${body}`, `${head}.${body}.${signature}`])))]
+    },
+  },
+  {
+    name: 'jwt:tampered',
+    hole: 'claims of a token can be changed',
+    mend: pin,
+    rounds: (kit) => {
+      const { header, signature, body } = parts(kit)
+      const head = kit.parts.me.token.split('.')[0] ?? ''
+      const claims = [{ ...kit.claims, role: 'admin' }, { ...kit.claims, sub: '1' }, { ...kit.claims, exp: 4_102_444_800 }, { ...kit.claims, zin: 1 }]
+      const heads = [{ ...header, kid: '../../../../dev/null' }, { ...header, kid: '__proto__' }, { ...header, crit: ['zin'] }]
+      return [
+        refused(
+          ...withTokens(kit, [
+            ...claims.map((changed) => `${head}.${encode(changed)}.${signature}`),
+            ...heads.map((changed) => `${encode(changed)}.${body}.${signature}`),
+            `${head}.${body}.${flip(signature, 0)}`,
+            `${head}.${body}.${signature.slice(0, -4)}`,
+            `${head}.${body}.${signature}.${signature}`,
+          ]),
+        ),
+      ]
+    },
+  },
+  {
+    name: 'jwt:forged',
+    hole: 'a token that somebody without the key signed is taken',
+    mend: `${pin} Make the key of 32 random bytes or more.`,
+    rounds: (kit) => {
+      const { header, body } = parts(kit)
+      const { secret, keyId } = kit.parts.me
+      const guesses = ['', 'secret', 'changeme', 'your-256-bit-secret', keyId, ...(kit.parts.shared ? [] : [secret])]
+      const jwk = { kty: 'oct', k: Buffer.from('zin').toString('base64url') }
+      return [
+        refused(
+          ...withTokens(kit, [
+            ...guesses.map((guess) => signedWith(guess, { ...header, alg: 'HS256' }, body)),
+            signedWith('zin', { alg: 'HS256', typ: 'JWT', jwk }, body),
+            signedWith('', { alg: 'HS256', typ: 'JWT', kid: '../../../../dev/null' }, body),
+          ]),
+        ),
+      ]
+    },
+  },
+  {
+    name: 'jwt:expired',
+    hole: 'a token that has expired is taken',
+    mend: 'Require exp, and compare it with the present.',
+    unless: (kit) => (kit.parts.mint === undefined ? 'it needs a token made with the key of this app' : undefined),
+    rounds: async (kit) => {
+      const token = (await kit.parts.mint?.(ownClaims(kit), lifeSeconds)) ?? ''
+      const as = { ...kit.parts.me, token }
+      return [
+        accepted(kit.sign({ as }), 'the app does not take tokens made with the key of this folder'),
+        // Signed when the round begins, so that the signature is fresh and only the token is old.
+        { ...refused(), afterMs: (lifeSeconds + 1) * 1000, late: () => [kit.sign({ as })] },
+      ]
+    },
+  },
+]
+
+const lifeSeconds = 2

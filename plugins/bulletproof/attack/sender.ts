@@ -1,0 +1,63 @@
+import { once } from 'node:events'
+import { connect as connectTcp, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { type Answer, bytesOf, parseAnswer, type WireRequest } from './wire.js'
+
+/** Sends requests at the same time, each on its own connection, and gives the answers in their order. */
+export type Sender = (requests: readonly WireRequest[]) => Promise<readonly Answer[]>
+
+export interface SenderOptions {
+  readonly origin: URL
+  readonly signal: AbortSignal
+  /** How long one request may take, in ms. */
+  readonly timeoutMs: number
+}
+
+/** Raw sockets, since an HTTP client would mend what is to arrive broken. Throws when nothing listens. */
+export function createSender(options: SenderOptions): Sender {
+  return async (requests) => {
+    const opened = await Promise.allSettled(requests.map(() => open(options)))
+    const sockets = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+    try {
+      const failed = opened.find((result) => result.status === 'rejected')
+      if (failed !== undefined) throw failed.reason
+      // All are connected before the first one speaks, so that copies arrive together.
+      return await Promise.all(requests.map((request, index) => talk(sockets[index] as Socket, request, options)))
+    } finally {
+      for (const socket of sockets) socket.destroy()
+    }
+  }
+}
+
+async function open({ origin, signal, timeoutMs }: SenderOptions): Promise<Socket> {
+  const host = origin.hostname.replace(/^\[(.*)\]$/, '$1')
+  const secure = origin.protocol === 'https:'
+  const port = Number(origin.port || (secure ? 443 : 80))
+  const socket = secure ? connectTls({ host, port, servername: host, ALPNProtocols: ['http/1.1'] }) : connectTcp({ host, port })
+  try {
+    await once(socket, secure ? 'secureConnect' : 'connect', { signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) })
+    return socket
+  } catch (error) {
+    socket.destroy()
+    throw error
+  }
+}
+
+function talk(socket: Socket, request: WireRequest, { timeoutMs, signal }: SenderOptions): Promise<Answer> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = []
+    const stop = (): void => void socket.destroy()
+    signal.addEventListener('abort', stop)
+    socket.setTimeout(timeoutMs, stop)
+    socket.on('data', (chunk) => void chunks.push(chunk))
+    // A server may reset the connection of a request that it will not read; what it said before counts.
+    socket.on('error', () => undefined)
+    socket.on('close', () => {
+      signal.removeEventListener('abort', stop)
+      resolve(parseAnswer(Buffer.concat(chunks)))
+    })
+    socket.write(bytesOf(request), () => {
+      if (request.framing === 'cut') socket.end()
+    })
+  })
+}

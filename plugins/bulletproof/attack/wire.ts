@@ -1,0 +1,78 @@
+/** A request as bytes on a connection: nothing is checked, joined or corrected. */
+export interface WireRequest {
+  readonly method: string
+  /** The request line's target as it goes out. */
+  readonly target: string
+  /** In their order, repeats kept; values go out as Latin-1. */
+  readonly headers: readonly (readonly [string, string])[]
+  readonly body?: Buffer
+  /**
+   * How the body is framed. `length` (the default) adds `Content-Length` when there is a body; `chunked` sends it in two chunks;
+   * `cut` promises 16 bytes more than come; `both` adds a `Content-Length` and a chunked encoding.
+   */
+  readonly framing?: 'length' | 'chunked' | 'cut' | 'both'
+}
+
+export interface Answer {
+  /** 0 when the connection ended without an answer. */
+  readonly status: number
+  /** In their order, names as they came. */
+  readonly headers: readonly (readonly [string, string])[]
+  readonly body: Buffer
+}
+
+/** Replaces the first header of a name, or adds it; `undefined` takes all of that name away. */
+export function withHeader(request: WireRequest, name: string, value: string | undefined): WireRequest {
+  const others = request.headers.filter(([other]) => other.toLowerCase() !== name.toLowerCase())
+  if (value === undefined) return { ...request, headers: others }
+  const at = request.headers.findIndex(([other]) => other.toLowerCase() === name.toLowerCase())
+  return { ...request, headers: at < 0 ? [...others, [name, value]] : others.toSpliced(at, 0, [name, value]) }
+}
+
+export function headerOf({ headers }: Pick<WireRequest, 'headers'>, name: string): string | undefined {
+  return headers.find(([other]) => other.toLowerCase() === name.toLowerCase())?.[1]
+}
+
+/** The bytes of a request that asks for the connection to be closed. */
+export function bytesOf({ method, target, headers, body = Buffer.alloc(0), framing = 'length' }: WireRequest): Buffer {
+  const own = new Set(headers.map(([name]) => name.toLowerCase()))
+  const length = framing === 'cut' ? body.length + 16 : body.length
+  const framed: (readonly [string, string])[] = []
+  if (framing !== 'chunked' && length > 0 && !own.has('content-length')) framed.push(['content-length', String(length)])
+  if (framing === 'chunked' || framing === 'both') framed.push(['transfer-encoding', 'chunked'])
+  const lines = [...headers, ...framed, ['connection', 'close'] as const].map(([name, value]) => `${name}: ${value}`)
+  const head = Buffer.from([`${method} ${target} HTTP/1.1`, ...lines, '', ''].join('\r\n'), 'latin1')
+  return Buffer.concat([head, framing === 'chunked' || framing === 'both' ? chunked(body) : body])
+}
+
+function chunked(body: Buffer): Buffer {
+  const parts = [body.subarray(0, 1), body.subarray(1)].filter((part) => part.length > 0)
+  const chunks = parts.flatMap((part) => [Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from('\r\n')])
+  return Buffer.concat([...chunks, Buffer.from('0\r\n\r\n')])
+}
+
+/** Reads an answer off the bytes of a whole connection; answers of status 1xx before it are passed over. */
+export function parseAnswer(bytes: Buffer): Answer {
+  const end = bytes.indexOf('\r\n\r\n')
+  const [line = '', ...lines] = bytes.subarray(0, Math.max(end, 0)).toString('latin1').split('\r\n')
+  const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(line)?.[1] ?? 0)
+  if (status >= 100 && status < 200 && status !== 101) return parseAnswer(bytes.subarray(end + 4))
+  const headers = lines.map((text): [string, string] => {
+    const colon = text.indexOf(':')
+    return [text.slice(0, colon), text.slice(colon + 1).trim()]
+  })
+  const raw = status === 0 ? Buffer.alloc(0) : bytes.subarray(end + 4)
+  const isChunked = /chunked/i.test(headerOf({ headers }, 'transfer-encoding') ?? '')
+  return { status, headers, body: isChunked ? dechunk(raw) : raw }
+}
+
+function dechunk(raw: Buffer): Buffer {
+  const parts: Buffer[] = []
+  for (let at = 0; ; ) {
+    const lineEnd = raw.indexOf('\r\n', at)
+    const size = lineEnd < 0 ? 0 : Number.parseInt(raw.subarray(at, lineEnd).toString('latin1'), 16)
+    if (!(size > 0)) return Buffer.concat(parts)
+    parts.push(raw.subarray(lineEnd + 2, lineEnd + 2 + size))
+    at = lineEnd + 4 + size
+  }
+}

@@ -1,0 +1,46 @@
+import { type Command, defineCommand, sha256Hex } from 'zin'
+import { parseDuration } from './duration.js'
+import { jwtErrors } from './errors.js'
+import type { Tokens } from './tokens.js'
+
+/** `zin jwt:dev`. It signs with the keys of the app's own settings, and needs nothing that is started. */
+export function devCommand(tokens: Tokens): Command {
+  return defineCommand({
+    name: 'jwt:dev',
+    summary: 'Make a token for development; the app with the same .env takes it',
+    needs: 'config',
+    json: true,
+    options: {
+      sub: { type: 'string', summary: 'Claim sub, as text', default: '1' },
+      email: { type: 'string', summary: 'Claim email' },
+      role: { type: 'string', summary: 'Claim role' },
+      'device-id': { type: 'string', summary: 'Claim deviceId: the device that has to sign' },
+      tz: { type: 'string', summary: 'Claim tz: the time zone that requests have to name' },
+      ua: { type: 'string', summary: 'User agent that requests have to name; its SHA-256 becomes the claim uaHash' },
+      expires: { type: 'string', summary: 'Life: seconds, or <n>s, <n>m, <n>h, <n>d; default: JWT_EXPIRES_IN' },
+    },
+    async run({ options, print, host }) {
+      const { environment } = host.app
+      if (['production', 'prod'].includes(environment.toLowerCase())) throw jwtErrors.JWT_DEV_IN_PRODUCTION(environment)
+      if (tokens.ephemeral) throw jwtErrors.JWT_DEV_NO_KEY()
+      const expiresInSeconds = options.expires === undefined ? undefined : parseDuration(options.expires)
+      if (options.expires !== undefined && expiresInSeconds === undefined) {
+        print.error(`option --expires takes seconds, or a number with s, m, h or d such as 12h, not "${options.expires}"`)
+        return 2
+      }
+      const { sub, email, role, tz, ua } = options
+      const claims = { sub, email, role, deviceId: options['device-id'], tz, uaHash: ua === undefined ? undefined : sha256Hex(ua) }
+      const made = await tokens.issue(claims, expiresInSeconds === undefined ? {} : { expiresInSeconds })
+      if (!print.json) return print.line(made.token)
+      const { iat, exp } = made.claims
+      return print.record({
+        token: made.token,
+        algorithm: tokens.algorithm,
+        expiresIn: exp - iat,
+        issuedAt: new Date(iat * 1000).toISOString(),
+        expiresAt: new Date(exp * 1000).toISOString(),
+        payload: made.claims,
+      })
+    },
+  })
+}
