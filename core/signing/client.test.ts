@@ -3,7 +3,10 @@ import { createHmac } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { createHeaders, signedFetch } from './client.js'
+import { signatureHeaderNames } from './canonical.js'
+import { createHeaders, generateDeviceKey, signedFetch } from './client.js'
+import { decoyKey, publicSigningKey, signingKey } from './key.js'
+import { checkBody, checkMac, readSignature, signedTarget } from './verifier.js'
 
 const known = {
   secret: 'test-secret-0123456789abcdef',
@@ -170,6 +173,48 @@ test('signedFetch hands a redirect back', async () => {
       const api = signedFetch({ keyId: 'dev_1', secret: known.secret })
       assert.equal((await api(`${url}/a`)).status, 307)
       assert.equal(seen.length, 1)
+    },
+  )
+})
+
+test('signedFetch by RFC 9421 covers what it sends, for every kind of body, with a secret and with a key of its own', async () => {
+  const device = await generateDeviceKey()
+  const credentials = [
+    [{ secret: known.secret }, signingKey(known.secret)],
+    [{ privateKey: device.privateKey }, publicSigningKey(device.publicKey)],
+  ] as const
+  for (const [credential, key] of credentials) {
+    await withServer(
+      () => ({ status: 200, date: new Date() }),
+      async (url, seen) => {
+        const api = signedFetch({ profile: 'rfc9421', keyId: 'dev_1', ...credential, token: () => 'abc.def.ghi', timezone: 'Europe/Paris' })
+        await api(`${url}/p?q=1`, { headers: { 'content-digest': 'of the caller' } })
+        for (const body of ['text', new URLSearchParams({ a: '1' }), new Blob(['blob']), new Uint8Array([1, 2])])
+          await api(`${url}/p?q=1`, { method: 'POST', body })
+        await api(new Request(`${url}/p?q=1`, { method: 'PUT', body: '{}', headers: { 'content-type': 'application/json' } }))
+        assert.equal(seen.length, 6)
+        for (const { method, url: target, headers, body } of seen) {
+          const claim = readSignature(Object.entries(headers).flat() as string[], signatureHeaderNames())
+          assert.ok(claim.ok, JSON.stringify(claim))
+          assert.ok(!('ok' in checkMac(method, signedTarget(target), claim, [key], decoyKey())), method)
+          assert.equal(checkBody(claim, Buffer.from(body, 'utf8')), undefined)
+          assert.deepEqual([headers.authorization, headers['x-sig-timezone']], ['Bearer abc.def.ghi', 'Europe/Paris'])
+          assert.equal(headers['content-digest'] === undefined, method === 'GET')
+        }
+        assert.equal(new Set(seen.map(({ headers }) => headers['signature-input'])).size, 6)
+      },
+    )
+  }
+})
+
+test('signedFetch by RFC 9421 learns the offset of a wrong clock as well', async () => {
+  const createdOf = (seen: Seen): number => Number(/;created=(\d+);/.exec(seen.headers['signature-input'] ?? '')?.[1]) * 1000
+  await withServer(
+    (seen) => ({ status: Math.abs(createdOf(seen) - Date.now()) > 60_000 ? 401 : 200, date: new Date() }),
+    async (url, seen) => {
+      const api = signedFetch({ profile: 'rfc9421', keyId: 'dev_1', secret: known.secret, now: () => Date.now() + 600_000 })
+      assert.equal((await api(`${url}/a`)).status, 200)
+      assert.equal(seen.length, 2)
     },
   )
 })

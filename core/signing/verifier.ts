@@ -11,7 +11,7 @@ const hex64 = /^[0-9a-f]{64}$/
 /** Node joins or drops repeats of these, so the bytes that were signed could differ from what the app reads. */
 const singleHeaders = [
   ...['authorization', 'host', 'user-agent', 'content-type', 'content-length', 'content-encoding', 'transfer-encoding'],
-  ...['signature-input', 'signature', 'content-digest'],
+  ...['signature-input', 'signature'],
 ]
 
 /**

@@ -3,6 +3,7 @@ import { createSealer, definePlugin, messageOf, optional, parseBackups, type Sha
 import { databaseService } from 'zin/plugins/database'
 import { tokensService } from 'zin/plugins/jwt'
 import { kvService } from 'zin/plugins/kv'
+import { attackCommand } from './attack/command.js'
 import { checkSecrets } from './check-secrets.js'
 import { keyCommand } from './cli.js'
 import { devicesService } from './devices.js'
@@ -115,6 +116,15 @@ export const bulletproof = definePlugin({
     ctx.middleware('bulletproof', bulletproofMiddleware(signed, responders))
     ctx.routes(deviceRoutes(devices))
     ctx.command(keyCommand)
+    ctx.command(
+      attackCommand({
+        headerPrefix: options.headerPrefix ?? settings.SIGNATURE_HEADER_PREFIX,
+        signedPathPrefix: options.signedPathPrefix,
+        windowMs: options.windowMs,
+        tokens: services.tokens,
+        clock,
+      }),
+    )
     if ([stores.devices.driver, stores.nonces.driver, stores.ledger?.driver].includes('db'))
       for (const migration of [createDevicesTable, createNoncesTable]) ctx.migration(migration)
 

@@ -25,7 +25,9 @@ export function migrateCommand({ migrator, app }: MigrateCommandDeps) {
     },
     async run({ options, print, host }) {
       const { status, rollback, step, reset, fresh, plugin, force } = options
-      const modes = [status && '--status', rollback && '--rollback', reset && '--reset', fresh && '--fresh'].filter((mode) => typeof mode === 'string')
+      const modes = [status && '--status', rollback && '--rollback', reset && '--reset', fresh && '--fresh'].filter(
+        (mode) => typeof mode === 'string',
+      )
       if (modes.length > 1) throw databaseErrors.MIGRATION_REFUSED(`${modes.join(' and ')} exclude each other; give one`)
       if (step !== undefined && !rollback) throw databaseErrors.MIGRATION_REFUSED('--step goes with --rollback')
       if (plugin !== undefined && !host.plugins().some((one) => one.name === plugin)) {
@@ -36,7 +38,10 @@ export function migrateCommand({ migrator, app }: MigrateCommandDeps) {
       }
       if (status) {
         const rows = await migrator.status({ plugin })
-        print.table(rows.map((row) => ({ ...row, appliedAt: row.appliedAt === null ? null : new Date(row.appliedAt).toISOString() })), ['plugin', 'id', 'status', 'batch', 'appliedAt'])
+        print.table(
+          rows.map((row) => ({ ...row, appliedAt: row.appliedAt === null ? null : new Date(row.appliedAt).toISOString() })),
+          ['plugin', 'id', 'status', 'batch', 'appliedAt'],
+        )
         return 0
       }
       const results: MigrationResult[] = []
@@ -50,7 +55,11 @@ export function migrateCommand({ migrator, app }: MigrateCommandDeps) {
 
 function report(results: readonly MigrationResult[], print: Printer): number {
   if (results.length === 0 && !print.json) print.line('Nothing to migrate')
-  else print.table(results.map((result) => ({ ...result })), ['plugin', 'id', 'direction', 'status', 'durationMs', 'error'])
+  else
+    print.table(
+      results.map((result) => ({ ...result })),
+      ['plugin', 'id', 'direction', 'status', 'durationMs', 'error'],
+    )
   return hasFailed(results) ? 1 : 0
 }
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { systemClock, type Migration } from 'zin'
-import { memoryLog } from './testing/memory-log.js'
+import { type Migration, systemClock } from 'zin'
 import type { ConnectionConfig } from './connections/config.js'
 import { defineMigration } from './migrations/migration.js'
 import { createMigrator, type Migrator } from './migrations/migrator.js'
 import { createDatabase, type OwnedDatabase } from './service.js'
+import { memoryLog } from './testing/memory-log.js'
 
 interface Notes {
   readonly notes: { readonly id: string; readonly title: string; readonly at: number }
@@ -19,7 +19,8 @@ export interface ContractStore {
 const createNotes = defineMigration({
   id: '0001_create_notes',
   up: (db) =>
-    db.schema.createTable('notes')
+    db.schema
+      .createTable('notes')
       .addColumn('id', 'varchar(36)', (column) => column.primaryKey())
       .addColumn('title', 'varchar(200)', (column) => column.notNull())
       .addColumn('at', 'bigint', (column) => column.notNull())
@@ -33,7 +34,11 @@ const broken = defineMigration({
 })
 const createTags = defineMigration({
   id: '0001_create_tags',
-  up: (db) => db.schema.createTable('tags').addColumn('id', 'varchar(36)', (column) => column.primaryKey()).execute(),
+  up: (db) =>
+    db.schema
+      .createTable('tags')
+      .addColumn('id', 'varchar(36)', (column) => column.primaryKey())
+      .execute(),
   down: (db) => db.schema.dropTable('tags').execute(),
 })
 const never = defineMigration({ id: '0003_never', up: () => Promise.reject(new Error('must not run')), down: () => Promise.resolve() })
@@ -47,7 +52,12 @@ export function databaseContract(name: string, makeStore: () => Promise<Contract
     const open = (): OwnedDatabase =>
       createDatabase({ configs: [store.config], clock: systemClock, log, connectTimeoutMs: 5000, acquireTimeoutMs: 300 })
     const migratorOf = (owner: OwnedDatabase, known: readonly (readonly [string, Migration])[]): Migrator =>
-      createMigrator({ connection: owner.main, known: () => known.map(([plugin, migration]) => ({ plugin, migration })), clock: systemClock, log })
+      createMigrator({
+        connection: owner.main,
+        known: () => known.map(([plugin, migration]) => ({ plugin, migration })),
+        clock: systemClock,
+        log,
+      })
     const notes = () => database.tables<Notes>()
 
     before(async () => {
@@ -78,80 +88,144 @@ export function databaseContract(name: string, makeStore: () => Promise<Contract
       const known = [['notes', createNotes]] as const
       const results = await Promise.all([migratorOf(database, known).up(), migratorOf(other, known).up()])
       await other.close()
-      assert.deepEqual(results.flat().map(({ plugin, id, direction, status }) => [plugin, id, direction, status]), [['notes', '0001_create_notes', 'up', 'done']])
-      assert.deepEqual((await migratorOf(database, known).status()).map(({ id, status, batch }) => [id, status, batch]), [['0001_create_notes', 'applied', 1]])
+      assert.deepEqual(
+        results.flat().map(({ plugin, id, direction, status }) => [plugin, id, direction, status]),
+        [['notes', '0001_create_notes', 'up', 'done']],
+      )
+      assert.deepEqual(
+        (await migratorOf(database, known).status()).map(({ id, status, batch }) => [id, status, batch]),
+        [['0001_create_notes', 'applied', 1]],
+      )
     })
 
     it('reports a failing migration with its plugin, skips the rest of that plugin, and goes on with others', async () => {
-      const known = [['notes', createNotes], ['notes', broken], ['notes', never], ['tags', createTags]] as const
+      const known = [
+        ['notes', createNotes],
+        ['notes', broken],
+        ['notes', never],
+        ['tags', createTags],
+      ] as const
       const results = await migratorOf(database, known).up()
-      assert.deepEqual(results.map(({ plugin, id, status, error }) => [plugin, id, status, error]), [
-        ['notes', '0002_broken', 'failed', 'this step cannot work'],
-        ['notes', '0003_never', 'skipped', undefined],
-        ['tags', '0001_create_tags', 'done', undefined],
-      ])
+      assert.deepEqual(
+        results.map(({ plugin, id, status, error }) => [plugin, id, status, error]),
+        [
+          ['notes', '0002_broken', 'failed', 'this step cannot work'],
+          ['notes', '0003_never', 'skipped', undefined],
+          ['tags', '0001_create_tags', 'done', undefined],
+        ],
+      )
     })
 
     it('warns once about an applied migration that the code no longer has, and does not undo it', async () => {
-      const migrator = migratorOf(database, [['tags', createTags], ['notes', broken]])
+      const migrator = migratorOf(database, [
+        ['tags', createTags],
+        ['notes', broken],
+      ])
       await migrator.up()
       await migrator.up()
       const warnings = lines.filter((line) => line.level === 'warn' && line.facts['migration'] === '0001_create_notes')
       assert.equal(warnings.length, 1)
       const undone = await migrator.down('all')
-      assert.deepEqual(undone.map(({ id, status }) => [id, status]), [['0001_create_tags', 'done'], ['0001_create_notes', 'failed']])
+      assert.deepEqual(
+        undone.map(({ id, status }) => [id, status]),
+        [
+          ['0001_create_tags', 'done'],
+          ['0001_create_notes', 'failed'],
+        ],
+      )
       assert.match(undone[1]?.error ?? '', /no longer has migration 0001_create_notes/)
     })
 
     it('undoes the last batch, and applies it again', async () => {
-      const migrator = migratorOf(database, [['notes', createNotes], ['tags', createTags]])
+      const migrator = migratorOf(database, [
+        ['notes', createNotes],
+        ['tags', createTags],
+      ])
       await migrator.up()
       const undone = await migrator.down('batch')
-      assert.deepEqual(undone.map(({ id, direction, status }) => [id, direction, status]), [['0001_create_tags', 'down', 'done']])
-      assert.deepEqual((await migrator.status()).map(({ status }) => status), ['applied', 'pending'])
-      assert.deepEqual((await migrator.down({ steps: 1 }, { plugin: 'tags' })), [])
-      assert.deepEqual((await migrator.up({ plugin: 'tags' })).map(({ id }) => id), ['0001_create_tags'])
+      assert.deepEqual(
+        undone.map(({ id, direction, status }) => [id, direction, status]),
+        [['0001_create_tags', 'down', 'done']],
+      )
+      assert.deepEqual(
+        (await migrator.status()).map(({ status }) => status),
+        ['applied', 'pending'],
+      )
+      assert.deepEqual(await migrator.down({ steps: 1 }, { plugin: 'tags' }), [])
+      assert.deepEqual(
+        (await migrator.up({ plugin: 'tags' })).map(({ id }) => id),
+        ['0001_create_tags'],
+      )
     })
 
     it('upserts: inserts a new key and updates the other columns of one that exists', async () => {
       await database.upsert('notes', ['id'], { id: 'a', title: 'first', at: 1_700_000_000_000 })
       await database.upsert('notes', ['id'], { id: 'a', title: "it's ünïcode 🎈", at: 1_700_000_000_001 })
-      assert.deepEqual(await notes().selectFrom('notes').selectAll().execute(), [{ id: 'a', title: "it's ünïcode 🎈", at: 1_700_000_000_001 }])
+      assert.deepEqual(await notes().selectFrom('notes').selectAll().execute(), [
+        { id: 'a', title: "it's ünïcode 🎈", at: 1_700_000_000_001 },
+      ])
       await database.upsert('tags', ['id'], { id: 't' })
       await database.upsert('tags', ['id'], { id: 't' })
     })
 
     it('inserts if absent: of 20 at once exactly one wins, and other errors are not swallowed', async () => {
-      const won = await Promise.all(Array.from({ length: 20 }, (_, i) => database.insertIfAbsent('notes', { id: 'race', title: `t${i}`, at: i })))
+      const won = await Promise.all(
+        Array.from({ length: 20 }, (_, i) => database.insertIfAbsent('notes', { id: 'race', title: `t${i}`, at: i })),
+      )
       assert.equal(won.filter(Boolean).length, 1)
       await assert.rejects(database.insertIfAbsent('notes', { id: 'other', title: null, at: 1 }))
     })
 
     it('recognises a unique violation and nothing else as one', async () => {
       const again = notes().insertInto('notes').values({ id: 'a', title: 'x', at: 1 }).execute()
-      const error = await again.then(() => undefined, (thrown: unknown) => thrown)
+      const error = await again.then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      )
       assert.equal(database.isUniqueViolation(error), true)
       assert.equal(database.isUniqueViolation(new Error('wrapped', { cause: error })), true)
       assert.equal(database.isUnavailable(error), false)
-      const syntax = await notes().selectFrom('nothing' as 'notes').selectAll().execute().then(() => undefined, (thrown: unknown) => thrown)
+      const syntax = await notes()
+        .selectFrom('nothing' as 'notes')
+        .selectAll()
+        .execute()
+        .then(
+          () => undefined,
+          (thrown: unknown) => thrown,
+        )
       assert.equal(database.isUniqueViolation(syntax), false)
       assert.equal(database.isUnavailable(syntax), false)
     })
 
     it('keeps what a transaction wrote only when it commits', async () => {
-      const failing = notes().transaction().execute(async (tx) => {
-        await tx.insertInto('notes').values({ id: 'gone', title: 'x', at: 1 }).execute()
-        throw new Error('no')
-      })
+      const failing = notes()
+        .transaction()
+        .execute(async (tx) => {
+          await tx.insertInto('notes').values({ id: 'gone', title: 'x', at: 1 }).execute()
+          throw new Error('no')
+        })
       await assert.rejects(failing, { message: 'no' })
       assert.deepEqual(await notes().selectFrom('notes').select('id').where('id', '=', 'gone').execute(), [])
     })
 
     it('gives up waiting for a connection after the bounded time, and works again once one is free', async () => {
       let free: () => void = () => undefined
-      const held = new Promise<void>((resolve) => { free = resolve })
-      const holders = Array.from({ length: store.config.driver === 'rdb' ? store.config.poolLimit : 1 }, () => notes().transaction().execute(() => held))
-      const error = await notes().selectFrom('notes').select('id').execute().then(() => undefined, (thrown: unknown) => thrown)
+      const held = new Promise<void>((resolve) => {
+        free = resolve
+      })
+      const holders = Array.from({ length: store.config.driver === 'rdb' ? store.config.poolLimit : 1 }, () =>
+        notes()
+          .transaction()
+          .execute(() => held),
+      )
+      const error = await notes()
+        .selectFrom('notes')
+        .select('id')
+        .execute()
+        .then(
+          () => undefined,
+          (thrown: unknown) => thrown,
+        )
       assert.equal((error as { code?: string }).code, 'DATABASE_BUSY')
       assert.equal(database.isUnavailable(error), true)
       assert.ok(Number.isInteger(await database.ping()), 'a busy pool does not look like a broken server')

@@ -9,7 +9,12 @@ import { createDatabase, type OwnedDatabase } from './service.js'
 import { memoryLog } from './testing/memory-log.js'
 
 const server = new URL(process.env['TEST_MYSQL_URL'] ?? 'mysql://TEST_MYSQL_URL-is-not-set')
-const login = { host: server.hostname, port: Number(server.port || 3306), user: decodeURIComponent(server.username), password: decodeURIComponent(server.password) }
+const login = {
+  host: server.hostname,
+  port: Number(server.port || 3306),
+  user: decodeURIComponent(server.username),
+  password: decodeURIComponent(server.password),
+}
 
 const admin = async (sql: string, values: readonly unknown[] = []): Promise<void> => {
   const socket = await openSocket(login, 5000)
@@ -20,7 +25,16 @@ const makeDatabase = async (): Promise<{ config: MysqlConfig; clean(): Promise<v
   const database = `zin_${randomUUID().slice(0, 8)}`
   await admin(`create database ${database} character set utf8mb4`)
   return {
-    config: { name: 'default', driver: 'rdb', host: login.host, port: login.port, database, username: login.user, password: login.password, poolLimit: 3 },
+    config: {
+      name: 'default',
+      driver: 'rdb',
+      host: login.host,
+      port: login.port,
+      database,
+      username: login.user,
+      password: login.password,
+      poolLimit: 3,
+    },
     clean: () => admin(`drop database ${database}`),
   }
 }
@@ -48,11 +62,21 @@ describe('database on a server that answers with a refusal', () => {
       assert.doesNotMatch(String(error), /wrong-password/)
       return true
     })
-    await assert.rejects(open({ ...store.config, database: 'zin_does_not_exist' }).connect(), { code: 'DATABASE_CONFIG', message: /create database zin_does_not_exist/ })
+    await assert.rejects(open({ ...store.config, database: 'zin_does_not_exist' }).connect(), {
+      code: 'DATABASE_CONFIG',
+      message: /create database zin_does_not_exist/,
+    })
   })
 
   it('recovers by itself when the server closed its connections', async () => {
-    const { rows } = { rows: await database.tables().selectFrom('information_schema.processlist').select('ID as id').where('DB', '=', store.config.database).execute() }
+    const { rows } = {
+      rows: await database
+        .tables()
+        .selectFrom('information_schema.processlist')
+        .select('ID as id')
+        .where('DB', '=', store.config.database)
+        .execute(),
+    }
     assert.ok(rows.length >= 1)
     await database.ping()
     await admin(`kill connection ${rows[0]?.['id']}`)

@@ -3,16 +3,25 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { systemClock, type SettingValues } from 'zin'
-import { connectionConfigs, type ConfigInput, type ConnectionConfig } from './connections/config.js'
+import { type SettingValues, systemClock } from 'zin'
+import { type ConfigInput, type ConnectionConfig, connectionConfigs } from './connections/config.js'
 import { databaseContract } from './database.contract.js'
 import { createDatabase } from './service.js'
 import type { databaseSettings } from './settings.js'
 import { memoryLog } from './testing/memory-log.js'
 
 const settings: SettingValues<typeof databaseSettings> = {
-  DB_CONNECTION: '', USE_RDB_PROXY: false, DB_HOST: 'localhost', DB_PORT: 3306, DB_DATABASE: 'zin', DB_USERNAME: 'root', DB_PASSWORD: '',
-  DB_POOL_LIMIT: 10, DB_CONNECT_TIMEOUT_MS: 10_000, DB_ACQUIRE_TIMEOUT_MS: 10_000, DB_MIGRATE: 'auto',
+  DB_CONNECTION: '',
+  USE_RDB_PROXY: false,
+  DB_HOST: 'localhost',
+  DB_PORT: 3306,
+  DB_DATABASE: 'zin',
+  DB_USERNAME: 'root',
+  DB_PASSWORD: '',
+  DB_POOL_LIMIT: 10,
+  DB_CONNECT_TIMEOUT_MS: 10_000,
+  DB_ACQUIRE_TIMEOUT_MS: 10_000,
+  DB_MIGRATE: 'auto',
 }
 const input: ConfigInput = { settings, options: { connections: {} }, dataDir: '/data', production: false }
 const openOne = (config: ConnectionConfig, connectTimeoutMs = 400) =>
@@ -20,7 +29,10 @@ const openOne = (config: ConnectionConfig, connectTimeoutMs = 400) =>
 
 databaseContract('SQLite', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'zin-database-'))
-  return { config: { name: 'default', driver: 'sqlite', file: join(dir, 'data', 'app.db') }, clean: () => rm(dir, { recursive: true, force: true }) }
+  return {
+    config: { name: 'default', driver: 'sqlite', file: join(dir, 'data', 'app.db') },
+    clean: () => rm(dir, { recursive: true, force: true }),
+  }
 })
 
 describe('database configuration', () => {
@@ -29,8 +41,15 @@ describe('database configuration', () => {
   })
 
   it('refuses connections it does not support and names those it does', () => {
-    for (const changed of [{ DB_CONNECTION: 'edge-remote' }, { DB_CONNECTION: 'postgres' }, { DB_CONNECTION: 'rdb', USE_RDB_PROXY: true }]) {
-      assert.throws(() => connectionConfigs({ ...input, settings: { ...settings, ...changed } }), { code: 'DATABASE_CONFIG', message: /[Ss]upported/ })
+    for (const changed of [
+      { DB_CONNECTION: 'edge-remote' },
+      { DB_CONNECTION: 'postgres' },
+      { DB_CONNECTION: 'rdb', USE_RDB_PROXY: true },
+    ]) {
+      assert.throws(() => connectionConfigs({ ...input, settings: { ...settings, ...changed } }), {
+        code: 'DATABASE_CONFIG',
+        message: /[Ss]upported/,
+      })
     }
   })
 
@@ -43,7 +62,9 @@ describe('database configuration', () => {
   })
 
   it('adds named connections with their own values', () => {
-    const options = { connections: { reports: { driver: 'rdb' as const, host: 'db2', username: 'r', password: 'p' }, cache: { driver: 'sqlite' as const } } }
+    const options = {
+      connections: { reports: { driver: 'rdb' as const, host: 'db2', username: 'r', password: 'p' }, cache: { driver: 'sqlite' as const } },
+    }
     assert.deepEqual(connectionConfigs({ ...input, options }).slice(1), [
       { name: 'reports', driver: 'rdb', host: 'db2', port: 3306, database: 'zin', username: 'r', password: 'p', poolLimit: 10 },
       { name: 'cache', driver: 'sqlite', file: '/data/cache.db' },
@@ -55,14 +76,29 @@ describe('database that cannot be opened', () => {
   it('names the file when it is not a database', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'zin-database-'))
     await writeFile(join(dir, 'app.db'), 'this is not a database, and long enough to be looked at as one. '.repeat(20))
-    await assert.rejects(openOne({ name: 'default', driver: 'sqlite', file: join(dir, 'app.db') }).connect(), { code: 'DATABASE_UNAVAILABLE', message: /app\.db cannot be opened/ })
+    await assert.rejects(openOne({ name: 'default', driver: 'sqlite', file: join(dir, 'app.db') }).connect(), {
+      code: 'DATABASE_UNAVAILABLE',
+      message: /app\.db cannot be opened/,
+    })
     await rm(dir, { recursive: true, force: true })
   })
 
   it('waits a bounded time for a server, then says who, where and what to do, without the password', async () => {
-    const config = { name: 'default', driver: 'rdb', host: '127.0.0.1', port: 1, database: 'zin', username: 'u', password: 'hunter2', poolLimit: 1 } as const
+    const config = {
+      name: 'default',
+      driver: 'rdb',
+      host: '127.0.0.1',
+      port: 1,
+      database: 'zin',
+      username: 'u',
+      password: 'hunter2',
+      poolLimit: 1,
+    } as const
     const database = openOne(config)
-    const error = await database.connect().then(() => undefined, (thrown: unknown) => thrown)
+    const error = await database.connect().then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    )
     assert.match(String(error), /database "default" \(zin on 127\.0\.0\.1:1\) could not be reached within 400 ms.*DB_HOST and DB_PORT/)
     assert.doesNotMatch(String(error), /hunter2/)
     assert.equal(database.connected, false)
@@ -71,6 +107,9 @@ describe('database that cannot be opened', () => {
   })
 
   it('names the connections it has when asked for another', () => {
-    assert.throws(() => openOne({ name: 'default', driver: 'sqlite', file: '/x' }).tables('reports'), { code: 'DATABASE_UNKNOWN_CONNECTION', message: /known: default/ })
+    assert.throws(() => openOne({ name: 'default', driver: 'sqlite', file: '/x' }).tables('reports'), {
+      code: 'DATABASE_UNKNOWN_CONNECTION',
+      message: /known: default/,
+    })
   })
 })

@@ -10,7 +10,8 @@ export const databaseErrors = defineErrors({
   },
   DATABASE_NOT_STARTED: {
     status: 503,
-    message: (name: string) => `The database "${name}" is not open. Call tables() in your plugin's start or later, not in setup or after stop`,
+    message: (name: string) =>
+      `The database "${name}" is not open. Call tables() in your plugin's start or later, not in setup or after stop`,
   },
   DATABASE_UNKNOWN_CONNECTION: {
     status: 500,
@@ -19,7 +20,8 @@ export const databaseErrors = defineErrors({
   },
   MIGRATION_LOCKED: {
     status: 503,
-    message: (where: string, waitedMs: number) => `Another process has been migrating ${where} for more than ${waitedMs} ms; wait for it to end and try again`,
+    message: (where: string, waitedMs: number) =>
+      `Another process has been migrating ${where} for more than ${waitedMs} ms; wait for it to end and try again`,
   },
   MIGRATION_REFUSED: { status: 409, message: (what: string) => what },
 })

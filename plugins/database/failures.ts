@@ -1,11 +1,33 @@
 const uniqueCodes = new Set(['SQLITE_CONSTRAINT_PRIMARYKEY', 'SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_ROWID', 'ER_DUP_ENTRY'])
 
 const unavailableCodes = new Set([
-  'DATABASE_UNAVAILABLE', 'DATABASE_BUSY', 'DATABASE_NOT_STARTED',
-  'ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'ETIMEDOUT', 'EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN', 'ENOTFOUND', 'EAI_AGAIN', 'EPIPE',
-  'PROTOCOL_CONNECTION_LOST', 'PROTOCOL_ENQUEUE_AFTER_FATAL_ERROR', 'PROTOCOL_SEQUENCE_TIMEOUT',
-  'ER_CON_COUNT_ERROR', 'ER_SERVER_SHUTDOWN', 'ER_TOO_MANY_USER_CONNECTIONS', 'ER_NORMAL_SHUTDOWN', 'ER_CONNECTION_KILLED',
-  'SQLITE_BUSY', 'SQLITE_LOCKED', 'SQLITE_CANTOPEN', 'SQLITE_IOERR', 'SQLITE_FULL',
+  'DATABASE_UNAVAILABLE',
+  'DATABASE_BUSY',
+  'DATABASE_NOT_STARTED',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EPIPE',
+  'PROTOCOL_CONNECTION_LOST',
+  'PROTOCOL_ENQUEUE_AFTER_FATAL_ERROR',
+  'PROTOCOL_SEQUENCE_TIMEOUT',
+  'ER_CON_COUNT_ERROR',
+  'ER_SERVER_SHUTDOWN',
+  'ER_TOO_MANY_USER_CONNECTIONS',
+  'ER_NORMAL_SHUTDOWN',
+  'ER_CONNECTION_KILLED',
+  'SQLITE_BUSY',
+  'SQLITE_LOCKED',
+  'SQLITE_CANTOPEN',
+  'SQLITE_IOERR',
+  'SQLITE_FULL',
 ])
 
 /** Error numbers whose name the driver does not know on every server: too many connections, shutdown, killed. */
@@ -18,8 +40,11 @@ export function isUniqueViolation(error: unknown): boolean {
 
 /** Whether an error, or one of its causes, says that the server or the file cannot be reached now. */
 export function isUnavailable(error: unknown): boolean {
-  return some(error, ({ code, errno, message }) =>
-    unavailableCodes.has(code) || code.startsWith('SQLITE_IOERR') || unavailableNumbers.has(errno) || message === 'Pool is closed.')
+  return some(
+    error,
+    ({ code, errno, message }) =>
+      unavailableCodes.has(code) || code.startsWith('SQLITE_IOERR') || unavailableNumbers.has(errno) || message === 'Pool is closed.',
+  )
 }
 
 interface Facts {
@@ -31,7 +56,11 @@ interface Facts {
 function some(error: unknown, test: (facts: Facts) => boolean, depth = 0): boolean {
   if (typeof error !== 'object' || error === null || depth > 5) return false
   const { code, errno, message, cause, errors } = error as Record<string, unknown>
-  const facts = { code: typeof code === 'string' ? code : '', errno: typeof errno === 'number' ? errno : 0, message: typeof message === 'string' ? message : '' }
+  const facts = {
+    code: typeof code === 'string' ? code : '',
+    errno: typeof errno === 'number' ? errno : 0,
+    message: typeof message === 'string' ? message : '',
+  }
   if (test(facts)) return true
   if (Array.isArray(errors) && errors.some((one) => some(one, test, depth + 1))) return true
   return some(cause, test, depth + 1)

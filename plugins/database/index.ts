@@ -26,7 +26,11 @@ export const database = definePlugin({
     const { settings, options, host, clock, log } = ctx
     const configs = connectionConfigs({ settings, options, dataDir: host.app.dataDir, production: host.app.production })
     const service = createDatabase({
-      configs, clock, log, connectTimeoutMs: settings.DB_CONNECT_TIMEOUT_MS, acquireTimeoutMs: settings.DB_ACQUIRE_TIMEOUT_MS,
+      configs,
+      clock,
+      log,
+      connectTimeoutMs: settings.DB_CONNECT_TIMEOUT_MS,
+      acquireTimeoutMs: settings.DB_ACQUIRE_TIMEOUT_MS,
     })
     const migrator = createMigrator({ connection: service.main, known: () => host.migrations(), clock, log })
     ctx.provide(databaseService, service)

@@ -46,8 +46,13 @@ export const databaseOptions: JsonSchema = {
           {
             additionalProperties: false,
             properties: {
-              driver: { const: 'rdb' }, host: text, port: { type: 'integer', minimum: 1, maximum: 65_535 }, database: text,
-              username: text, password: { type: 'string' }, poolLimit: { type: 'integer', minimum: 1, maximum: 1000 },
+              driver: { const: 'rdb' },
+              host: text,
+              port: { type: 'integer', minimum: 1, maximum: 65_535 },
+              database: text,
+              username: text,
+              password: { type: 'string' },
+              poolLimit: { type: 'integer', minimum: 1, maximum: 1000 },
             },
           },
           { additionalProperties: false, properties: { driver: { const: 'sqlite' }, file: text } },

@@ -3,14 +3,18 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { definePlugin, type CommandContext, type Printer } from 'zin'
+import { type CommandContext, definePlugin, type Printer } from 'zin'
 import { createTestHost, describePlugin, type TestHost } from 'zin/testing'
 import { database, databaseService, defineMigration } from './index.js'
 
 const table = (id: string, name: string) =>
   defineMigration({
     id,
-    up: (db) => db.schema.createTable(name).addColumn('id', 'varchar(36)', (column) => column.primaryKey()).execute(),
+    up: (db) =>
+      db.schema
+        .createTable(name)
+        .addColumn('id', 'varchar(36)', (column) => column.primaryKey())
+        .execute(),
     down: (db) => db.schema.dropTable(name).execute(),
   })
 const broken = defineMigration({ id: '0002_broken', up: () => Promise.reject(new Error('cannot work')), down: () => Promise.resolve() })
@@ -20,7 +24,9 @@ const plugin = (name: string, migrations: readonly ReturnType<typeof table>[], s
     name,
     version: '1.0.0',
     uses: { database: databaseService },
-    setup: (ctx) => { for (const migration of migrations) ctx.migration(migration) },
+    setup: (ctx) => {
+      for (const migration of migrations) ctx.migration(migration)
+    },
     start: async ({ services }) => {
       await services.database.tables().selectFrom(name).selectAll().execute()
       started.push(name)
@@ -29,13 +35,22 @@ const plugin = (name: string, migrations: readonly ReturnType<typeof table>[], s
 
 describe('the plugin database', () => {
   let rootDir: string
-  before(async () => { rootDir = await mkdtemp(join(tmpdir(), 'zin-database-')) })
+  before(async () => {
+    rootDir = await mkdtemp(join(tmpdir(), 'zin-database-'))
+  })
   after(() => rm(rootDir, { recursive: true, force: true }))
 
   it('migrates each plugin before its start, and not again at the next boot', async () => {
     const started: string[] = []
     for (const _boot of [1, 2]) {
-      const host = await createTestHost({ plugins: [plugin('notes', [table('0001_notes', 'notes')], started), plugin('tags', [table('0001_tags', 'tags')], started), database()], rootDir })
+      const host = await createTestHost({
+        plugins: [
+          plugin('notes', [table('0001_notes', 'notes')], started),
+          plugin('tags', [table('0001_tags', 'tags')], started),
+          database(),
+        ],
+        rootDir,
+      })
       await host.stop()
     }
     assert.deepEqual(started.toSorted(), ['notes', 'notes', 'tags', 'tags'])
@@ -48,20 +63,30 @@ describe('the plugin database', () => {
 
   it('stops the boot in manual mode while a migration waits, and says what to run', async () => {
     const env = { DB_MIGRATE: 'manual' }
-    await assert.rejects(createTestHost({ plugins: [database(), plugin('notes', [table('0001_notes', 'notes')])], env }), { message: /0001_notes.*run `zin migrate`/s })
+    await assert.rejects(createTestHost({ plugins: [database(), plugin('notes', [table('0001_notes', 'notes')])], env }), {
+      message: /0001_notes.*run `zin migrate`/s,
+    })
     const host = await createTestHost({ plugins: [database(), plugin('notes', [table('0001_notes', 'notes')])], env, rootDir })
     await host.stop()
   })
 
   it('stops the boot with what to do on a connection it does not support, and on root without password in production', async () => {
-    await assert.rejects(createTestHost({ plugins: [database()], env: { DB_CONNECTION: 'edge-remote' } }), { message: /DB_CONNECTION is "edge-remote"\. Supported/ })
-    await assert.rejects(createTestHost({ plugins: [database()], env: { DB_CONNECTION: 'rdb', NODE_ENV: 'production' } }), { message: /root with an empty password/ })
+    await assert.rejects(createTestHost({ plugins: [database()], env: { DB_CONNECTION: 'edge-remote' } }), {
+      message: /DB_CONNECTION is "edge-remote"\. Supported/,
+    })
+    await assert.rejects(createTestHost({ plugins: [database()], env: { DB_CONNECTION: 'rdb', NODE_ENV: 'production' } }), {
+      message: /root with an empty password/,
+    })
   })
 
   it('serves named connections beside the default one', async () => {
     const host = await createTestHost({ plugins: [database({ connections: { reports: { driver: 'sqlite' } } })] })
     const service = host.service(databaseService)
-    await service.tables('reports').schema.createTable('r').addColumn('id', 'varchar(9)', (column) => column.primaryKey()).execute()
+    await service
+      .tables('reports')
+      .schema.createTable('r')
+      .addColumn('id', 'varchar(9)', (column) => column.primaryKey())
+      .execute()
     await service.upsert('r', ['id'], { id: 'x' }, 'reports')
     assert.equal(await service.insertIfAbsent('r', { id: 'x' }, 'reports'), false)
     await assert.rejects(service.tables().selectFrom('r').selectAll().execute())
@@ -72,23 +97,50 @@ describe('the plugin database', () => {
 describe('zin migrate', () => {
   let host: TestHost
   before(async () => {
-    host = await createTestHost({ plugins: [database(), plugin('notes', [table('0001_notes', 'notes')]), plugin('tags', [table('0001_tags', 'tags')])] })
+    host = await createTestHost({
+      plugins: [database(), plugin('notes', [table('0001_notes', 'notes')]), plugin('tags', [table('0001_tags', 'tags')])],
+    })
   })
   after(() => host.stop())
 
   const migrate = async (options: Readonly<Record<string, unknown>>) => {
     const rows: Record<string, unknown>[] = []
-    const print: Printer = { json: true, line: () => undefined, error: () => undefined, record: () => undefined, table: (given) => void rows.push(...given) }
+    const print: Printer = {
+      json: true,
+      line: () => undefined,
+      error: () => undefined,
+      record: () => undefined,
+      table: (given) => void rows.push(...given),
+    }
     const entry = host.host.commands().find(({ command }) => command.name === 'migrate')
-    const context = { args: {}, options, print, host: host.host.view, cwd: '', env: {}, signal: new AbortController().signal } as unknown as CommandContext
+    const context = {
+      args: {},
+      options,
+      print,
+      host: host.host.view,
+      cwd: '',
+      env: {},
+      signal: new AbortController().signal,
+    } as unknown as CommandContext
     const code = await entry?.command.run(context)
-    return { code, rows: rows.map((row) => [row['plugin'], row['id'], row['direction'] ?? row['status'], row['direction'] ? row['status'] : row['batch']]) }
+    return {
+      code,
+      rows: rows.map((row) => [
+        row['plugin'],
+        row['id'],
+        row['direction'] ?? row['status'],
+        row['direction'] ? row['status'] : row['batch'],
+      ]),
+    }
   }
 
   it('shows every migration with its state', async () => {
     const { code, rows } = await migrate({ status: true })
     assert.equal(code, 0)
-    assert.deepEqual(rows, [['notes', '0001_notes', 'applied', 1], ['tags', '0001_tags', 'applied', 2]])
+    assert.deepEqual(rows, [
+      ['notes', '0001_notes', 'applied', 1],
+      ['tags', '0001_tags', 'applied', 2],
+    ])
   })
 
   it('undoes one plugin, applies it again, and undoes and applies all', async () => {
@@ -97,7 +149,10 @@ describe('zin migrate', () => {
     assert.deepEqual((await migrate({})).rows, [['notes', '0001_notes', 'up', 'done']])
     assert.deepEqual((await migrate({})).rows, [])
     const fresh = await migrate({ fresh: true })
-    assert.deepEqual(fresh.rows.map((row) => row[2]), ['down', 'down', 'up', 'up'])
+    assert.deepEqual(
+      fresh.rows.map((row) => row[2]),
+      ['down', 'down', 'up', 'up'],
+    )
     assert.deepEqual((await migrate({ reset: true })).rows.length, 2)
     await migrate({})
   })
@@ -109,7 +164,10 @@ describe('zin migrate', () => {
   })
 
   it('refuses to undo in production unless it is forced', async () => {
-    const production = await createTestHost({ plugins: [database(), plugin('notes', [table('0001_notes', 'notes')])], env: { NODE_ENV: 'production' } })
+    const production = await createTestHost({
+      plugins: [database(), plugin('notes', [table('0001_notes', 'notes')])],
+      env: { NODE_ENV: 'production' },
+    })
     const command = production.host.commands().find((entry) => entry.command.name === 'migrate')?.command
     const print: Printer = { json: true, line: () => undefined, error: () => undefined, record: () => undefined, table: () => undefined }
     const context = (options: object) => ({ args: {}, options, print, host: production.host.view }) as unknown as CommandContext

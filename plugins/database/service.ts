@@ -24,7 +24,8 @@ export interface OwnedDatabase extends Database {
 }
 
 export function createDatabase({ configs, ...deps }: DatabaseDeps): OwnedDatabase {
-  const make = (config: ConnectionConfig): Connection => (config.driver === 'sqlite' ? sqliteConnection(config, deps) : mysqlConnection(config, deps))
+  const make = (config: ConnectionConfig): Connection =>
+    config.driver === 'sqlite' ? sqliteConnection(config, deps) : mysqlConnection(config, deps)
   const main = make(configs[0])
   const connections = new Map([main, ...configs.slice(1).map(make)].map((connection) => [connection.name, connection]))
 

@@ -1,7 +1,11 @@
 import { defineSettings } from 'zin'
 
 export const databaseSettings = defineSettings({
-  DB_CONNECTION: { type: 'string', default: '', summary: 'Where tables live: empty for SQLite in the data directory, `rdb` for MySQL or MariaDB' },
+  DB_CONNECTION: {
+    type: 'string',
+    default: '',
+    summary: 'Where tables live: empty for SQLite in the data directory, `rdb` for MySQL or MariaDB',
+  },
   USE_RDB_PROXY: { type: 'bool', default: false, summary: 'Reach `rdb` through the relational proxy; must be false in this version' },
   DB_HOST: { type: 'string', default: 'localhost', summary: 'Host of the MySQL or MariaDB server' },
   DB_PORT: { type: 'int', default: 3306, min: 1, max: 65_535, summary: 'Port of the MySQL or MariaDB server' },
@@ -10,6 +14,17 @@ export const databaseSettings = defineSettings({
   DB_PASSWORD: { type: 'string', default: '', secret: true, summary: 'Password of that user; must not be empty for root in production' },
   DB_POOL_LIMIT: { type: 'int', default: 10, min: 1, max: 1000, summary: 'Most connections of the pool' },
   DB_CONNECT_TIMEOUT_MS: { type: 'int', default: 10_000, min: 100, max: 600_000, summary: 'How long the boot waits for the server, in ms' },
-  DB_ACQUIRE_TIMEOUT_MS: { type: 'int', default: 10_000, min: 10, max: 600_000, summary: 'How long a query waits for a free connection, in ms' },
-  DB_MIGRATE: { type: 'enum', default: 'auto', values: ['auto', 'manual'], summary: '`auto` migrates before a plugin starts; `manual` refuses to start while migrations wait' },
+  DB_ACQUIRE_TIMEOUT_MS: {
+    type: 'int',
+    default: 10_000,
+    min: 10,
+    max: 600_000,
+    summary: 'How long a query waits for a free connection, in ms',
+  },
+  DB_MIGRATE: {
+    type: 'enum',
+    default: 'auto',
+    values: ['auto', 'manual'],
+    summary: '`auto` migrates before a plugin starts; `manual` refuses to start while migrations wait',
+  },
 })

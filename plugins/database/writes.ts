@@ -22,9 +22,10 @@ export async function upsert(db: Tables, dialect: 'sqlite' | 'mysql', table: str
   }
   const { sql } = await import('kysely')
   // With nothing to change, a key column is set to itself: MySQL has no form for "do nothing" that keeps other errors.
-  const set = changed.length === 0
-    ? key.slice(0, 1).map((column) => [column, sql.ref(column)] as const)
-    : changed.map((column) => [column, sql`values(${sql.ref(column)})`] as const)
+  const set =
+    changed.length === 0
+      ? key.slice(0, 1).map((column) => [column, sql.ref(column)] as const)
+      : changed.map((column) => [column, sql`values(${sql.ref(column)})`] as const)
   await insert.onDuplicateKeyUpdate(Object.fromEntries(set)).execute()
 }
 

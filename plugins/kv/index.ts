@@ -46,7 +46,13 @@ export const kv = definePlugin({
     ctx.provide(kvService, service)
     ctx.onStart(async () => {
       const client = await openRedis({
-        target, setting: 'REDIS_URL', name: `${prefix}:kv`, connectTimeoutMs: settings.REDIS_CONNECT_TIMEOUT_MS, log, mode: 'fail-fast', keyPrefix: `${prefix}:kv:`,
+        target,
+        setting: 'REDIS_URL',
+        name: `${prefix}:kv`,
+        connectTimeoutMs: settings.REDIS_CONNECT_TIMEOUT_MS,
+        log,
+        mode: 'fail-fast',
+        keyPrefix: `${prefix}:kv:`,
       })
       service.open(redisStore({ client, clock, where: describeRedis(target) }))
     })

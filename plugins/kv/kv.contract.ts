@@ -84,7 +84,10 @@ export function kvContract(name: string, makeStore: () => Promise<KvContractStor
 
     it('counts 50 increments at once without losing one', async () => {
       const sums = await Promise.all(Array.from({ length: 50 }, () => kv.increment('counter')))
-      assert.deepEqual(sums.toSorted((a, b) => a - b), Array.from({ length: 50 }, (_, i) => i + 1))
+      assert.deepEqual(
+        sums.toSorted((a, b) => a - b),
+        Array.from({ length: 50 }, (_, i) => i + 1),
+      )
       assert.equal(await kv.increment('counter', { by: -7 }), 43)
       assert.equal(await kv.get('counter'), '43')
     })

@@ -1,17 +1,20 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { once, type EventEmitter } from 'node:events'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { type EventEmitter, once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { after, before, describe, it } from 'node:test'
-import { createTestHost } from 'zin/testing'
 import { database } from 'zin/plugins/database'
+import { createTestHost } from 'zin/testing'
 import { kv, kvService } from './index.js'
 import { kvContract } from './kv.contract.js'
 
 const redisUrl = process.env['TEST_REDIS_URL'] ?? 'TEST_REDIS_URL is not set'
 const mysql = new URL(process.env['TEST_MYSQL_URL'] ?? 'mysql://TEST_MYSQL_URL-is-not-set')
 
-kvContract('Redis', async () => ({ host: { plugins: [kv({ prefix: `test-${randomUUID()}` })], env: { REDIS_URL: redisUrl } }, pass: 'wait' }))
+kvContract('Redis', async () => ({
+  host: { plugins: [kv({ prefix: `test-${randomUUID()}` })], env: { REDIS_URL: redisUrl } },
+  pass: 'wait',
+}))
 
 describe('kv on MySQL or MariaDB, with a database of its own', () => {
   const name = `zin_kv_${randomUUID().slice(0, 8)}`
@@ -25,8 +28,12 @@ describe('kv on MySQL or MariaDB, with a database of its own', () => {
   before(() => run(`create database ${name} character set utf8mb4`))
   after(() => run(`drop database ${name}`))
   const env = {
-    DB_CONNECTION: 'rdb', DB_HOST: mysql.hostname, DB_PORT: mysql.port, DB_DATABASE: name,
-    DB_USERNAME: decodeURIComponent(mysql.username), DB_PASSWORD: decodeURIComponent(mysql.password),
+    DB_CONNECTION: 'rdb',
+    DB_HOST: mysql.hostname,
+    DB_PORT: mysql.port,
+    DB_DATABASE: name,
+    DB_USERNAME: decodeURIComponent(mysql.username),
+    DB_PASSWORD: decodeURIComponent(mysql.password),
   }
   kvContract('MySQL or MariaDB', async () => ({ host: { plugins: [database(), kv()], env }, pass: 'clock' }))
 })
@@ -35,11 +42,17 @@ describe('kv when Redis goes away', () => {
   it('fails with a typed error while the connection is down, and works again by itself when it is back', async () => {
     const upstream = new URL(redisUrl)
     const proxy = await openProxy({ host: upstream.hostname, port: Number(upstream.port || 6379) })
-    const host = await createTestHost({ plugins: [kv({ prefix: `test-${randomUUID()}` })], env: { REDIS_URL: `redis://127.0.0.1:${proxy.port}` } })
+    const host = await createTestHost({
+      plugins: [kv({ prefix: `test-${randomUUID()}` })],
+      env: { REDIS_URL: `redis://127.0.0.1:${proxy.port}` },
+    })
     const store = host.service(kvService)
     await store.set('a', '1')
     await proxy.cut()
-    const error = await store.get('a').then(() => undefined, (thrown: unknown) => thrown)
+    const error = await store.get('a').then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    )
     assert.equal((error as { code?: string }).code, 'KV_UNAVAILABLE')
     assert.equal(store.isUnavailable(error), true)
     await proxy.listen()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createTestHost, describePlugin } from 'zin/testing'
 import { database, databaseService } from 'zin/plugins/database'
+import { createTestHost, describePlugin } from 'zin/testing'
 import { kv, kvService } from './index.js'
 import { kvContract } from './kv.contract.js'
 

@@ -9,19 +9,24 @@ import { after, before, describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createTestHost } from 'zin/testing'
-import { encodeValue } from './embedded/values.js'
 import { openEmbedded } from './embedded/open.js'
+import { encodeValue } from './embedded/values.js'
 import { queues, queuesService } from './index.js'
 
 const child = fileURLToPath(new URL('./testing/embedded-child.ts', import.meta.url))
-const run = (rootDir: string, mode: string): { readonly process: ChildProcessByStdio<Writable, Readable, null>; readonly lines: AsyncIterable<string> } => {
+const run = (
+  rootDir: string,
+  mode: string,
+): { readonly process: ChildProcessByStdio<Writable, Readable, null>; readonly lines: AsyncIterable<string> } => {
   const started = spawn(process.execPath, ['--import', 'tsx', child, rootDir, mode], { stdio: ['pipe', 'pipe', 'inherit'] })
   return { process: started, lines: createInterface({ input: started.stdout }) }
 }
 
 describe('the embedded queue store', () => {
   let rootDir: string
-  before(async () => { rootDir = await mkdtemp(join(tmpdir(), 'zin-embedded-')) })
+  before(async () => {
+    rootDir = await mkdtemp(join(tmpdir(), 'zin-embedded-'))
+  })
   after(() => rm(rootDir, { recursive: true, force: true }))
   const dataDir = (): string => join(rootDir, '.zin', 'data')
 
@@ -60,8 +65,14 @@ describe('the embedded queue store', () => {
     const { completed: kept, failed } = await service.counts('crash')
     const names = new Set((await service.list('crash', 'completed', { offset: 0, limit: kept })).map((job) => job.name))
     assert.equal(failed, 0)
-    assert.deepEqual([...added].filter((name) => !names.has(name)), [])
-    assert.deepEqual([...completed].filter((name) => !names.has(name)), [])
+    assert.deepEqual(
+      [...added].filter((name) => !names.has(name)),
+      [],
+    )
+    assert.deepEqual(
+      [...completed].filter((name) => !names.has(name)),
+      [],
+    )
     await host.stop()
     assert.ok(!(await readdir(dataDir())).includes('lock'), 'a clean stop removes the lock')
   })
@@ -76,7 +87,8 @@ describe('the embedded queue store', () => {
 
   it('keeps its files small: a maintenance run removes the dead rows of finished jobs', async () => {
     const store = await openEmbedded({ dataDir: dataDir(), fsync: false })
-    const size = async (): Promise<number> => Number((await store.pool.query<{ size: string }>("select pg_total_relation_size('job') as size")).rows[0]?.size)
+    const size = async (): Promise<number> =>
+      Number((await store.pool.query<{ size: string }>("select pg_total_relation_size('job') as size")).rows[0]?.size)
     for (let i = 0; i < 20; i++) await store.pool.query('update job set locked_until_ms = $1', [i])
     const grown = await size()
     await store.maintain()
@@ -123,7 +135,10 @@ describe('the embedded queue store', () => {
     assert.equal(Math.floor(Number(rows[0]?.server_version_num) / 10_000), Number(version))
     assert.equal(rows[0]?.enable_seqscan, 'off')
     await writeFile(join(dataDir(), 'queue', 'PG_VERSION'), '17\n')
-    await assert.rejects(openEmbedded({ dataDir: dataDir(), fsync: false }), { code: 'QUEUE_DATA_VERSION', message: /PostgreSQL 17.*embeds 18/ })
+    await assert.rejects(openEmbedded({ dataDir: dataDir(), fsync: false }), {
+      code: 'QUEUE_DATA_VERSION',
+      message: /PostgreSQL 17.*embeds 18/,
+    })
     assert.ok(!(await readdir(dataDir())).includes('lock'), 'a failed open leaves no lock')
   })
 })

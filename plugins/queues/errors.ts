@@ -1,8 +1,14 @@
 import { defineErrors } from 'zin'
 
 export const queueErrors = defineErrors({
-  QUEUES_NOT_STARTED: { status: 503, message: () => 'The queues are not open. Use them in your plugin\'s start or later, not in setup or after stop' },
-  QUEUE_CONNECTION_ERROR: { status: 503, message: (where: string, reason: string) => `The queue store (${where}) cannot be reached: ${reason}` },
+  QUEUES_NOT_STARTED: {
+    status: 503,
+    message: () => "The queues are not open. Use them in your plugin's start or later, not in setup or after stop",
+  },
+  QUEUE_CONNECTION_ERROR: {
+    status: 503,
+    message: (where: string, reason: string) => `The queue store (${where}) cannot be reached: ${reason}`,
+  },
   QUEUE_INVALID_NAME: {
     status: 400,
     message: (name: string) => `"${name.slice(0, 60)}" is no name of a queue: use 1 to 100 letters, digits, "_", "-" or "."`,
@@ -25,6 +31,7 @@ export const queueErrors = defineErrors({
   },
   QUEUE_DATA_UNREADABLE: {
     status: 500,
-    message: (dir: string, reason: string) => `The queue data in ${dir} cannot be opened: ${reason}. Check that the folder is writable; if it is damaged, move it away (its jobs are lost) or restore a copy`,
+    message: (dir: string, reason: string) =>
+      `The queue data in ${dir} cannot be opened: ${reason}. Check that the folder is writable; if it is damaged, move it away (its jobs are lost) or restore a copy`,
   },
 })

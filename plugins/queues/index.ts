@@ -30,7 +30,10 @@ export const queues = definePlugin({
         return
       }
       if (host.app.production) log.warn('the embedded queue serves one process on one machine; set REDIS_URL to run several')
-      const [{ openEmbedded }, { openEmbeddedBackend }] = await Promise.all([import('./embedded/open.js'), import('./backends/embedded.js')])
+      const [{ openEmbedded }, { openEmbeddedBackend }] = await Promise.all([
+        import('./embedded/open.js'),
+        import('./backends/embedded.js'),
+      ])
       const store = await openEmbedded({ dataDir: host.app.dataDir, fsync: settings.QUEUE_FSYNC !== 'off' })
       service.open(await openEmbeddedBackend(store))
       ctx.every(maintainEveryMs, () => store.maintain())

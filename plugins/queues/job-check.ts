@@ -8,10 +8,16 @@ export function checkJob(queue: string, jobName: string, data: unknown, options:
   const bytes = Buffer.byteLength(json)
   if (bytes > maxBytes) throw queueErrors.PAYLOAD_TOO_LARGE(queue, bytes, maxBytes)
   if (hasNul(json) || jobName.includes('\0') || options.jobId?.includes('\0')) {
-    throw queueErrors.QUEUE_INVALID_JOB(queue, 'its name, id or data contain the character NUL, which not every store can keep. Remove it, or encode the text as base64')
+    throw queueErrors.QUEUE_INVALID_JOB(
+      queue,
+      'its name, id or data contain the character NUL, which not every store can keep. Remove it, or encode the text as base64',
+    )
   }
   if ('repeat' in options && options.repeat !== undefined) {
-    throw queueErrors.QUEUE_INVALID_JOB(queue, 'the option "repeat" no longer exists and would add the job once. Use queue(name).upsertJobScheduler(id, { every } or { pattern }, template)')
+    throw queueErrors.QUEUE_INVALID_JOB(
+      queue,
+      'the option "repeat" no longer exists and would add the job once. Use queue(name).upsertJobScheduler(id, { every } or { pattern }, template)',
+    )
   }
 }
 

@@ -8,7 +8,9 @@ import { type Queues, queuesService } from './index.js'
 const done = (worker: Worker, count: number): Promise<void> =>
   new Promise((resolve) => {
     let left = count
-    worker.on('completed', () => { if (--left === 0) resolve() })
+    worker.on('completed', () => {
+      if (--left === 0) resolve()
+    })
   })
 
 /** What both stores must do, through the service of a booted host. */
@@ -49,7 +51,13 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
 
     it('runs jobs without priority first, then by priority, and lists waiting ones in that order', async () => {
       const queue = fresh()
-      for (const [jobName, priority] of [['low', 90], ['plain1', undefined], ['high', 1], ['plain2', undefined], ['high2', 1]] as const) {
+      for (const [jobName, priority] of [
+        ['low', 90],
+        ['plain1', undefined],
+        ['high', 1],
+        ['plain2', undefined],
+        ['high2', 1],
+      ] as const) {
         await queues.add(queue, jobName, {}, priority === undefined ? {} : { priority })
       }
       const order = ['plain1', 'plain2', 'high', 'high2', 'low']
@@ -71,7 +79,9 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
       for (let i = 0; i < 6; i++) await queues.add(queue, `n${i}`, {})
       assert.deepEqual(ids(await queues.list(queue, 'waiting', { offset: 0, limit: 2 })), ['n0', 'n1'])
       assert.deepEqual(ids(await queues.list(queue, 'waiting', { offset: 2, limit: 2 })), ['n2', 'n3'])
-      const worker = queues.worker(queue, async () => { await new Promise((resolve) => setTimeout(resolve, 3)) })
+      const worker = queues.worker(queue, async () => {
+        await new Promise((resolve) => setTimeout(resolve, 3))
+      })
       await done(worker, 6)
       await worker.close()
       assert.deepEqual(ids(await queues.list(queue, 'completed', { offset: 0, limit: 3 })), ['n5', 'n4', 'n3'])
@@ -116,8 +126,14 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
     it('tries a failing job again with backoff, and keeps it as failed with its error', async () => {
       const queue = fresh()
       let runs = 0
-      const worker = queues.worker(queue, async () => { throw new Error(`no ${++runs}`) })
-      const last = new Promise<void>((resolve) => worker.on('failed', (job) => { if (job?.attemptsMade === 3) resolve() }))
+      const worker = queues.worker(queue, async () => {
+        throw new Error(`no ${++runs}`)
+      })
+      const last = new Promise<void>((resolve) =>
+        worker.on('failed', (job) => {
+          if (job?.attemptsMade === 3) resolve()
+        }),
+      )
       await queues.add(queue, 'fails', {}, { attempts: 3, backoff: { type: 'fixed', delay: 20 } })
       await last
       await worker.close()
@@ -130,7 +146,9 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
     it('retries and removes a failed job', async () => {
       const queue = fresh()
       let broken = true
-      const worker = queues.worker(queue, async () => { if (broken) throw new Error('no') })
+      const worker = queues.worker(queue, async () => {
+        if (broken) throw new Error('no')
+      })
       const failed = once(worker, 'failed')
       const job = await queues.add(queue, 'x', {})
       await failed
@@ -145,8 +163,13 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
 
     it('cancels a running job by its signal', async () => {
       const queue = fresh()
-      const worker = queues.worker(queue, (_job, _token, signal) =>
-        new Promise((_resolve, reject) => { signal?.addEventListener('abort', () => reject(new Error('stopped by signal'))) }))
+      const worker = queues.worker(
+        queue,
+        (_job, _token, signal) =>
+          new Promise((_resolve, reject) => {
+            signal?.addEventListener('abort', () => reject(new Error('stopped by signal')))
+          }),
+      )
       const active = once(worker, 'active')
       const job = await queues.add(queue, 'endless', {})
       await active
@@ -163,9 +186,16 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
       const runs = new Map<string, number>()
       let left = 2000
       let finish: () => void = () => undefined
-      const finished = new Promise<void>((resolve) => { finish = resolve })
+      const finished = new Promise<void>((resolve) => {
+        finish = resolve
+      })
       const workers = [1, 2, 3].map(() =>
-        queues.worker(queue, async (job) => void runs.set(job.name, (runs.get(job.name) ?? 0) + 1), { concurrency: 10 }).on('completed', () => { if (--left === 0) finish() }))
+        queues
+          .worker(queue, async (job) => void runs.set(job.name, (runs.get(job.name) ?? 0) + 1), { concurrency: 10 })
+          .on('completed', () => {
+            if (--left === 0) finish()
+          }),
+      )
       for (let i = 0; i < 2000; i += 500) {
         await queues.queue(queue).addBulk(Array.from({ length: 500 }, (_, n) => ({ name: `j${i + n}`, data: {} })))
       }
@@ -178,8 +208,13 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
     it('lets running jobs end when a worker closes, and starts no other', async () => {
       const queue = fresh()
       let release: () => void = () => undefined
-      const held = new Promise<void>((resolve) => { release = resolve })
-      const worker = queues.worker(queue, async (job) => { await held; return job.name })
+      const held = new Promise<void>((resolve) => {
+        release = resolve
+      })
+      const worker = queues.worker(queue, async (job) => {
+        await held
+        return job.name
+      })
       const active = once(worker, 'active')
       await queues.add(queue, 'running', {})
       await queues.add(queue, 'waiting', {})
@@ -198,8 +233,12 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
       const parent = queues.worker(parents, async (job) => Object.values(await job.getChildrenValues()).sort())
       const finished = once(parent, 'completed')
       await queues.flow().add({
-        name: 'sum', queueName: parents,
-        children: [{ name: 'a', queueName: children, data: { n: 1 } }, { name: 'b', queueName: children, data: { n: 2 } }],
+        name: 'sum',
+        queueName: parents,
+        children: [
+          { name: 'a', queueName: children, data: { n: 1 } },
+          { name: 'b', queueName: children, data: { n: 2 } },
+        ],
       })
       const [, result] = await finished
       assert.deepEqual(result, [2, 4])
@@ -219,7 +258,10 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
 
     it('refuses what it cannot store alike everywhere', async () => {
       const queue = fresh()
-      await assert.rejects(queues.add(queue, 'x', {}, { repeat: { every: 1000 } } as object), { code: 'QUEUE_INVALID_JOB', message: /upsertJobScheduler/ })
+      await assert.rejects(queues.add(queue, 'x', {}, { repeat: { every: 1000 } } as object), {
+        code: 'QUEUE_INVALID_JOB',
+        message: /upsertJobScheduler/,
+      })
       await assert.rejects(queues.add(queue, 'x', { text: 'a\0b' }), { code: 'QUEUE_INVALID_JOB', status: 400 })
       const circular: Record<string, unknown> = {}
       circular['self'] = circular

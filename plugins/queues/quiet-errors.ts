@@ -1,4 +1,4 @@
-import { messageOf, type Clock, type Logger } from 'zin'
+import { type Clock, type Logger, messageOf } from 'zin'
 
 /** Same errors of the same source within this time are counted instead of logged, in ms. */
 const quietMs = 30_000

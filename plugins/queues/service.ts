@@ -1,10 +1,10 @@
 import type { FlowProducer, JobsOptions, JobType, KeepJobs, Queue, QueueEvents, Worker } from 'bullmq'
-import { messageOf, type Clock, type Logger } from 'zin'
+import { type Clock, type Logger, messageOf } from 'zin'
 import type { QueueBackend } from './backend.js'
 import { queueErrors } from './errors.js'
 import { checkJob } from './job-check.js'
-import { quietErrors } from './quiet-errors.js'
 import type { QueueCounts, Queues } from './queues.js'
+import { quietErrors } from './quiet-errors.js'
 import { closeWorker, within } from './shutdown.js'
 
 export interface QueuesDeps {
@@ -55,7 +55,9 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes }: QueuesD
     if (existing) return existing
     checkName(name)
     const { makeQueue, remember } = opened()
-    const made = makeQueue(name, { defaultJobOptions: { removeOnComplete: keepAs(undefined, keepCompleted), removeOnFail: keepAs(undefined, keepFailed) } })
+    const made = makeQueue(name, {
+      defaultJobOptions: { removeOnComplete: keepAs(undefined, keepCompleted), removeOnFail: keepAs(undefined, keepFailed) },
+    })
     made.on('error', (error) => onError({ queue: name }, error))
     queues.set(name, made)
     remember(name)
@@ -99,7 +101,9 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes }: QueuesD
       return made
     },
     flow() {
-      flow ??= opened().makeFlow().on('error', (error) => onError({ flow: true }, error))
+      flow ??= opened()
+        .makeFlow()
+        .on('error', (error) => onError({ flow: true }, error))
       return flow
     },
     async add(name, jobName, data, options = {}) {
@@ -111,15 +115,21 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes }: QueuesD
       }
       return ask(() => queue(name).add(jobName, data, { ...others, ...kept }))
     },
-    counts: (name) => ask(async (): Promise<QueueCounts> => {
-      const counts = await queue(name).getJobCounts(...countedStates)
-      const of = (state: string): number => counts[state] ?? 0
-      return {
-        waiting: of('waiting') + of('paused') + of('prioritized'), active: of('active'), delayed: of('delayed'),
-        completed: of('completed'), failed: of('failed'), waitingChildren: of('waiting-children'),
-      }
-    }),
-    list: (name, state, { offset, limit }) => (limit < 1 ? Promise.resolve([]) : ask(() => opened().page(queue(name), state, offset, limit))),
+    counts: (name) =>
+      ask(async (): Promise<QueueCounts> => {
+        const counts = await queue(name).getJobCounts(...countedStates)
+        const of = (state: string): number => counts[state] ?? 0
+        return {
+          waiting: of('waiting') + of('paused') + of('prioritized'),
+          active: of('active'),
+          delayed: of('delayed'),
+          completed: of('completed'),
+          failed: of('failed'),
+          waitingChildren: of('waiting-children'),
+        }
+      }),
+    list: (name, state, { offset, limit }) =>
+      limit < 1 ? Promise.resolve([]) : ask(() => opened().page(queue(name), state, offset, limit)),
     names: () => ask(async () => [...new Set([...queues.keys(), ...(await opened().names())])].sort()),
     async ping(signal) {
       signal?.throwIfAborted()
@@ -150,5 +160,10 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes }: QueuesD
 }
 
 function isOwnUnavailable(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && (error.code === 'QUEUE_CONNECTION_ERROR' || error.code === 'QUEUES_NOT_STARTED')
+  return (
+    typeof error === 'object' &&
+    error !== null &&
+    'code' in error &&
+    (error.code === 'QUEUE_CONNECTION_ERROR' || error.code === 'QUEUES_NOT_STARTED')
+  )
 }

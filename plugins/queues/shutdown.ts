@@ -17,9 +17,17 @@ export async function closeWorker(worker: Worker): Promise<boolean> {
 /** Whether the work ended in time; a failure is an end. */
 export async function within(work: Promise<unknown>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<false>((resolve) => { timer = setTimeout(resolve, ms, false) })
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(resolve, ms, false)
+  })
   try {
-    return await Promise.race([work.then(() => true, () => true), late])
+    return await Promise.race([
+      work.then(
+        () => true,
+        () => true,
+      ),
+      late,
+    ])
   } finally {
     clearTimeout(timer)
   }

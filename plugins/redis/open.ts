@@ -1,5 +1,5 @@
 import type { Cluster, ClusterOptions, Redis, RedisOptions } from 'ioredis'
-import { messageOf, type Logger } from 'zin'
+import { type Logger, messageOf } from 'zin'
 import { redisErrors } from './errors.js'
 import { describeRedis, type RedisTarget } from './target.js'
 
@@ -38,7 +38,9 @@ export async function openRedis(options: OpenRedisOptions): Promise<RedisClient>
     told = false
   })
   // The outcome is read from the client's state: a first failure does not end its attempts.
-  client.connect().catch((error: unknown) => { lastError ??= error })
+  client.connect().catch((error: unknown) => {
+    lastError ??= error
+  })
   if (await whenReady(client, options.connectTimeoutMs, () => isRefusal(lastError))) return client
   client.disconnect()
   const where = describeRedis(options.target)
@@ -60,7 +62,9 @@ export function whenReady(client: RedisClient, limitMs: number, giveUp: () => bo
     }
     const onReady = (): void => end(true)
     const onEnd = (): void => end(false)
-    const onError = (): void => { if (giveUp()) end(false) }
+    const onError = (): void => {
+      if (giveUp()) end(false)
+    }
     const timer = setTimeout(end, limitMs, false)
     client.on('ready', onReady).on('end', onEnd).on('error', onError)
   })
@@ -71,14 +75,27 @@ export function isRedisUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error ? String(error.code) : ''
   return (
-    code === 'REDIS_UNAVAILABLE' || unavailableCodes.has(code) || unavailableNames.has(error.name) || unavailableText.test(error.message) ||
+    code === 'REDIS_UNAVAILABLE' ||
+    unavailableCodes.has(code) ||
+    unavailableNames.has(error.name) ||
+    unavailableText.test(error.message) ||
     (error.cause !== undefined && isRedisUnavailable(error.cause))
   )
 }
 
-const unavailableCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'EPIPE'])
+const unavailableCodes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EPIPE',
+])
 const unavailableNames = new Set(['MaxRetriesPerRequestError', 'ClusterAllFailedError', 'AbortError', 'ConnectionClosedError'])
-const unavailableText = /^(Connection is closed|Command timed out|Stream isn't writeable|Cluster isn't ready|LOADING|CLUSTERDOWN|MASTERDOWN|READONLY|OOM|Failed to refresh slots)/
+const unavailableText =
+  /^(Connection is closed|Command timed out|Stream isn't writeable|Cluster isn't ready|LOADING|CLUSTERDOWN|MASTERDOWN|READONLY|OOM|Failed to refresh slots)/
 
 function isRefusal(error: unknown): boolean {
   return error !== undefined && /^(WRONGPASS|NOAUTH|NOPERM|ERR AUTH|ERR invalid password)/.test(messageOf(error))
@@ -111,17 +128,27 @@ async function makeClient({ target, name, mode, connectTimeoutMs, keyPrefix }: O
   if (target.kind === 'single') return new ioredis.Redis({ ...common, host: node.host, port: node.port, db: target.db })
   if (target.kind === 'sentinel') {
     return new ioredis.Redis({
-      ...common, db: target.db, sentinels: target.nodes.map((one) => ({ ...one })), name: target.master ?? '', sentinelRetryStrategy: retry,
+      ...common,
+      db: target.db,
+      sentinels: target.nodes.map((one) => ({ ...one })),
+      name: target.master ?? '',
+      sentinelRetryStrategy: retry,
       ...(target.tls && { enableTLSForSentinelMode: true }),
       ...(target.sentinelPassword !== undefined && { sentinelPassword: target.sentinelPassword }),
     })
   }
   const { retryStrategy: _retry, lazyConnect, enableOfflineQueue, keyPrefix: _prefix, ...redisOptions } = common
   const cluster: Omit<ClusterOptions, 'redisOptions'> & { redisOptions: typeof redisOptions } = {
-    lazyConnect: lazyConnect ?? true, enableOfflineQueue: enableOfflineQueue ?? false, clusterRetryStrategy: retry, redisOptions,
+    lazyConnect: lazyConnect ?? true,
+    enableOfflineQueue: enableOfflineQueue ?? false,
+    clusterRetryStrategy: retry,
+    redisOptions,
     ...(keyPrefix !== undefined && { keyPrefix }),
     // Certificates name hosts; the addresses that nodes announce would not match them.
     ...(target.tls && { dnsLookup: (address: string, done: (error: null, address: string) => void) => done(null, address) }),
   }
-  return new ioredis.Cluster(target.nodes.map((one) => ({ ...one })), cluster)
+  return new ioredis.Cluster(
+    target.nodes.map((one) => ({ ...one })),
+    cluster,
+  )
 }

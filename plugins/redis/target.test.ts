@@ -8,16 +8,33 @@ describe('Redis URLs', () => {
   it('name a server, a database, a user and an encoded password', () => {
     assert.deepEqual(read('redis://localhost'), { kind: 'single', tls: false, nodes: [{ host: 'localhost', port: 6379 }], db: 0 })
     assert.deepEqual(read('rediss://app:p%40ss%2Fword@[::1]:6380/3'), {
-      kind: 'single', tls: true, nodes: [{ host: '::1', port: 6380 }], db: 3, username: 'app', password: 'p@ss/word',
+      kind: 'single',
+      tls: true,
+      nodes: [{ host: '::1', port: 6380 }],
+      db: 3,
+      username: 'app',
+      password: 'p@ss/word',
     })
     assert.equal(read('redis://:secret@h').password, 'secret')
   })
 
   it('name a cluster or the sentinels of a master', () => {
-    assert.deepEqual(read('redis-cluster://a:7000,b:7001').nodes, [{ host: 'a', port: 7000 }, { host: 'b', port: 7001 }])
+    assert.deepEqual(read('redis-cluster://a:7000,b:7001').nodes, [
+      { host: 'a', port: 7000 },
+      { host: 'b', port: 7001 },
+    ])
     const sentinel = read('rediss-sentinel://:pw@a,b:26380/main/2?sentinelPassword=sp')
     assert.deepEqual(sentinel, {
-      kind: 'sentinel', tls: true, nodes: [{ host: 'a', port: 26_379 }, { host: 'b', port: 26_380 }], db: 2, password: 'pw', master: 'main', sentinelPassword: 'sp',
+      kind: 'sentinel',
+      tls: true,
+      nodes: [
+        { host: 'a', port: 26_379 },
+        { host: 'b', port: 26_380 },
+      ],
+      db: 2,
+      password: 'pw',
+      master: 'main',
+      sentinelPassword: 'sp',
     })
   })
 
@@ -28,15 +45,29 @@ describe('Redis URLs', () => {
 
   it('are refused when malformed, in words that do not repeat them', () => {
     const malformed = [
-      'http://hunter2', 'redis://', 'redis://h:99999', 'redis://h:0', 'redis://a,b', 'redis://h/x', 'redis://h/1/2', 'redis-cluster://h/1',
-      'redis-sentinel://h', 'redis://u:%zz@h', 'hunter2', '', 'redis://h:6379#hunter2',
+      'http://hunter2',
+      'redis://',
+      'redis://h:99999',
+      'redis://h:0',
+      'redis://a,b',
+      'redis://h/x',
+      'redis://h/1/2',
+      'redis-cluster://h/1',
+      'redis-sentinel://h',
+      'redis://u:%zz@h',
+      'hunter2',
+      '',
+      'redis://h:6379#hunter2',
     ]
     for (const url of malformed) {
-      assert.throws(() => read(url), (error) => {
-        assert.match(String(error), /REDIS_URL is not a Redis URL/, url)
-        assert.doesNotMatch(String(error), /hunter2/)
-        return true
-      })
+      assert.throws(
+        () => read(url),
+        (error) => {
+          assert.match(String(error), /REDIS_URL is not a Redis URL/, url)
+          assert.doesNotMatch(String(error), /hunter2/)
+          return true
+        },
+      )
     }
   })
 })

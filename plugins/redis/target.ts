@@ -19,7 +19,8 @@ export interface RedisTarget {
   readonly sentinelPassword?: string
 }
 
-const shapes = 'redis://[user:password@]host[:port][/db], rediss:// for TLS, redis-cluster://host:port,host:port or redis-sentinel://host:port,host:port/master[/db] (rediss-cluster, rediss-sentinel for TLS)'
+const shapes =
+  'redis://[user:password@]host[:port][/db], rediss:// for TLS, redis-cluster://host:port,host:port or redis-sentinel://host:port,host:port/master[/db] (rediss-cluster, rediss-sentinel for TLS)'
 const schemes: Readonly<Record<string, Pick<RedisTarget, 'kind' | 'tls'>>> = {
   redis: { kind: 'single', tls: false },
   rediss: { kind: 'single', tls: true },
@@ -51,8 +52,13 @@ export function redisTarget(setting: string, url: string): RedisTarget {
   if (login !== '' && username === undefined && password === undefined) throw refuse('user or password are not URL-encoded')
   const sentinelPassword = new URLSearchParams(search).get('sentinelPassword') ?? undefined
   return {
-    ...scheme, nodes: [first, ...others], db,
-    ...(username && { username }), ...(password && { password }), ...(master && { master }), ...(sentinelPassword && { sentinelPassword }),
+    ...scheme,
+    nodes: [first, ...others],
+    db,
+    ...(username && { username }),
+    ...(password && { password }),
+    ...(master && { master }),
+    ...(sentinelPassword && { sentinelPassword }),
   }
 }
 

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { BenchRow } from './row.js'
 
-const rounds = 7
-const secondsPerRound = 2
+const rounds = 15
+const secondsPerRound = 1
 const connections = 32
 
 /**

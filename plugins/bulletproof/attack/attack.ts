@@ -13,7 +13,8 @@ export type Expectation = 'accepted' | 'refused' | 'rejected' | 'once' | 'unreac
 
 /** Requests that are sent at the same time. */
 export interface Round {
-  readonly requests: readonly WireRequest[]
+  /** A function makes them when the round begins. */
+  readonly requests: readonly WireRequest[] | (() => readonly WireRequest[])
   readonly expect: Expectation
   /** Waits before it, in ms. */
   readonly afterMs?: number

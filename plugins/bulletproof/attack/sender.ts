@@ -18,24 +18,29 @@ export function createSender(options: SenderOptions): Sender {
   return async (requests) => {
     const opened = await Promise.allSettled(requests.map(() => open(options)))
     const sockets = opened.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+    const stop = (): void => {
+      for (const socket of sockets) socket.destroy()
+    }
+    options.signal.addEventListener('abort', stop)
     try {
       const failed = opened.find((result) => result.status === 'rejected')
       if (failed !== undefined) throw failed.reason
       // All are connected before the first one speaks, so that copies arrive together.
-      return await Promise.all(requests.map((request, index) => talk(sockets[index] as Socket, request, options)))
+      return await Promise.all(requests.map((request, index) => talk(sockets[index] as Socket, request, options.timeoutMs)))
     } finally {
-      for (const socket of sockets) socket.destroy()
+      options.signal.removeEventListener('abort', stop)
+      stop()
     }
   }
 }
 
-async function open({ origin, signal, timeoutMs }: SenderOptions): Promise<Socket> {
+async function open({ origin, timeoutMs }: SenderOptions): Promise<Socket> {
   const host = origin.hostname.replace(/^\[(.*)\]$/, '$1')
   const secure = origin.protocol === 'https:'
   const port = Number(origin.port || (secure ? 443 : 80))
   const socket = secure ? connectTls({ host, port, servername: host, ALPNProtocols: ['http/1.1'] }) : connectTcp({ host, port })
   try {
-    await once(socket, secure ? 'secureConnect' : 'connect', { signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) })
+    await once(socket, secure ? 'secureConnect' : 'connect', { signal: AbortSignal.timeout(timeoutMs) })
     return socket
   } catch (error) {
     socket.destroy()
@@ -43,19 +48,14 @@ async function open({ origin, signal, timeoutMs }: SenderOptions): Promise<Socke
   }
 }
 
-function talk(socket: Socket, request: WireRequest, { timeoutMs, signal }: SenderOptions): Promise<Answer> {
+function talk(socket: Socket, request: WireRequest, timeoutMs: number): Promise<Answer> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
-    const stop = (): void => void socket.destroy()
-    signal.addEventListener('abort', stop)
-    socket.setTimeout(timeoutMs, stop)
+    socket.setTimeout(timeoutMs, () => socket.destroy())
     socket.on('data', (chunk) => void chunks.push(chunk))
     // A server may reset the connection of a request that it will not read; what it said before counts.
     socket.on('error', () => undefined)
-    socket.on('close', () => {
-      signal.removeEventListener('abort', stop)
-      resolve(parseAnswer(Buffer.concat(chunks)))
-    })
+    socket.on('close', () => resolve(parseAnswer(Buffer.concat(chunks))))
     socket.write(bytesOf(request), () => {
       if (request.framing === 'cut') socket.end()
     })

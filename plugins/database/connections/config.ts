@@ -33,13 +33,21 @@ export interface ConfigInput {
 
 /** Settings and options → the connections of the app, `default` first. Throws DATABASE_CONFIG. Pure. */
 export function connectionConfigs(input: ConfigInput): readonly [ConnectionConfig, ...ConnectionConfig[]] {
-  const named = Object.entries(input.options.connections).map(([name, given]): ConnectionConfig =>
-    given.driver === 'sqlite'
-      ? { name, driver: 'sqlite', file: resolve(input.dataDir, given.file ?? `${name}.db`) }
-      : {
-          name, driver: 'rdb', host: given.host ?? 'localhost', port: given.port ?? 3306, database: given.database ?? 'zin',
-          username: given.username ?? 'root', password: given.password ?? '', poolLimit: given.poolLimit ?? 10,
-        })
+  const named = Object.entries(input.options.connections).map(
+    ([name, given]): ConnectionConfig =>
+      given.driver === 'sqlite'
+        ? { name, driver: 'sqlite', file: resolve(input.dataDir, given.file ?? `${name}.db`) }
+        : {
+            name,
+            driver: 'rdb',
+            host: given.host ?? 'localhost',
+            port: given.port ?? 3306,
+            database: given.database ?? 'zin',
+            username: given.username ?? 'root',
+            password: given.password ?? '',
+            poolLimit: given.poolLimit ?? 10,
+          },
+  )
   const configs: readonly [ConnectionConfig, ...ConnectionConfig[]] = [defaultConfig(input), ...named]
   if (input.production) for (const config of configs) refuseOpenRoot(config)
   return configs
@@ -48,7 +56,9 @@ export function connectionConfigs(input: ConfigInput): readonly [ConnectionConfi
 function defaultConfig({ settings, dataDir }: ConfigInput): ConnectionConfig {
   const kind = settings.DB_CONNECTION
   if (settings.USE_RDB_PROXY) {
-    throw databaseErrors.DATABASE_CONFIG('USE_RDB_PROXY=true is not supported by this version. Unset it and let DB_HOST and DB_PORT name the server itself')
+    throw databaseErrors.DATABASE_CONFIG(
+      'USE_RDB_PROXY=true is not supported by this version. Unset it and let DB_HOST and DB_PORT name the server itself',
+    )
   }
   if (kind === '') return { name: 'default', driver: 'sqlite', file: join(dataDir, 'app.db') }
   if (kind !== 'rdb') {
@@ -57,8 +67,14 @@ function defaultConfig({ settings, dataDir }: ConfigInput): ConnectionConfig {
     )
   }
   return {
-    name: 'default', driver: 'rdb', host: settings.DB_HOST, port: settings.DB_PORT, database: settings.DB_DATABASE,
-    username: settings.DB_USERNAME, password: settings.DB_PASSWORD, poolLimit: settings.DB_POOL_LIMIT,
+    name: 'default',
+    driver: 'rdb',
+    host: settings.DB_HOST,
+    port: settings.DB_PORT,
+    database: settings.DB_DATABASE,
+    username: settings.DB_USERNAME,
+    password: settings.DB_PASSWORD,
+    poolLimit: settings.DB_POOL_LIMIT,
   }
 }
 

@@ -17,7 +17,9 @@ export function refusal(config: MysqlConfig, error: unknown): ZinError {
     ER_DBACCESS_DENIED_ERROR: `Grant the user "${config.username}" rights on the database "${config.database}"`,
     ER_BAD_DB_ERROR: `Make the database (create database ${config.database} character set utf8mb4), or ${mend(config, 'correct', 'database', 'DB_DATABASE')}`,
   }
-  return databaseErrors.DATABASE_CONFIG(`${whoIs(config)} refused the connection: ${codeOf(error)}. ${hints[codeOf(error)] ?? messageOf(error)}`)
+  return databaseErrors.DATABASE_CONFIG(
+    `${whoIs(config)} refused the connection: ${codeOf(error)}. ${hints[codeOf(error)] ?? messageOf(error)}`,
+  )
 }
 
 function whoIs(config: MysqlConfig): string {

@@ -24,7 +24,9 @@ export function createPinger(open: OpenSocket, clock: Clock, where: string): Pin
   const fresh = (): Promise<MysqlSocket> => {
     opening ??= open(limitMs)
       .then((made) => (kept = made))
-      .finally(() => { opening = undefined })
+      .finally(() => {
+        opening = undefined
+      })
     return opening
   }
 
@@ -45,7 +47,12 @@ export function createPinger(open: OpenSocket, clock: Clock, where: string): Pin
       signal?.throwIfAborted()
       const started = clock.monotonic()
       // A kept connection may have died unseen; only a fresh one proves that the server is gone.
-      const alive = kept !== undefined && (await roundTrip(kept, signal).then(() => true, () => false))
+      const alive =
+        kept !== undefined &&
+        (await roundTrip(kept, signal).then(
+          () => true,
+          () => false,
+        ))
       if (!alive) {
         signal?.throwIfAborted()
         await roundTrip(await bounded(fresh(), where, signal), signal)
@@ -64,7 +71,10 @@ async function bounded<T>(work: Promise<T>, where: string, signal: AbortSignal |
   let end: () => void = () => undefined
   const limit = new Promise<never>((_resolve, reject) => {
     const onAbort = (): void => reject(signal?.reason)
-    const timer = setTimeout(() => reject(databaseErrors.DATABASE_UNAVAILABLE(`Database ${where} did not answer a ping within ${limitMs} ms`)), limitMs)
+    const timer = setTimeout(
+      () => reject(databaseErrors.DATABASE_UNAVAILABLE(`Database ${where} did not answer a ping within ${limitMs} ms`)),
+      limitMs,
+    )
     signal?.addEventListener('abort', onAbort, { once: true })
     end = () => {
       clearTimeout(timer)

@@ -1,4 +1,4 @@
-import type { Connection as MysqlSocket, ConnectionOptions } from 'mysql2'
+import type { ConnectionOptions, Connection as MysqlSocket } from 'mysql2'
 
 /** Opens a connection outside of the pool. It is the caller's to destroy. */
 export type OpenSocket = (limitMs: number) => Promise<MysqlSocket>

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { Connection as MysqlSocket, ConnectionOptions, Pool, PoolConnection } from 'mysql2'
+import type { ConnectionOptions, Connection as MysqlSocket, Pool, PoolConnection } from 'mysql2'
 import type { Clock, Logger } from 'zin'
 import { messageOf, systemClock } from 'zin'
 import { databaseErrors } from '../errors.js'
@@ -7,9 +7,9 @@ import { isUnavailable } from '../failures.js'
 import type { MysqlConfig } from './config.js'
 import type { Connection } from './connection.js'
 import { boundedDriver } from './driver.js'
-import { openSocket, query, type OpenSocket } from './mysql-socket.js'
-import { createPinger } from './mysql-ping.js'
 import { refusal, unreachable } from './mysql-messages.js'
+import { createPinger } from './mysql-ping.js'
+import { type OpenSocket, openSocket, query } from './mysql-socket.js'
 
 export interface MysqlDeps {
   readonly clock: Clock
@@ -64,7 +64,8 @@ export function mysqlConnection(config: MysqlConfig, deps: MysqlDeps): Connectio
         createAdapter: () => dialect.createAdapter(),
         createIntrospector: (db) => dialect.createIntrospector(db),
         createQueryCompiler: () => dialect.createQueryCompiler(),
-        createDriver: () => boundedDriver(dialect.createDriver(), { name: config.name, acquireTimeoutMs: deps.acquireTimeoutMs, onAcquire: saw }),
+        createDriver: () =>
+          boundedDriver(dialect.createDriver(), { name: config.name, acquireTimeoutMs: deps.acquireTimeoutMs, onAcquire: saw }),
       },
     })
     return { pool, sockets, tables }
@@ -91,7 +92,9 @@ export function mysqlConnection(config: MysqlConfig, deps: MysqlDeps): Connectio
     tables: () => opened().tables,
     connect: () => {
       if (open && connected) return Promise.resolve()
-      opening ??= connect().finally(() => { opening = undefined })
+      opening ??= connect().finally(() => {
+        opening = undefined
+      })
       return opening
     },
     async ping(signal) {
@@ -151,8 +154,15 @@ async function reach(socket: OpenSocket, config: MysqlConfig, { log, connectTime
 
 async function endPool(pool: Pool, sockets: ReadonlySet<PoolConnection>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => { timer = setTimeout(resolve, closeTimeoutMs) })
-  await Promise.race([new Promise<void>((resolve) => { pool.end(() => resolve()) }), late])
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, closeTimeoutMs)
+  })
+  await Promise.race([
+    new Promise<void>((resolve) => {
+      pool.end(() => resolve())
+    }),
+    late,
+  ])
   clearTimeout(timer)
   for (const socket of sockets) socket.destroy()
 }

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type Libsql from 'libsql'
 import type { Kysely } from 'kysely'
+import type Libsql from 'libsql'
 import type { Clock } from 'zin'
 import { messageOf, systemClock } from 'zin'
 import { databaseErrors } from '../errors.js'
@@ -71,7 +71,9 @@ export function sqliteConnection(config: SqliteConfig, { clock, acquireTimeoutMs
     tables: () => opened().tables,
     connect: () => {
       if (open) return Promise.resolve()
-      opening ??= connect().finally(() => { opening = undefined })
+      opening ??= connect().finally(() => {
+        opening = undefined
+      })
       return opening
     },
     async ping(signal) {

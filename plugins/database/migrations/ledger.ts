@@ -34,7 +34,11 @@ export const ledger = {
 
   async has(db: AnyTables, { plugin, id }: KnownMigration): Promise<boolean> {
     const row = await (db as Kysely<LedgerTables>)
-      .selectFrom('zin_migrations').select('id').where('plugin', '=', plugin).where('id', '=', id).executeTakeFirst()
+      .selectFrom('zin_migrations')
+      .select('id')
+      .where('plugin', '=', plugin)
+      .where('id', '=', id)
+      .executeTakeFirst()
     return row !== undefined
   },
 

@@ -2,7 +2,16 @@ import type { Clock, Logger, Migration } from 'zin'
 import { messageOf } from 'zin'
 import type { Connection } from '../connections/connection.js'
 import { ledger } from './ledger.js'
-import { pendingOf, rollbackOf, statusOf, unknownOf, type AppliedMigration, type KnownMigration, type MigrationStatus, type RollbackScope } from './plan.js'
+import {
+  type AppliedMigration,
+  type KnownMigration,
+  type MigrationStatus,
+  pendingOf,
+  type RollbackScope,
+  rollbackOf,
+  statusOf,
+  unknownOf,
+} from './plan.js'
 
 export interface MigrationResult extends KnownMigration {
   readonly direction: 'up' | 'down'
@@ -80,7 +89,13 @@ export function createMigrator({ connection, known, clock, log }: MigratorDeps):
     }
   }
 
-  const skipped = ({ plugin, id }: Step, direction: 'up' | 'down'): MigrationResult => ({ plugin, id, direction, status: 'skipped', durationMs: 0 })
+  const skipped = ({ plugin, id }: Step, direction: 'up' | 'down'): MigrationResult => ({
+    plugin,
+    id,
+    direction,
+    status: 'skipped',
+    durationMs: 0,
+  })
 
   const apply = (step: Step, batch: number) =>
     attempt(step, 'up', () =>
@@ -89,17 +104,22 @@ export function createMigrator({ connection, known, clock, log }: MigratorDeps):
         await step.run?.up(db)
         await ledger.add(db, { plugin: step.plugin, id: step.id, batch, appliedAt: clock.now() })
         return true
-      }))
+      }),
+    )
 
   const undo = (step: Step) =>
     attempt(step, 'down', () =>
       connection.step(async (db) => {
         if (!(await ledger.has(db, step))) return false
-        if (!step.run) throw new Error(`The code no longer has migration ${step.id} of plugin "${step.plugin}", so it cannot be undone; enable the version that has it`)
+        if (!step.run)
+          throw new Error(
+            `The code no longer has migration ${step.id} of plugin "${step.plugin}", so it cannot be undone; enable the version that has it`,
+          )
         await step.run.down(db)
         await ledger.remove(db, step)
         return true
-      }))
+      }),
+    )
 
   return {
     status: (filter = {}) => inTurn(async () => statusOf(stepsOf(filter), await applied(filter))),
@@ -133,12 +153,17 @@ export function createMigrator({ connection, known, clock, log }: MigratorDeps):
           const results: MigrationResult[] = []
           let failed = false
           for (const row of rollbackOf(steps, await applied(filter), scope)) {
-            const step: Step = steps.find((one) => one.plugin === row.plugin && one.id === row.id) ?? { plugin: row.plugin, id: row.id, run: undefined }
+            const step: Step = steps.find((one) => one.plugin === row.plugin && one.id === row.id) ?? {
+              plugin: row.plugin,
+              id: row.id,
+              run: undefined,
+            }
             const result = failed ? skipped(step, 'down') : await undo(step)
             if (result?.status === 'failed') failed = true
             if (result) results.push(result)
           }
           return results
-        })),
+        }),
+      ),
   }
 }

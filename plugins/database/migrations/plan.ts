@@ -44,7 +44,11 @@ export function statusOf(known: readonly KnownMigration[], applied: readonly App
 }
 
 /** What a rollback undoes, the newest first. */
-export function rollbackOf(known: readonly KnownMigration[], applied: readonly AppliedMigration[], scope: RollbackScope): readonly AppliedMigration[] {
+export function rollbackOf(
+  known: readonly KnownMigration[],
+  applied: readonly AppliedMigration[],
+  scope: RollbackScope,
+): readonly AppliedMigration[] {
   const place = new Map(known.map((migration, index) => [keyOf(migration), index]))
   const placeOf = (row: AppliedMigration): number => place.get(keyOf(row)) ?? -1
   const newestFirst = [...applied].sort(

@@ -21,9 +21,14 @@ const deadlockAttempts = 10
 
 export function databaseStore({ database, clock }: { readonly database: Database; readonly clock: Clock }): KvStore {
   const tables = (): Kysely<KvTables> => database.tables<KvTables>()
-  const alive = (now: number) => (eb: ExpressionBuilder<KvTables, 'zin_kv'>): Expression<SqlBool> => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)])
+  const alive =
+    (now: number) =>
+    (eb: ExpressionBuilder<KvTables, 'zin_kv'>): Expression<SqlBool> =>
+      eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)])
   const rowOf = (key: string, value: string, ttlMs: number | undefined, now: number) => ({
-    id: idOf(key), value, expires_at: ttlMs === undefined ? null : now + Math.ceil(ttlMs),
+    id: idOf(key),
+    value,
+    expires_at: ttlMs === undefined ? null : now + Math.ceil(ttlMs),
   })
 
   const setIfAbsent = async (key: string, value: string, ttlMs: number | undefined): Promise<boolean> => {
@@ -46,21 +51,33 @@ export function databaseStore({ database, clock }: { readonly database: Database
     const changes = {
       // MySQL assigns from left to right: the value comes first, because it looks at the old end.
       value: sql<string>`case when ${expiresAt} <= ${now} then ${String(by)} else cast(cast(${value} as ${integer}) + ${by} as ${integer}) end`,
-      expires_at: sql<number | null>`case when ${expiresAt} <= ${now} then ${row.expires_at} else coalesce(${expiresAt}, ${row.expires_at}) end`,
+      expires_at: sql<
+        number | null
+      >`case when ${expiresAt} <= ${now} then ${row.expires_at} else coalesce(${expiresAt}, ${row.expires_at}) end`,
     }
-    return tables().transaction().execute(async (tx) => {
-      const insert = tx.insertInto('zin_kv').values(row)
-      await (mysql ? insert.onDuplicateKeyUpdate(changes) : insert.onConflict((conflict) => conflict.column('id').doUpdateSet(changes))).execute()
-      const { value: sum } = await tx.selectFrom('zin_kv').select('value').where('id', '=', row.id).executeTakeFirstOrThrow()
-      return Number(sum)
-    })
+    return tables()
+      .transaction()
+      .execute(async (tx) => {
+        const insert = tx.insertInto('zin_kv').values(row)
+        await (mysql
+          ? insert.onDuplicateKeyUpdate(changes)
+          : insert.onConflict((conflict) => conflict.column('id').doUpdateSet(changes))
+        ).execute()
+        const { value: sum } = await tx.selectFrom('zin_kv').select('value').where('id', '=', row.id).executeTakeFirstOrThrow()
+        return Number(sum)
+      })
   }
 
   return {
     driver: 'database',
     redis: undefined,
     async get(key) {
-      const row = await tables().selectFrom('zin_kv').select('value').where('id', '=', idOf(key)).where(alive(clock.now())).executeTakeFirst()
+      const row = await tables()
+        .selectFrom('zin_kv')
+        .select('value')
+        .where('id', '=', idOf(key))
+        .where(alive(clock.now()))
+        .executeTakeFirst()
       return row?.value ?? null
     },
     async getMany(keys) {

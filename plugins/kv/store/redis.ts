@@ -1,5 +1,5 @@
-import { messageOf, type Clock } from 'zin'
-import { abortable, isRedisUnavailable, whenReady, type RedisClient } from 'zin/plugins/redis'
+import { type Clock, messageOf } from 'zin'
+import { abortable, isRedisUnavailable, type RedisClient, whenReady } from 'zin/plugins/redis'
 import { kvErrors } from '../errors.js'
 import type { KvStore } from './store.js'
 
@@ -22,7 +22,8 @@ export interface RedisStoreDeps {
 export function redisStore({ client, clock, where }: RedisStoreDeps): KvStore {
   const ask = async <T>(command: () => Promise<T>): Promise<T> => {
     try {
-      if (client.status !== 'ready' && !(await whenReady(client, patienceMs))) throw kvErrors.KV_UNAVAILABLE(where, 'the connection is down')
+      if (client.status !== 'ready' && !(await whenReady(client, patienceMs)))
+        throw kvErrors.KV_UNAVAILABLE(where, 'the connection is down')
       return await command()
     } catch (error) {
       throw isRedisUnavailable(error) ? kvErrors.KV_UNAVAILABLE(where, messageOf(error)) : error
@@ -74,5 +75,7 @@ function lifeOf(ttlMs: number): number {
 }
 
 export function isKvUnavailable(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && (error.code === 'KV_UNAVAILABLE' || error.code === 'KV_NOT_STARTED')
+  return (
+    typeof error === 'object' && error !== null && 'code' in error && (error.code === 'KV_UNAVAILABLE' || error.code === 'KV_NOT_STARTED')
+  )
 }

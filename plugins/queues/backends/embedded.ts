@@ -27,14 +27,20 @@ export async function openEmbeddedBackend(store: EmbeddedStore): Promise<QueueBa
     kind: 'embedded',
     where: 'embedded',
     // The classes differ from those of Redis in the type of their backend only, which callers never touch.
-    makeQueue: (name, options) => new bull.Queue(name, { ...options, connection } as ConstructorParameters<typeof bull.Queue>[1]) as unknown as Queue,
+    makeQueue: (name, options) =>
+      new bull.Queue(name, { ...options, connection } as ConstructorParameters<typeof bull.Queue>[1]) as unknown as Queue,
     makeWorker: (name: string, processor: Processor, options: Omit<WorkerOptions, 'connection' | 'prefix'>) =>
-      new bull.Worker(name, processor, { stalledInterval: stalledIntervalMs, ...options, connection } as ConstructorParameters<typeof bull.Worker>[2]) as unknown as Worker,
+      new bull.Worker(name, processor, { stalledInterval: stalledIntervalMs, ...options, connection } as ConstructorParameters<
+        typeof bull.Worker
+      >[2]) as unknown as Worker,
     makeEvents: (name) => new bull.QueueEvents(name, { connection }) as unknown as QueueEvents,
     makeFlow: () => new bull.FlowProducer({ connection }) as unknown as FlowProducer,
     ready: () => Promise.resolve(),
     async page(queue, state, offset, limit) {
-      const { rows } = await store.pool.query<{ id: string }>(`select id from job where queue = $1 and ${orders[state]} offset $2 limit $3`, [queue.name, offset, limit])
+      const { rows } = await store.pool.query<{ id: string }>(
+        `select id from job where queue = $1 and ${orders[state]} offset $2 limit $3`,
+        [queue.name, offset, limit],
+      )
       const jobs = await Promise.all(rows.map(({ id }) => queue.getJob(id)))
       return jobs.filter((job) => job !== undefined) as Job[]
     },

@@ -1,6 +1,6 @@
 import type { Job, JobType, Queue } from 'bullmq'
 import type { Logger } from 'zin'
-import { abortable, describeRedis, isRedisUnavailable, openRedis, whenReady, type RedisClient, type RedisTarget } from 'zin/plugins/redis'
+import { abortable, describeRedis, isRedisUnavailable, openRedis, type RedisClient, type RedisTarget, whenReady } from 'zin/plugins/redis'
 import type { QueueBackend } from '../backend.js'
 import { queueErrors } from '../errors.js'
 import type { ListedState } from '../queues.js'

@@ -54,7 +54,11 @@ export class PgliteClient extends EventEmitter implements Listener {
     this.#applicationName = ''
     const held = this.#transaction
     this.#transaction = undefined
-    if (held) void this.#session.run('ROLLBACK').catch(() => undefined).finally(held)
+    if (held)
+      void this.#session
+        .run('ROLLBACK')
+        .catch(() => undefined)
+        .finally(held)
   }
 
   async #run(text: string, values: readonly unknown[]): Promise<QueryResult> {
@@ -73,7 +77,10 @@ export class PgliteClient extends EventEmitter implements Listener {
 
   /** `pg_stat_activity` of a server with a connection for each client. */
   #connections(): QueryResult {
-    const names = [...this.#session.listeners].filter((one) => one instanceof PgliteClient).map((one) => one.applicationName).filter((name) => name !== '')
+    const names = [...this.#session.listeners]
+      .filter((one) => one instanceof PgliteClient)
+      .map((one) => one.applicationName)
+      .filter((name) => name !== '')
     return { rows: names.map((name) => ({ application_name: name })), rowCount: names.length, command: 'SELECT' }
   }
 }

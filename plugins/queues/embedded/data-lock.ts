@@ -80,7 +80,10 @@ async function linked(from: string, to: string): Promise<boolean> {
 async function lives(holder: Holder, file: string): Promise<boolean> {
   if (holder.host !== hostname()) {
     const { stat } = await import('node:fs/promises')
-    const touched = await stat(file).then((stats) => stats.mtimeMs, () => 0)
+    const touched = await stat(file).then(
+      (stats) => stats.mtimeMs,
+      () => 0,
+    )
     return Date.now() - touched < abandonedAfterMs
   }
   try {
@@ -100,7 +103,9 @@ async function startOf(pid: number): Promise<string> {
 function parseHolder(text: string): Holder | undefined {
   try {
     const value = JSON.parse(text) as Partial<Holder>
-    return typeof value.pid === 'number' && value.pid > 0 ? { pid: value.pid, started: String(value.started ?? ''), host: String(value.host ?? '') } : undefined
+    return typeof value.pid === 'number' && value.pid > 0
+      ? { pid: value.pid, started: String(value.started ?? ''), host: String(value.host ?? '') }
+      : undefined
   } catch {
     return undefined
   }

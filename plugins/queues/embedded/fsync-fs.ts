@@ -16,7 +16,10 @@ export async function fsyncNodeFs(dataDir: string): Promise<NodeFS> {
   class FsyncNodeFS extends NodeFS {
     override async init(pg: PGlite, options: Parameters<NodeFS['init']>[1]) {
       const result = await super.init(pg, options)
-      result.emscriptenOpts.preRun = [...[result.emscriptenOpts.preRun ?? []].flat(), (module: unknown) => addFsync(module as ModuleWithNodeFs)]
+      result.emscriptenOpts.preRun = [
+        ...[result.emscriptenOpts.preRun ?? []].flat(),
+        (module: unknown) => addFsync(module as ModuleWithNodeFs),
+      ]
       return result
     }
   }

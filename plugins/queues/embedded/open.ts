@@ -40,7 +40,9 @@ export async function openEmbedded({ dataDir, fsync }: EmbeddedOptions): Promise
     await checkVersion(dir)
     await mkdir(dir, { recursive: true })
     const [made, { runMigrations }] = await Promise.all([
-      openPglite(dir, fsync).catch((error: unknown) => { throw queueErrors.QUEUE_DATA_UNREADABLE(dir, messageOf(error)) }),
+      openPglite(dir, fsync).catch((error: unknown) => {
+        throw queueErrors.QUEUE_DATA_UNREADABLE(dir, messageOf(error))
+      }),
       import('bullmq'),
     ])
     db = made

@@ -1,6 +1,6 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { serialize } from 'pg-protocol'
-import { readAnswer, type Answer, type ProtocolMessage } from './answer.js'
+import { type Answer, type ProtocolMessage, readAnswer } from './answer.js'
 import { encodeValue } from './values.js'
 
 /** Who hears a notification of the session. */
@@ -37,7 +37,9 @@ export class PgliteSession {
   /** Waits for the session. The one who gets it must release it. */
   async acquire(): Promise<Release> {
     let done: () => void = () => undefined
-    const mine = new Promise<void>((resolve) => { done = resolve })
+    const mine = new Promise<void>((resolve) => {
+      done = resolve
+    })
     const before = this.#tail
     this.#tail = before.then(() => mine)
     await before

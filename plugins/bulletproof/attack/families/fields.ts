@@ -86,10 +86,11 @@ export const fieldAttacks: readonly Attack[] = [
     hole: 'the query is not signed, so parameters can be changed, added and taken away',
     mend: 'Put the raw query with its "?" into the canonical request, as it came: neither sorted nor decoded.',
     rounds: (kit) => [
+      // First, since a server that never signs queries refuses the honest request of the next round.
+      refused({ ...kit.sign(), target: kit.query('zin=1') }),
       accepted(kit.sign({ path: kit.query('zin=1') }), takesNoQuery),
       refused(
         swappedQueries(kit, 'zin=1', 'zin=0'),
-        { ...kit.sign(), target: kit.query('zin=1') },
         { ...kit.sign({ path: kit.query('zin=1') }), target: kit.target.path },
       ),
     ],

@@ -39,7 +39,7 @@ export const headerAttacks: readonly Attack[] = [
     name: 'twice:authorization',
     hole: 'two tokens are taken, of which a proxy may read the other one',
     mend: once,
-    rounds: (kit) => [refused(...twice(kit.sign(), 'authorization'))],
+    rounds: (kit) => [rejected(...twice(kit.sign(), 'authorization'))],
   },
   {
     name: 'twice:user-agent',
@@ -51,7 +51,7 @@ export const headerAttacks: readonly Attack[] = [
     name: 'twice:content-type',
     hole: 'a repeated Content-Type is taken, of which a parser reads one',
     mend: once,
-    rounds: (kit) => [refused(...twice(kit.sign(), 'content-type'))],
+    rounds: (kit) => [rejected(...twice(kit.sign(), 'content-type'))],
   },
   {
     name: 'twice:host',

@@ -96,7 +96,7 @@ export const tokenAttacks: readonly Attack[] = [
       return [
         accepted(kit.sign({ as }), 'the app does not take tokens made with the key of this folder'),
         // Signed when the round begins, so that the signature is fresh and only the token is old.
-        { ...refused(), afterMs: (lifeSeconds + 1) * 1000, late: () => [kit.sign({ as })] },
+        { requests: () => [kit.sign({ as })], expect: 'refused', afterMs: (lifeSeconds + 1) * 1000 },
       ]
     },
   },

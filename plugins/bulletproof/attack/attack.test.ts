@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { signatureHeaderNames } from 'zin'
+import { devicesService } from 'zin/plugins/bulletproof'
+import { tokensService } from 'zin/plugins/jwt'
+import { createTestHost, fakeClock, type TestHost } from 'zin/testing'
+import { withApp } from '../testing/app.js'
+import { startWeakApp, type Weakness, weakKeyId, weakSecret } from '../testing/weak-app.js'
+import { type AttackOptions, type AttackReport, attackApp } from './attack-app.js'
+import { attacks } from './attacks.js'
+import type { Target } from './kit.js'
+import type { Finding } from './run.js'
+
+const me: Target = { method: 'GET', path: '/api/me', body: undefined, contentType: 'application/json' }
+const notes: Target = { method: 'POST', path: '/api/notes', body: '{"text":"hello 1"}', contentType: 'application/json' }
+
+const usual = {
+  attacks,
+  names: signatureHeaderNames(),
+  signedPathPrefix: '',
+  windowMs: 60_000,
+  patient: false,
+  shared: false,
+  now: () => Date.now(),
+  pause: (ms: number) => delay(ms),
+  signal: new AbortController().signal,
+  timeoutMs: 5_000,
+} satisfies Partial<AttackOptions>
+
+function findingsOf(report: AttackReport): readonly Finding[] {
+  assert.ok('findings' in report, JSON.stringify(report))
+  return report.findings
+}
+
+function holesOf(findings: readonly Finding[]): readonly string[] {
+  return findings.filter(({ verdict }) => verdict === 'hole').map(({ attack }) => attack)
+}
+
+function notSafe(findings: readonly Finding[]): readonly Finding[] {
+  return findings.filter(({ verdict }) => verdict !== 'safe')
+}
+
+async function weakHoles(target: Target, ...weaknesses: readonly Weakness[]): Promise<readonly Finding[]> {
+  const { host, token } = await startWeakApp(...weaknesses)
+  try {
+    const credential = { keyId: weakKeyId, secret: weakSecret, token }
+    return findingsOf(await attackApp({ ...usual, origin: new URL(host.url), target, me: credential }))
+  } finally {
+    await host.stop()
+  }
+}
+
+describe('the attacks find', () => {
+  const cases: readonly (readonly [title: string, weaknesses: readonly Weakness[], target: Target, named: readonly string[]])[] = [
+    ['an app that claims no nonce', ['nonce'], me, ['replay:again', 'replay:race']],
+    ['an app whose nonce is looked up and kept in two steps', ['race'], me, ['replay:race']],
+    ['an app that does not compare the body', ['body'], notes, ['changed:body', 'body:chunked', 'body:unsigned']],
+    ['an app that does not compare the body of a GET', ['body'], me, ['changed:body']],
+    ['an app whose MAC leaves the query out', ['query'], me, ['changed:query']],
+    ['an app that takes a token without a signature', ['signature'], me, ['missing:signature-headers', 'missing:signature']],
+    ['an app whose 401 says why', ['uniform'], me, ['answer:uniform']],
+    ['an app that does not bind the device', ['binding'], me, ['key:device-id']],
+    ['an app without a window', ['window'], me, ['skew:old', 'skew:ahead']],
+  ]
+  for (const [title, weaknesses, target, named] of cases) {
+    it(`${title}, and name it`, async () => {
+      const findings = await weakHoles(target, ...weaknesses)
+      const holes = holesOf(findings)
+      for (const name of named) assert.ok(holes.includes(name), `${name} is not among ${holes.join(', ')}`)
+      for (const { verdict, why, mend } of findings) if (verdict === 'hole') assert.ok(why && mend)
+    })
+  }
+
+  it('nothing in the same app when it forgets nothing', async () => {
+    for (const target of [me, notes]) assert.deepEqual(holesOf(await weakHoles(target)), [])
+  })
+})
+
+/** What a device, another device of the same user and another user have. */
+async function callers(host: TestHost) {
+  const caller = async (userId: string) => {
+    const { device, secret } = await host.service(devicesService).enroll({ userId })
+    const { token } = await host.service(tokensService).issue({ sub: userId, deviceId: device.deviceId })
+    return { keyId: device.deviceId, secret, token }
+  }
+  const mint = async (claims: Readonly<Record<string, unknown>>, expiresInSeconds?: number): Promise<string> =>
+    (await host.service(tokensService).issue(claims, expiresInSeconds === undefined ? {} : { expiresInSeconds })).token
+  return { me: await caller('7'), second: await caller('7'), other: await caller('8'), mint }
+}
+
+describe('an app with bulletproof', () => {
+  for (const target of [me, notes]) {
+    it(`stands every attack on ${target.method} ${target.path}`, () => {
+      const clock = fakeClock(Date.now())
+      return withApp({ listen: true, clock }, async ({ host }) => {
+        const pause = async (ms: number): Promise<void> => void clock.advance(ms)
+        const given = await callers(host)
+        clock.advance(1_000)
+        const options = { ...usual, ...given, origin: new URL(host.url), target, patient: true, now: () => clock.now(), pause }
+        const findings = findingsOf(await attackApp(options))
+        const allowed = target === me ? ['header:early-data'] : []
+        assert.deepEqual(
+          notSafe(findings).filter(({ attack, verdict }) => verdict !== 'skipped' || !allowed.includes(attack)),
+          [],
+        )
+        assert.equal(findings.length, attacks.length + 2)
+      })
+    })
+  }
+
+  it('stands them from a caller with the shared secret, too', () => {
+    return withApp({ listen: true, clock: fakeClock(Date.now()) }, async ({ host, tokenWith, clock }) => {
+      const credential = { keyId: 'zin-cli', secret: 'shared-canary-0123456789abcdefghijkl', token: await tokenWith({ deviceId: 'zin-cli' }) }
+      const findings = findingsOf(
+        await attackApp({ ...usual, origin: new URL(host.url), target: me, me: credential, shared: true, now: () => clock.now() }),
+      )
+      assert.deepEqual(holesOf(findings), [])
+      assert.deepEqual(notSafe(findings).filter(({ verdict }) => verdict === 'unclear'), [])
+    })
+  })
+})
+
+describe('attackApp', () => {
+  it('tries nothing when the honest request is refused or nobody answers, and says why', async () => {
+    const host = await createTestHost({ listen: true, routes: [{ method: 'GET', path: '/x', summary: 'X', handler: () => ({}) }] })
+    const credential = { keyId: 'k', secret: 's', token: 't' }
+    const origin = new URL(host.url)
+    try {
+      const report = await attackApp({ ...usual, origin, target: me, me: credential })
+      assert.match('unable' in report ? report.unable : '', /GET \/api\/me was answered 404.*--path/)
+      const open = await attackApp({ ...usual, origin, target: { ...me, path: '/x' }, me: credential })
+      assert.ok(holesOf(findingsOf(open)).includes('missing:everything'))
+    } finally {
+      await host.stop()
+    }
+    const report = await attackApp({ ...usual, origin, target: me, me: credential })
+    assert.match('unable' in report ? report.unable : '', /no app answers on http:\/\/127\.0\.0\.1:\d+ \(ECONNREFUSED\)/)
+  })
+
+  it('has names that are unique and say the family first', () => {
+    const names = attacks.map(({ name }) => name)
+    assert.equal(new Set(names).size, names.length)
+    for (const name of names) assert.match(name, /^[a-z]+:[a-z0-9-]+$/)
+  })
+})

@@ -1,0 +1,101 @@
+import { createHeaders } from 'zin/signer'
+import { ZinError } from 'zin'
+import { type Credential, userAgent } from './kit.js'
+
+export interface Credentials {
+  readonly me: Credential
+  readonly shared: boolean
+  readonly second?: Credential
+  readonly other?: Credential
+  /** Ends what was begun for the attack. */
+  end(): Promise<void>
+}
+
+type Env = Readonly<Record<string, string | undefined>>
+export type CredentialOptions = Readonly<Record<`${'' | 'other-'}${'email' | 'password-env' | 'key-id' | 'secret-env' | 'token-env'}`, string | undefined>>
+
+export interface CredentialParts {
+  readonly origin: URL
+  readonly options: CredentialOptions
+  readonly env: Env
+  readonly headerPrefix: string
+  readonly mint: ((claims: Readonly<Record<string, unknown>>) => Promise<string>) | undefined
+  readonly signal: AbortSignal
+}
+
+const none = { end: async () => undefined }
+
+/** The credentials that the options name: a login, a key, or else the shared secret and token key of this app. Throws a ZinError. */
+export async function findCredentials(parts: CredentialParts): Promise<Credentials> {
+  const { options, env } = parts
+  const other = await named(parts, 'other-')
+  const own = await named(parts, '')
+  const sessions = [own, other].flatMap((found) => (found?.session === true ? [found.credential] : []))
+  if (own !== undefined) {
+    const second = own.session ? await login(parts, '') : undefined
+    if (second !== undefined) sessions.push(second)
+    return {
+      me: own.credential,
+      shared: false,
+      ...(second === undefined ? {} : { second }),
+      ...(other === undefined ? {} : { other: other.credential }),
+      end: async () => void (await Promise.allSettled(sessions.map((session) => logout(parts, session)))),
+    }
+  }
+  const secret = env.BULLETPROOF_SIGNING_SECRET || env.AUTH_KEY || env.APP_KEY || ''
+  if (options['other-email'] !== undefined || secret === '' || parts.mint === undefined)
+    throw problem('it needs credentials: --email and --password-env, or --key-id, --secret-env and --token-env, or the secrets of the app in .env')
+  const keyId = 'zin-cli'
+  return { ...none, me: { keyId, secret, token: await parts.mint({ sub: 'zin-auth-attack', deviceId: keyId }) }, shared: true }
+}
+
+interface Named {
+  readonly credential: Credential
+  readonly session: boolean
+}
+
+async function named(parts: CredentialParts, whose: '' | 'other-'): Promise<Named | undefined> {
+  const { options } = parts
+  const keyId = options[`${whose}key-id`]
+  if (keyId !== undefined) {
+    const secret = fromEnv(parts, `${whose}secret-env`)
+    return { credential: { keyId, secret, token: fromEnv(parts, `${whose}token-env`) }, session: false }
+  }
+  return options[`${whose}email`] === undefined ? undefined : { credential: await login(parts, whose), session: true }
+}
+
+/** A secret never stands on the command line, where other users of the machine can read it. */
+function fromEnv({ options, env }: CredentialParts, option: keyof CredentialOptions): string {
+  const name = options[option]
+  if (name === undefined) throw problem(`option --${option} is missing: the name of the environment variable that holds it`)
+  const value = env[name]
+  if (value === undefined || value === '') throw problem(`--${option} names ${name}, which is neither in the environment nor in .env`)
+  return value
+}
+
+async function login(parts: CredentialParts, whose: '' | 'other-'): Promise<Credential> {
+  const { origin, signal, options } = parts
+  const body = JSON.stringify({ email: options[`${whose}email`], password: fromEnv(parts, `${whose}password-env`) })
+  const headers = { 'content-type': 'application/json', 'user-agent': userAgent }
+  const answer = await fetch(new URL('/auth/login', origin), { method: 'POST', headers, body, redirect: 'manual', signal }).catch(
+    (error: unknown) => {
+      if (signal.aborted) throw error
+      throw problem(`no app answers on ${origin.origin}; start it with "zin start"`, error)
+    },
+  )
+  const { jwt, deviceId, deviceSecret } = (await answer.json().catch(() => ({}))) as Readonly<Record<string, unknown>>
+  if (typeof jwt !== 'string' || typeof deviceId !== 'string' || typeof deviceSecret !== 'string')
+    throw problem(`POST /auth/login answered ${answer.status} to --${whose}email ${options[`${whose}email`]}; are email and password right?`)
+  return { keyId: deviceId, secret: deviceSecret, token: jwt }
+}
+
+async function logout({ origin, headerPrefix }: CredentialParts, { keyId, secret, token }: Credential): Promise<void> {
+  const url = new URL('/auth/logout', origin)
+  const signed = await createHeaders({ method: 'POST', url, keyId, secret, headerPrefix })
+  const headers = { ...signed, authorization: `Bearer ${token}`, 'user-agent': userAgent }
+  await fetch(url, { method: 'POST', headers, redirect: 'manual', signal: AbortSignal.timeout(5_000) })
+}
+
+function problem(message: string, cause?: unknown): ZinError {
+  return new ZinError('AUTH_ATTACK_CREDENTIALS', message, { cause })
+}

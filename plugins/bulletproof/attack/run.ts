@@ -1,0 +1,93 @@
+import type { Attack, Round } from './attack.js'
+import { imprintOf, isAccepted, judge, statusesOf, type Verdict } from './judge.js'
+import type { Kit } from './kit.js'
+import type { Sender } from './sender.js'
+import type { Answer } from './wire.js'
+
+export interface Finding {
+  readonly attack: string
+  readonly verdict: Verdict
+  /** Statuses that came, round by round. */
+  readonly seen: string
+  /** For a hole what is wrong, for `unclear` and `skipped` the reason. */
+  readonly why?: string
+  /** For a hole: how to mend it. */
+  readonly mend?: string
+}
+
+export interface RunParts {
+  readonly kit: Kit
+  readonly attacks: readonly Attack[]
+  readonly send: Sender
+  /** Lets so many ms pass. */
+  readonly pause: (ms: number) => Promise<void>
+  readonly signal: AbortSignal
+}
+
+/** Tries every attack in turn; then whether all refusals were alike, and whether honest requests still pass. */
+export async function runAttacks(parts: RunParts): Promise<readonly Finding[]> {
+  const { kit, attacks, send, signal } = parts
+  const [usual] = (await send([kit.sign()])) as [Answer]
+  const refusals = new Map<string, string[]>()
+  const findings: Finding[] = []
+  for (const attack of attacks) {
+    if (signal.aborted) break
+    findings.push(await tryAttack(attack, parts, usual, refusals))
+  }
+  findings.push(uniformity(refusals))
+  const after = await send([kit.sign()])
+  const serves = after.every(isAccepted)
+  findings.push({
+    attack: 'answer:after-all',
+    verdict: serves ? 'safe' : 'hole',
+    seen: statusesOf(after),
+    ...(serves ? {} : { why: 'refused requests shut out the honest caller', mend: 'Spend no nonce and lock no device for a request that does not verify.' }),
+  })
+  return findings
+}
+
+async function tryAttack(attack: Attack, parts: RunParts, usual: Answer, refusals: Map<string, string[]>): Promise<Finding> {
+  const { kit, send, pause } = parts
+  const reason = attack.unless?.(kit)
+  if (reason !== undefined) return { attack: attack.name, verdict: 'skipped', seen: '', why: reason }
+  const seen: string[] = []
+  for (const round of await attack.rounds(kit)) {
+    if (round.afterMs !== undefined) await pause(round.afterMs)
+    const answers = await send(typeof round.requests === 'function' ? round.requests() : round.requests)
+    seen.push(statusesOf(answers))
+    const { verdict, why } = judge(round.expect, answers, usual)
+    if (verdict !== 'safe') return found(attack, round, verdict, why, seen.join(' · '))
+    if (round.expect === 'refused') for (const answer of answers) remember(refusals, imprintOf(answer), attack.name)
+  }
+  return { attack: attack.name, verdict: 'safe', seen: seen.join(' · ') }
+}
+
+function found(attack: Attack, round: Round, verdict: Verdict, why: string | undefined, seen: string): Finding {
+  if (verdict === 'hole') return { attack: attack.name, verdict, seen, why: why ?? attack.hole, mend: attack.mend }
+  const left = round.otherwise !== undefined
+  return { attack: attack.name, verdict: left ? 'skipped' : verdict, seen, why: round.otherwise ?? why ?? '' }
+}
+
+function remember(refusals: Map<string, string[]>, imprint: string, attack: string): void {
+  const names = refusals.get(imprint)
+  if (names === undefined) refusals.set(imprint, [attack])
+  else if (!names.includes(attack)) names.push(attack)
+}
+
+/** Refusals that differ tell an attacker which check he has passed. */
+function uniformity(refusals: ReadonlyMap<string, readonly string[]>): Finding {
+  const attack = 'answer:uniform'
+  const kinds = [...refusals].sort((a, b) => b[1].length - a[1].length)
+  const seen = kinds.map(([imprint]) => /\d{3}|0/.exec(imprint)?.[0] ?? '').join(', ')
+  const wrongStatus = kinds.find(([imprint]) => !imprint.startsWith('HTTP 401\n'))
+  if (kinds.length <= 1 && wrongStatus === undefined) return { attack, verdict: 'safe', seen }
+  const [, ...odd] = kinds
+  const names = (odd.length > 0 ? odd : kinds).flatMap(([, attacks]) => attacks)
+  return {
+    attack,
+    verdict: 'hole',
+    seen,
+    why: `refusals can be told apart, which tells an attacker how far he came: ${[...new Set(names)].slice(0, 6).join(', ')}`,
+    mend: 'Answer every failed check with one and the same 401: status, headers and body to the byte; say the layer to logs and hooks only.',
+  }
+}

@@ -1,0 +1,87 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { Agent, get } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { jwt, tokensService } from 'zin/plugins/jwt'
+import { createHeaders } from 'zin/signer'
+import { createTestHost } from 'zin/testing'
+import { appKey, sharedSecret } from './app.js'
+
+export interface ProcessGiven {
+  readonly rootDir: string
+  readonly plugins: readonly ('database' | 'kv')[]
+  readonly prefix?: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export interface AppServer {
+  readonly url: string
+  /** Ends it as a crash would: nothing is closed, flushed or said. */
+  kill(): Promise<void>
+}
+
+export async function startServer({ env, ...given }: ProcessGiven): Promise<AppServer> {
+  const all = { APP_KEY: appKey, BULLETPROOF_SIGNING_SECRET: sharedSecret, ...env }
+  const child: ChildProcess = fork(fileURLToPath(new URL('./server.ts', import.meta.url)), [JSON.stringify({ ...given, env: all })], {
+    execArgv: ['--import', 'tsx'],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  const exited = once(child, 'exit')
+  const [url] = await Promise.race([
+    once(child, 'message'),
+    exited.then(([code]) => Promise.reject(new Error(`the server ended with code ${code}`))),
+  ])
+  return {
+    url: String(url),
+    kill: async () => {
+      child.kill('SIGKILL')
+      await exited
+    },
+  }
+}
+
+/** A folder for an app, gone after the test. */
+export async function inFolder<T>(test: (rootDir: string) => Promise<T>): Promise<T> {
+  const rootDir = await mkdtemp(join(tmpdir(), 'zin-auth-'))
+  try {
+    return await test(rootDir)
+  } finally {
+    await rm(rootDir, { recursive: true, force: true })
+  }
+}
+
+/** Headers of a request of a caller that holds the shared secret, dated `aheadMs` from now by the real clock. */
+export async function signedNow(aheadMs = 0): Promise<Record<string, string>> {
+  const host = await createTestHost({ env: { APP_KEY: appKey }, plugins: [jwt()] })
+  const { token } = await host.service(tokensService).issue({ sub: '7' })
+  await host.stop()
+  const timestamp = Date.now() + aheadMs
+  const signed = await createHeaders({ method: 'GET', url: '/api/me', keyId: 'caller', secret: sharedSecret, timestamp })
+  return { ...signed, authorization: `Bearer ${token}` }
+}
+
+/** Sends one request to each URL in turn, `count` times in all, as far as possible at once. Gives how often each status came. */
+export async function sendCopies(
+  urls: readonly string[],
+  headers: Readonly<Record<string, string>>,
+  count: number,
+): Promise<Record<number, number>> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 100 })
+  const counts: Record<number, number> = {}
+  await Promise.all(
+    Array.from({ length: count }, async (_, index) => {
+      const status = await new Promise<number>((resolve, reject) => {
+        get(`${urls[index % urls.length]}/api/me`, { agent, headers }, (answer) => {
+          answer.resume()
+          answer.on('end', () => resolve(answer.statusCode ?? 0))
+        }).on('error', reject)
+      })
+      counts[status] = (counts[status] ?? 0) + 1
+    }),
+  )
+  agent.destroy()
+  return counts
+}
