@@ -11,10 +11,20 @@ const hello = route({ method: 'GET', path: '/hello', handler: () => ({ hello: tr
 
 test('what a handler returns is the body of a 200 answer', async (t) => {
   const handlers: Record<string, () => unknown> = {
-    object: () => ({ a: 1 }), list: () => [1, 2], text: () => 'text', number: () => 0, no: () => false, bytes: () => Buffer.from('bytes'),
-    stream: () => Readable.from(['str', 'eam']), later: () => Promise.resolve({ later: true }), date: () => new Date(0),
+    object: () => ({ a: 1 }),
+    list: () => [1, 2],
+    text: () => 'text',
+    number: () => 0,
+    no: () => false,
+    bytes: () => Buffer.from('bytes'),
+    stream: () => Readable.from(['str', 'eam']),
+    later: () => Promise.resolve({ later: true }),
+    date: () => new Date(0),
   }
-  const { app } = makeApp(t, Object.entries(handlers).map(([name, handler]) => route({ method: 'GET', path: `/${name}`, handler })))
+  const { app } = makeApp(
+    t,
+    Object.entries(handlers).map(([name, handler]) => route({ method: 'GET', path: `/${name}`, handler })),
+  )
   const text = async (name: string): Promise<string> => {
     const answer = await app.inject({ path: `/${name}` })
     assert.equal(answer.status, 200)
@@ -72,10 +82,12 @@ test('unknown paths are 404 and wrong methods are 405 with Allow', async (t) => 
 
 test('a well-formed request id is kept and any other replaced', async (t) => {
   const { app } = makeApp(t, [hello])
-  const idFor = async (inbound?: string) => (await app.inject({ path: '/hello', headers: { 'x-request-id': inbound } })).headers['x-request-id']
+  const idFor = async (inbound?: string) =>
+    (await app.inject({ path: '/hello', headers: { 'x-request-id': inbound } })).headers['x-request-id']
   assert.equal(await idFor('abc.DEF-123_x'), 'abc.DEF-123_x')
   const uuid = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
-  for (const bad of [undefined, 'short', 'with space inside', 'x'.repeat(129), '<script>alert</script>']) assert.match(String(await idFor(bad)), uuid)
+  for (const bad of [undefined, 'short', 'with space inside', 'x'.repeat(129), '<script>alert</script>'])
+    assert.match(String(await idFor(bad)), uuid)
   const ids = await Promise.all(Array.from({ length: 300 }, () => idFor()))
   assert.equal(new Set(ids).size, 300)
 })
@@ -98,8 +110,22 @@ test('probes run before everything else', async (t) => {
 
 test('a failing probe has the body of every error', async (t) => {
   const { app } = makeApp(t, [
-    { ...hello, path: '/sync', probe: true, handler: () => { throw new ZinError('DOWN', 'it is down', { status: 503 }) } },
-    { ...hello, path: '/async', probe: true, handler: async () => { throw new ZinError('DOWN', 'it is down', { status: 503 }) } },
+    {
+      ...hello,
+      path: '/sync',
+      probe: true,
+      handler: () => {
+        throw new ZinError('DOWN', 'it is down', { status: 503 })
+      },
+    },
+    {
+      ...hello,
+      path: '/async',
+      probe: true,
+      handler: async () => {
+        throw new ZinError('DOWN', 'it is down', { status: 503 })
+      },
+    },
   ])
   for (const path of ['/sync', '/async']) {
     const answer = await app.inject({ path })
@@ -137,7 +163,10 @@ test('global middleware runs by rank, keyed middleware in the order of the route
   app.setRank((plugin) => (plugin === 'early' ? 0 : 1))
   app.addMiddleware('a', 'one', step('one'))
   app.addMiddleware('a', 'two', step('two'))
-  app.addRoute('a', route({ method: 'POST', path: '/x', use: ['two', 'one'], body: Type.Object({}), handler: () => (steps.push('handler'), {}) }))
+  app.addRoute(
+    'a',
+    route({ method: 'POST', path: '/x', use: ['two', 'one'], body: Type.Object({}), handler: () => (steps.push('handler'), {}) }),
+  )
   app.compile()
   assert.equal((await app.inject({ method: 'POST', path: '/x', body: { a: 1 } })).status, 200)
   assert.deepEqual(steps, ['early', 'late', 'two', 'one', 'handler', 'one after', 'two after', 'late after', 'early after'])
@@ -183,14 +212,18 @@ test('the request context carries request id, route and a user id that middlewar
   })
   app.compile()
   const answers = await Promise.all(['request-1', 'request-2'].map((id) => app.inject({ path: '/hello', headers: { 'x-request-id': id } })))
-  assert.deepEqual(answers.map((answer) => answer.body), ['request-1', 'request-2'].map((id) => ({ user: 'u1', id, path: '/hello', plugin: 'a' })))
+  assert.deepEqual(
+    answers.map((answer) => answer.body),
+    ['request-1', 'request-2'].map((id) => ({ user: 'u1', id, path: '/hello', plugin: 'a' })),
+  )
   assert.equal(requestContext(), undefined)
 })
 
 test('forwarded addresses count from the trusted end, and not at all without trusted proxies', async (t) => {
   const ip = route({ method: 'GET', path: '/ip', handler: (ctx) => ({ ip: ctx.ip, protocol: ctx.protocol, host: ctx.host }) })
   const headers = { 'x-forwarded-for': '6.6.6.6, 10.0.0.1, 10.0.0.2', 'x-forwarded-proto': 'https', 'x-forwarded-host': 'evil.test' }
-  const ask = async (trustedProxies: number) => (await makeApp(t, [ip], { trustedProxies }).app.inject({ path: '/ip', headers, remoteAddress: '10.9.9.9' })).body
+  const ask = async (trustedProxies: number) =>
+    (await makeApp(t, [ip], { trustedProxies }).app.inject({ path: '/ip', headers, remoteAddress: '10.9.9.9' })).body
   assert.deepEqual(await ask(0), { ip: '10.9.9.9', protocol: 'http', host: 'localhost' })
   assert.equal((await ask(1)).ip, '10.0.0.2')
   assert.equal((await ask(2)).ip, '10.0.0.1')
@@ -220,7 +253,10 @@ test('the OpenAPI document describes what routes declare', async (t) => {
   for (const entry of docsRoutes(app)) app.addRoute('core', entry)
   app.addMiddleware('jwt', 'auth', (_ctx, next) => next())
   app.addRoute('workers', {
-    method: 'PUT', path: '/api/workers/:name', summary: 'Change <b>one</b>', use: ['auth'],
+    method: 'PUT',
+    path: '/api/workers/:name',
+    summary: 'Change <b>one</b>',
+    use: ['auth'],
     params: Type.Object({ name: Type.String({ minLength: 3 }) }),
     query: Type.Object({ wait: Type.Optional(Type.Integer({ description: 'ms & more' })) }),
     body: Type.Object({ concurrency: Type.Integer() }),
@@ -235,9 +271,13 @@ test('the OpenAPI document describes what routes declare', async (t) => {
   assert.deepEqual(Object.keys(body.paths), ['/api/workers/{name}'])
   const { put } = body.paths['/api/workers/{name}']
   assert.equal(put.operationId, 'putApiWorkersName')
-  assert.deepEqual(put.parameters.map((entry: { name: string; in: string; required: boolean }) => [entry.in, entry.name, entry.required]), [
-    ['path', 'name', true], ['query', 'wait', false],
-  ])
+  assert.deepEqual(
+    put.parameters.map((entry: { name: string; in: string; required: boolean }) => [entry.in, entry.name, entry.required]),
+    [
+      ['path', 'name', true],
+      ['query', 'wait', false],
+    ],
+  )
   assert.equal(put.parameters[0].schema.minLength, 3)
   assert.deepEqual(put.requestBody.content['application/json'].schema.required, ['concurrency'])
   assert.deepEqual(Object.keys(put.responses), ['202', 'default'])
@@ -246,7 +286,12 @@ test('the OpenAPI document describes what routes declare', async (t) => {
   const page = await app.inject({ path: '/docs' })
   assert.match(String(page.headers['content-type']), /^text\/html/)
   assert.match(String(page.headers['content-security-policy']), /default-src 'none'/)
-  for (const expected of ['Change &lt;b&gt;one&lt;/b&gt;', 'ms &amp; more', '<b class="PUT">PUT</b> <code>/api/workers/{name}</code>', 'prefers-color-scheme:dark']) {
+  for (const expected of [
+    'Change &lt;b&gt;one&lt;/b&gt;',
+    'ms &amp; more',
+    '<b class="PUT">PUT</b> <code>/api/workers/{name}</code>',
+    'prefers-color-scheme:dark',
+  ]) {
     assert.ok(page.text.includes(expected), expected)
   }
   for (const absent of ['<script', '<b>one', '/secret']) assert.ok(!page.text.includes(absent), absent)

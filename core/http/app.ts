@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import Koa from 'koa'
 import type { Context, Middleware } from 'koa'
+import Koa from 'koa'
 import type { ErrorBody, FailedRequest } from '../hooks/catalogue.js'
 import type { WaterfallSlot } from '../hooks/kinds.js'
 import type { Disposer } from '../host/context.js'
 import type { Address } from '../host/view.js'
 import type { Logger } from '../log/types.js'
 import type { Clock } from '../util/clock.js'
+import { brokenAnswerLog, logAccess } from './access-log.js'
 import { httpErrors, statusError } from './errors.js'
 import { inboundRequestId, repeatedHeader } from './headers.js'
 import { HostCheck } from './host-check.js'
@@ -16,9 +17,9 @@ import { closeAfterUnreadBody } from './linger.js'
 import type { MaybePromise, Step } from './middleware.js'
 import { MiddlewareRegistry } from './middleware.js'
 import { openapiDocument } from './openapi.js'
-import { RequestIds } from './request-ids.js'
 import { reply } from './reply.js'
 import { runInRequest } from './request-context.js'
+import { RequestIds } from './request-ids.js'
 import { ErrorResponder } from './respond.js'
 import type { Route, RouteInfo } from './route.js'
 import { HttpServer } from './server.js'
@@ -71,8 +72,7 @@ export class HttpApp {
     this.#table = this.#build([])
     const { trustedProxies, production } = options
     this.#koa = new Koa({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies, env: production ? 'production' : 'development' })
-    // What reaches Koa's own error handling happened after the answer began: a client that left, a stream that broke.
-    this.#koa.on('error', (error: Error) => options.log.debug({ err: error }, 'an answer did not complete'))
+    this.#koa.on('error', brokenAnswerLog(options.log))
     this.#server = new HttpServer((req, res) => this.#handle(req, res), options.clock)
   }
 
@@ -114,7 +114,9 @@ export class HttpApp {
 
   /** Other plugins whose routes name a middleware key of this one. */
   usersOfMiddleware(plugin: string): readonly string[] {
-    const users = [...this.#registrations].filter((entry) => entry.plugin !== plugin && entry.route.use?.some((key) => this.#middleware.ownerOf(key) === plugin))
+    const users = [...this.#registrations].filter(
+      (entry) => entry.plugin !== plugin && entry.route.use?.some((key) => this.#middleware.ownerOf(key) === plugin),
+    )
     return [...new Set(users.map((entry) => entry.plugin))]
   }
 
@@ -170,7 +172,7 @@ export class HttpApp {
     const requestId = inboundRequestId(req) ?? this.#ids.next()
     res.setHeader('x-request-id', requestId)
     const { level } = this.#options.log
-    if (level === 'debug' || level === 'trace') this.#logAccess(ctx, requestId)
+    if (level === 'debug' || level === 'trace') logAccess(this.#options.log, this.#options.clock, ctx, requestId)
     const table = this.#table
     const probe = table.probe(req.method ?? 'GET', pathOf(req.url ?? ''))
     if (probe) this.#run(ctx, requestId, probe)
@@ -225,17 +227,6 @@ export class HttpApp {
     if (repeated !== undefined) throw httpErrors.DUPLICATE_HEADER(repeated)
     if (req.headers['early-data'] === '1' && req.method !== 'GET' && req.method !== 'HEAD') throw httpErrors.TOO_EARLY()
     return table.run(ctx)
-  }
-
-  #logAccess(ctx: Context, requestId: string): void {
-    const { log, clock } = this.#options
-    const began = clock.monotonic()
-    const { method } = ctx
-    const path = pathOf(ctx.url)
-    ctx.res.once('close', () => {
-      const ms = Math.round(clock.monotonic() - began)
-      log.debug({ requestId, method, path, status: ctx.res.statusCode, ms, complete: ctx.res.writableFinished }, 'request')
-    })
   }
 }
 

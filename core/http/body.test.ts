@@ -54,8 +54,15 @@ test('only JSON in UTF-8 without compression is taken as JSON', async (t) => {
   const { app } = makeApp(t, [json])
   const send = (type: string | undefined, body: string | Buffer = '{}', more = {}) =>
     app.inject({ method: 'POST', path: '/json', body, headers: { 'content-type': type, ...more } })
-  for (const type of ['application/json', 'application/json; charset=utf-8', 'application/vnd.api+json', 'APPLICATION/JSON']) assert.equal((await send(type)).status, 200, type)
-  for (const type of [undefined, 'text/plain', 'application/x-www-form-urlencoded', 'application/jsonx', 'application/json; charset=utf-16']) {
+  for (const type of ['application/json', 'application/json; charset=utf-8', 'application/vnd.api+json', 'APPLICATION/JSON'])
+    assert.equal((await send(type)).status, 200, type)
+  for (const type of [
+    undefined,
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'application/jsonx',
+    'application/json; charset=utf-16',
+  ]) {
     const answer = await send(type)
     assert.equal(answer.status, 415, type)
     assert.equal(answer.body.code, 'UNSUPPORTED_MEDIA_TYPE')
@@ -71,12 +78,17 @@ test('only JSON in UTF-8 without compression is taken as JSON', async (t) => {
 
 test('a body that the route does not ask for is ignored up to the limit', async (t) => {
   const { app } = makeApp(t, [route({ method: 'POST', path: '/start', handler: ({ input }) => ({ body: input.body ?? null }) })])
-  assert.deepEqual((await app.inject({ method: 'POST', path: '/start', body: 'not json', headers: { 'content-type': 'text/plain' } })).body, { body: null })
+  assert.deepEqual(
+    (await app.inject({ method: 'POST', path: '/start', body: 'not json', headers: { 'content-type': 'text/plain' } })).body,
+    { body: null },
+  )
   assert.equal((await app.inject({ method: 'POST', path: '/start', body: 'x'.repeat(1001) })).status, 413)
 })
 
 test('a raw body is a buffer, also when it is empty', async (t) => {
-  const { app } = makeApp(t, [route({ method: 'POST', path: '/raw', bodyType: 'raw', handler: ({ input }) => ({ hex: input.body.toString('hex') }) })])
+  const { app } = makeApp(t, [
+    route({ method: 'POST', path: '/raw', bodyType: 'raw', handler: ({ input }) => ({ hex: input.body.toString('hex') }) }),
+  ])
   assert.deepEqual((await app.inject({ method: 'POST', path: '/raw', body: Buffer.from([0, 255]) })).body, { hex: '00ff' })
   assert.deepEqual((await app.inject({ method: 'POST', path: '/raw' })).body, { hex: '' })
 })
@@ -96,16 +108,27 @@ const form = route({
 test('an urlencoded form is parsed and validated', async (t) => {
   const { app } = makeApp(t, [form])
   const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-  assert.deepEqual((await app.inject({ method: 'POST', path: '/form', body: 'name=a+b&x=%C3%A4', headers })).body.body, { name: 'a b', x: 'ä' })
+  assert.deepEqual((await app.inject({ method: 'POST', path: '/form', body: 'name=a+b&x=%C3%A4', headers })).body.body, {
+    name: 'a b',
+    x: 'ä',
+  })
   assert.equal((await app.inject({ method: 'POST', path: '/form', body: 'x=1', headers })).body.code, 'VALIDATION_FAILED')
   assert.equal((await app.inject({ method: 'POST', path: '/form', body: { name: 'x' } })).status, 415)
 })
 
 function multipart(name: string): { body: string; headers: Record<string, string> } {
   const parts = [
-    '--edge', 'Content-Disposition: form-data; name="name"', '', name,
-    '--edge', 'Content-Disposition: form-data; name="upload"; filename="a.txt"', 'Content-Type: text/plain', '', 'file text',
-    '--edge--', '',
+    '--edge',
+    'Content-Disposition: form-data; name="name"',
+    '',
+    name,
+    '--edge',
+    'Content-Disposition: form-data; name="upload"; filename="a.txt"',
+    'Content-Type: text/plain',
+    '',
+    'file text',
+    '--edge--',
+    '',
   ]
   return { body: parts.join('\r\n'), headers: { 'content-type': 'multipart/form-data; boundary=edge' } }
 }

@@ -13,7 +13,9 @@ interface Operation {
   readonly tags: readonly string[]
   readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required: boolean; readonly schema: Json }[]
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: unknown }>> }
-  readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: Readonly<Record<string, { readonly schema: unknown }>> }>>
+  readonly responses: Readonly<
+    Record<string, { readonly description: string; readonly content?: Readonly<Record<string, { readonly schema: unknown }>> }>
+  >
   readonly 'x-middleware'?: readonly string[]
 }
 
@@ -50,7 +52,8 @@ function renderOperation({ method, path, operation }: { method: string; path: st
     requestBody && `<h3>Body</h3>${renderContent(requestBody.content)}`,
     '<h3>Answers</h3>',
     ...Object.entries(responses).map(
-      ([status, answer]) => `<h4>${escapeHtml(status)} <small>${escapeHtml(answer.description)}</small></h4>${renderContent(answer.content ?? {})}`,
+      ([status, answer]) =>
+        `<h4>${escapeHtml(status)} <small>${escapeHtml(answer.description)}</small></h4>${renderContent(answer.content ?? {})}`,
     ),
   ]
   const head = `<b class="${escapeHtml(method)}">${escapeHtml(method)}</b> <code>${escapeHtml(path)}</code> <span>${escapeHtml(summary)}</span>`
@@ -60,7 +63,12 @@ function renderOperation({ method, path, operation }: { method: string; path: st
 function renderParameters(parameters: NonNullable<Operation['parameters']>): string {
   const rows = parameters.map(({ name, in: place, required, schema }) => {
     const { description, ...rest } = schema
-    const cells = [`<code>${escapeHtml(name)}</code>`, place, required ? 'required' : 'optional', `<code>${escapeHtml(JSON.stringify(rest))}</code>`]
+    const cells = [
+      `<code>${escapeHtml(name)}</code>`,
+      place,
+      required ? 'required' : 'optional',
+      `<code>${escapeHtml(JSON.stringify(rest))}</code>`,
+    ]
     return `<tr>${[...cells, escapeHtml(String(description ?? ''))].map((cell) => `<td>${cell}</td>`).join('')}</tr>`
   })
   const heads = ['Name', 'In', '', 'Type', 'Meaning'].map((head) => `<th scope="col">${head}</th>`).join('')
@@ -69,7 +77,10 @@ function renderParameters(parameters: NonNullable<Operation['parameters']>): str
 
 function renderContent(content: Readonly<Record<string, { readonly schema: unknown }>>): string {
   return Object.entries(content)
-    .map(([type, { schema }]) => `<p><small>${escapeHtml(type)}</small></p><pre tabindex="0">${escapeHtml(JSON.stringify(schema, null, 2))}</pre>`)
+    .map(
+      ([type, { schema }]) =>
+        `<p><small>${escapeHtml(type)}</small></p><pre tabindex="0">${escapeHtml(JSON.stringify(schema, null, 2))}</pre>`,
+    )
     .join('')
 }
 

@@ -13,7 +13,10 @@ export const httpErrors = defineErrors({
   BODY_ABORTED: { status: 400, message: () => 'The connection ended before the body was complete' },
   NOT_FOUND: { status: 404, message: (method: string, path: string) => `No route answers ${method} ${shownPath(path)}` },
   PAYLOAD_TOO_LARGE: { status: 413, message: (limit: number) => `The body is larger than ${limit} bytes, the most this route takes` },
-  MISDIRECTED: { status: 421, message: () => 'This app does not serve the host named in the Host header; see allowedHosts in its configuration' },
+  MISDIRECTED: {
+    status: 421,
+    message: () => 'This app does not serve the host named in the Host header; see allowedHosts in its configuration',
+  },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, message: (expected: string) => `The body must be ${expected}` },
   UNSUPPORTED_CONTENT_ENCODING: { status: 415, message: () => 'The body must not be compressed; send it without Content-Encoding' },
   TOO_EARLY: { status: 425, message: () => 'Early data is taken for GET and HEAD only; send the request again after the handshake' },

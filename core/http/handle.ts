@@ -5,7 +5,7 @@ import { readBody } from './body.js'
 import { announcesBody } from './headers.js'
 import type { MaybePromise, Step } from './middleware.js'
 import { parseQuery } from './query.js'
-import { isPlain } from './reply.js'
+import { isJson } from './reply.js'
 import type { Route, RouteContext } from './route.js'
 import { queryOf } from './target.js'
 import type { Schemas } from './validate.js'
@@ -45,10 +45,11 @@ function responseWarner(route: Route, schemas: Schemas, log: Logger): (ctx: Cont
   const checks = new Map(Object.entries(route.response ?? {}).map(([status, schema]) => [Number(status), schemas.responseCheck(schema)]))
   return (ctx) => {
     const check = checks.get(ctx.status)
-    if (!check || !isPlain(ctx.body)) return
+    if (!check || !isJson(ctx.body)) return
     try {
       const problems = check(ctx.body)
-      if (problems.length > 0) log.warn({ method: route.method, path: route.path, status: ctx.status, problems }, 'an answer does not fit its schema')
+      if (problems.length > 0)
+        log.warn({ method: route.method, path: route.path, status: ctx.status, problems }, 'an answer does not fit its schema')
     } catch (error) {
       log.warn({ method: route.method, path: route.path, error: messageOf(error) }, 'an answer could not be compared with its schema')
     }

@@ -5,7 +5,19 @@ import { HostCheck } from './host-check.js'
 test('hosts are compared exactly and with their port', () => {
   const check = new HostCheck(['127.0.0.1', 'localhost', '[::1]', 'api.example.com:8443'])
   check.setPort(7777)
-  for (const host of ['127.0.0.1:7777', 'localhost:7777', 'LOCALHOST:7777', '[::1]:7777', 'localhost', 'api.example.com:8443']) assert.ok(check.accepts(host), host)
-  const refused = [undefined, '', 'evil.test', '127.0.0.1.evil.test', '127.0.0.1:7778', 'api.example.com', 'api.example.com:7777', 'localhost:7777@evil.test', 'localhost:', 'api.example.com:8443:7777']
+  for (const host of ['127.0.0.1:7777', 'localhost:7777', 'LOCALHOST:7777', '[::1]:7777', 'localhost', 'api.example.com:8443'])
+    assert.ok(check.accepts(host), host)
+  const refused = [
+    undefined,
+    '',
+    'evil.test',
+    '127.0.0.1.evil.test',
+    '127.0.0.1:7778',
+    'api.example.com',
+    'api.example.com:7777',
+    'localhost:7777@evil.test',
+    'localhost:',
+    'api.example.com:8443:7777',
+  ]
   for (const host of refused) assert.ok(!check.accepts(host), String(host))
 })

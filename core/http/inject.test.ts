@@ -4,9 +4,21 @@ import { makeApp, route } from './test-support.js'
 
 test('a request without a socket sends what it is given', async (t) => {
   const { app } = makeApp(t, [
-    route({ method: 'PUT', path: '/echo', bodyType: 'raw', bodyLimit: 5_000_000, handler: (ctx) => ({ headers: ctx.headers, ip: ctx.ip, length: ctx.input.body.length }) }),
+    route({
+      method: 'PUT',
+      path: '/echo',
+      bodyType: 'raw',
+      bodyLimit: 5_000_000,
+      handler: (ctx) => ({ headers: ctx.headers, ip: ctx.ip, length: ctx.input.body.length }),
+    }),
   ])
-  const { body } = await app.inject({ method: 'PUT', path: '/echo', headers: { 'X-One': 'a', 'x-two': ['b', 'c'], gone: undefined }, body: { a: 'ä' }, remoteAddress: '10.0.0.7' })
+  const { body } = await app.inject({
+    method: 'PUT',
+    path: '/echo',
+    headers: { 'X-One': 'a', 'x-two': ['b', 'c'], gone: undefined },
+    body: { a: 'ä' },
+    remoteAddress: '10.0.0.7',
+  })
   assert.deepEqual(
     [body.headers['x-one'], body.headers['x-two'], body.headers['content-type'], body.headers['content-length'], body.ip, body.length],
     ['a', 'b, c', 'application/json', '10', '10.0.0.7', 10],

@@ -87,7 +87,10 @@ export function inject(connect: (connection: Duplex) => void, host: string, spec
   }).finally(() => near.destroy())
 }
 
-function encode({ headers = {}, body }: InjectRequest, host: string): { headers: Record<string, string | string[]>; payload: Uint8Array | string | undefined } {
+function encode(
+  { headers = {}, body }: InjectRequest,
+  host: string,
+): { headers: Record<string, string | string[]>; payload: Uint8Array | string | undefined } {
   const sent: Record<string, string | string[]> = { host }
   for (const [name, value] of Object.entries(headers)) {
     if (value !== undefined) sent[name.toLowerCase()] = typeof value === 'string' ? value : [...value]

@@ -5,21 +5,39 @@ import { faultPosition, parseJson } from './json.js'
 const parse = (text: string): unknown => parseJson(Buffer.from(text))
 
 test('JSON is parsed as it is', () => {
-  for (const text of ['{}', '[]', '1', 'null', '"a"', ' {"a":[1,2.5e3,{"b":null}],"ü":"\\u00e4"} ']) assert.deepEqual(parse(text), JSON.parse(text), text)
+  for (const text of ['{}', '[]', '1', 'null', '"a"', ' {"a":[1,2.5e3,{"b":null}],"ü":"\\u00e4"} '])
+    assert.deepEqual(parse(text), JSON.parse(text), text)
 })
 
 test('a fault names its position and never the text', () => {
   const faults: [string, number][] = [
-    ['{"secret":}', 10], ['{"a":1,}', 7], ['[1,]', 3], ['[1 2]', 3], ['{a:1}', 1], ["{'a':1}", 1], ['tru', 0], ['{"a":1} x', 8], ['[01]', 2], ['{"a" 1}', 5],
-    ['["a\nb"]', 1], [']', 0], ['{"a":[1}', 7], ['{"a":"\\x"}', 5], ['nan', 0], ['[1,,2]', 3],
+    ['{"secret":}', 10],
+    ['{"a":1,}', 7],
+    ['[1,]', 3],
+    ['[1 2]', 3],
+    ['{a:1}', 1],
+    ["{'a':1}", 1],
+    ['tru', 0],
+    ['{"a":1} x', 8],
+    ['[01]', 2],
+    ['{"a" 1}', 5],
+    ['["a\nb"]', 1],
+    [']', 0],
+    ['{"a":[1}', 7],
+    ['{"a":"\\x"}', 5],
+    ['nan', 0],
+    ['[1,,2]', 3],
   ]
   for (const [text, position] of faults) {
     assert.equal(faultPosition(text), position, text)
-    assert.throws(() => parse(text), (error: Error) => {
-      assert.match(error.message, new RegExp(`position ${position}$`))
-      assert.ok(!error.message.includes('secret'))
-      return true
-    })
+    assert.throws(
+      () => parse(text),
+      (error: Error) => {
+        assert.match(error.message, new RegExp(`position ${position}$`))
+        assert.ok(!error.message.includes('secret'))
+        return true
+      },
+    )
   }
   for (const text of ['{"a":', '[1,', '{', '{"a"', '[[1]']) assert.throws(() => parse(text), /it ends too early/, text)
 })
@@ -34,7 +52,11 @@ test('a byte order mark is refused', () => {
 })
 
 test('keys named __proto__ are left out, however they are written', () => {
-  for (const text of ['{"a":1,"__proto__":{"admin":true}}', '{"a":1,"\\u005f_proto__":{"admin":true}}', '{"a":1,"_\\u005Fproto_\\u005f":{"admin":true}}']) {
+  for (const text of [
+    '{"a":1,"__proto__":{"admin":true}}',
+    '{"a":1,"\\u005f_proto__":{"admin":true}}',
+    '{"a":1,"_\\u005Fproto_\\u005f":{"admin":true}}',
+  ]) {
     const value = parse(text) as Record<string, unknown>
     assert.deepEqual(Object.getOwnPropertyNames(value), ['a'], text)
     assert.equal(Object.assign({}, value).admin, undefined)

@@ -10,5 +10,8 @@ test('a query is parsed as text, and repeated names give a list', () => {
 test('names of object internals do no harm', () => {
   const query = parseQuery('__proto__=x&constructor=y&toString=z&toString=w')
   assert.equal(Object.getPrototypeOf(query), Object.prototype)
-  assert.deepEqual(Object.entries(query), [['constructor', 'y'], ['toString', ['z', 'w']]])
+  assert.deepEqual(Object.entries(query), [
+    ['constructor', 'y'],
+    ['toString', ['z', 'w']],
+  ])
 })

@@ -7,21 +7,21 @@ interface Answering {
   handleRequest(ctx: Context, run: (ctx: Context) => Promise<void>): Promise<void>
 }
 
-/** Whether a body goes out as JSON: a plain object or an array. */
-export function isPlain(body: unknown): body is object {
-  if (typeof body !== 'object' || body === null) return false
-  if (Array.isArray(body)) return true
-  const prototype: unknown = Object.getPrototypeOf(body)
-  return prototype === null || prototype === Object.prototype
+/** Whether a body goes out as JSON: everything but nothing, text, bytes and streams. */
+export function isJson(body: unknown): boolean {
+  if (body === undefined || body === null || typeof body === 'string') return false
+  if (typeof body !== 'object' || Array.isArray(body) || Object.getPrototypeOf(body) === Object.prototype) return true
+  const isOther = Buffer.isBuffer(body) || body instanceof Blob || body instanceof ReadableStream || body instanceof Response
+  return !isOther && typeof (body as { pipe?: unknown }).pipe !== 'function'
 }
 
 /**
- * Ends a request whose context is complete. Plain JSON, which is nearly every answer, is written here; everything else goes
- * through Koa, whose general way costs a tenth of a small request.
+ * Ends a request whose context is complete. JSON, which is nearly every answer, is written here; everything else goes
+ * through Koa, whose general way costs a tenth of a small request. Throws when the body cannot be written as JSON.
  */
 export function reply(koa: Koa, ctx: Context): void {
   const { req, res, body } = ctx
-  if (isPlain(body) && isOrdinary(ctx, req, res)) {
+  if (isJson(body) && isOrdinary(ctx, req, res)) {
     const text = JSON.stringify(body)
     res.setHeader('Content-Length', Buffer.byteLength(text))
     res.end(text)

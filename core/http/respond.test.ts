@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { ZinError } from '../errors.js'
 import type { ErrorBody } from '../hooks/catalogue.js'
@@ -17,11 +18,20 @@ const failing = (thrown: () => unknown) =>
   })
 
 test('our errors answer with their status, title, code, details and headers', async (t) => {
-  const error = new ZinError('WORKER_NOT_FOUND', 'No worker is named "x"', { status: 404, details: { name: 'x' }, headers: { 'Retry-After': '3' } })
+  const error = new ZinError('WORKER_NOT_FOUND', 'No worker is named "x"', {
+    status: 404,
+    details: { name: 'x' },
+    headers: { 'Retry-After': '3' },
+  })
   const { app, log, failures } = makeApp(t, [failing(() => error)])
   const answer = await app.inject({ path: '/fail' })
   assert.equal(answer.status, 404)
-  assert.deepEqual(answer.body, { error: 'Worker not found', message: 'No worker is named "x"', code: 'WORKER_NOT_FOUND', details: { name: 'x' } })
+  assert.deepEqual(answer.body, {
+    error: 'Worker not found',
+    message: 'No worker is named "x"',
+    code: 'WORKER_NOT_FOUND',
+    details: { name: 'x' },
+  })
   assert.equal(answer.headers['retry-after'], '3')
   assert.equal(answer.headers['cache-control'], 'no-store')
   assert.equal(answer.headers.etag, undefined)
@@ -35,7 +45,11 @@ test('errors made by ctx.throw keep their status, and the text of a hidden one s
     route({ method: 'GET', path: '/503', handler: (ctx) => ctx.throw(503, 'password of the database') }),
   ])
   assert.deepEqual((await app.inject({ path: '/403' })).body, { error: 'Forbidden', message: 'not yours', code: 'FORBIDDEN' })
-  assert.deepEqual((await app.inject({ path: '/503' })).body, { error: 'Service Unavailable', message: 'Service Unavailable', code: 'SERVICE_UNAVAILABLE' })
+  assert.deepEqual((await app.inject({ path: '/503' })).body, {
+    error: 'Service Unavailable',
+    message: 'Service Unavailable',
+    code: 'SERVICE_UNAVAILABLE',
+  })
 })
 
 test('anything else is 500, logged with the request id and reported', async (t) => {
@@ -54,10 +68,16 @@ test('production says nothing about 5xx and everything about 4xx', async (t) => 
   const { app, log } = makeApp(t, [failing(() => error)], { production: true })
   const internal = await app.inject({ path: '/fail' })
   assert.deepEqual(internal.body, {
-    error: 'Internal server error', message: 'The server could not handle the request; quote the request id', code: 'INTERNAL_ERROR',
+    error: 'Internal server error',
+    message: 'The server could not handle the request; quote the request id',
+    code: 'INTERNAL_ERROR',
   })
   assert.equal((log.lines[0]?.facts.err as Error).message, 'password of the database')
-  error = new ZinError('QUEUE_CONNECTION_ERROR', 'redis://secret is down', { status: 503, details: { url: 'redis://secret' }, headers: { 'Retry-After': '1' } })
+  error = new ZinError('QUEUE_CONNECTION_ERROR', 'redis://secret is down', {
+    status: 503,
+    details: { url: 'redis://secret' },
+    headers: { 'Retry-After': '1' },
+  })
   const unavailable = await app.inject({ path: '/fail' })
   assert.deepEqual([unavailable.status, unavailable.headers['retry-after'], unavailable.body.code], [503, '1', 'QUEUE_CONNECTION_ERROR'])
   assert.ok(!unavailable.text.includes('secret'))
@@ -66,17 +86,31 @@ test('production says nothing about 5xx and everything about 4xx', async (t) => 
 })
 
 test('the body can be transformed, and a failing transformation is logged and ignored', async (t) => {
-  const transform = { active: true, call: async (body: ErrorBody, error: Error) => ({ ...body, docs: `https://docs.example/${body.code}`, name: error.name }) }
+  const transform = {
+    active: true,
+    call: async (body: ErrorBody, error: Error) => ({ ...body, docs: `https://docs.example/${body.code}`, name: error.name }),
+  }
   const { app } = makeApp(t, [], { transformErrorBody: transform })
   const answer = await app.inject({ path: '/x' })
   assert.deepEqual([answer.status, answer.body.docs, answer.body.name], [404, 'https://docs.example/NOT_FOUND', 'ZinError'])
-  const broken = makeApp(t, [], { transformErrorBody: { active: true, call: async () => { throw new Error('no') } } })
+  const broken = makeApp(t, [], {
+    transformErrorBody: {
+      active: true,
+      call: async () => {
+        throw new Error('no')
+      },
+    },
+  })
   assert.equal((await broken.app.inject({ path: '/x' })).body.code, 'NOT_FOUND')
   assert.equal(broken.log.lines[0]?.level, 'error')
 })
 
 test('a failing error listener does not change the answer', async (t) => {
-  const { app, log } = makeApp(t, [failing(() => new Error('x'))], { onError: () => { throw new Error('listener') } })
+  const { app, log } = makeApp(t, [failing(() => new Error('x'))], {
+    onError: () => {
+      throw new Error('listener')
+    },
+  })
   assert.equal((await app.inject({ path: '/fail' })).status, 500)
   assert.equal(log.lines.length, 2)
 })
@@ -88,6 +122,28 @@ test('an answer that cannot be written as JSON is 500', async (t) => {
     route({ method: 'GET', path: '/circular', handler: () => circular }),
     route({ method: 'GET', path: '/later', handler: async () => ({ big: 1n }) }),
     route({ method: 'GET', path: '/live', probe: true, handler: () => circular }),
+    route({
+      method: 'GET',
+      path: '/class',
+      handler: () =>
+        new (class Node {
+          self = this
+        })(),
+    }),
   ])
-  for (const path of ['/circular', '/later', '/live']) assert.deepEqual((await app.inject({ path })).body.code, 'INTERNAL_ERROR', path)
+  for (const path of ['/circular', '/later', '/live', '/class'])
+    assert.deepEqual((await app.inject({ path })).body.code, 'INTERNAL_ERROR', path)
+})
+
+test('a stream that breaks off cuts the connection and is logged', async (t) => {
+  const broken = async function* (): AsyncGenerator<string> {
+    yield 'part'
+    throw new Error('disk failed')
+  }
+  const { app, log } = makeApp(t, [route({ method: 'GET', path: '/stream', handler: () => Readable.from(broken()) })])
+  await assert.rejects(app.inject({ path: '/stream' }))
+  assert.deepEqual(
+    log.lines.map((line) => [line.level, (line.facts.err as Error).message]),
+    [['error', 'disk failed']],
+  )
 })

@@ -13,7 +13,16 @@ export interface ResponderOptions {
 }
 
 /** Headers that describe a body which an error answer replaces. */
-const bodyHeaders = ['content-type', 'content-length', 'content-encoding', 'content-disposition', 'content-range', 'etag', 'last-modified', 'transfer-encoding']
+const bodyHeaders = [
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'content-disposition',
+  'content-range',
+  'etag',
+  'last-modified',
+  'transfer-encoding',
+]
 
 /** Turns what was thrown into an answer. */
 export class ErrorResponder {

@@ -37,7 +37,11 @@ export interface InvalidInput {
  * One route. The handler's return value is the body of a 200 answer; `undefined` leaves what the handler
  * set on Koa's context. Paths are matched strictly and case-sensitively; a static path wins over a parameter.
  */
-export interface RouteSpec<P extends JsonSchema | undefined = undefined, Q extends JsonSchema | undefined = undefined, B extends JsonSchema | undefined = undefined> {
+export interface RouteSpec<
+  P extends JsonSchema | undefined = undefined,
+  Q extends JsonSchema | undefined = undefined,
+  B extends JsonSchema | undefined = undefined,
+> {
   readonly method: HttpMethod
   /** `/api/workers/:name`. */
   readonly path: string
@@ -79,9 +83,11 @@ export type Route = RouteSpec<any, any, any>
  *   handler: ({ input }) => ({ ok: true, worker: input.params.name }),
  * })
  */
-export function defineRoute<P extends JsonSchema | undefined = undefined, Q extends JsonSchema | undefined = undefined, B extends JsonSchema | undefined = undefined>(
-  route: RouteSpec<P, Q, B>,
-): RouteSpec<P, Q, B> {
+export function defineRoute<
+  P extends JsonSchema | undefined = undefined,
+  Q extends JsonSchema | undefined = undefined,
+  B extends JsonSchema | undefined = undefined,
+>(route: RouteSpec<P, Q, B>): RouteSpec<P, Q, B> {
   return route
 }
 

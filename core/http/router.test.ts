@@ -4,7 +4,16 @@ import type { HttpMethod } from './route.js'
 import { pathProblem, RouteTable, shapeOf } from './router.js'
 
 const paths = [
-  '/', '/api/jobs/active', '/api/jobs/:id', '/api/jobs/:id/retry', '/api/jobs/:id.json', '/api/:kind/active', '/api/*rest', '/:a/:b', '/svc/:name/*path', '/console/*file',
+  '/',
+  '/api/jobs/active',
+  '/api/jobs/:id',
+  '/api/jobs/:id/retry',
+  '/api/jobs/:id.json',
+  '/api/:kind/active',
+  '/api/*rest',
+  '/:a/:b',
+  '/svc/:name/*path',
+  '/console/*file',
 ]
 
 function table(order: readonly string[], method: HttpMethod = 'GET'): RouteTable<string> {
@@ -63,12 +72,31 @@ test('a static path of another method leaves the path to a parameter route', () 
 })
 
 test('a malformed percent-encoding in a parameter is a bad target', () => {
-  for (const path of ['/a/%', '/a/%zz', '/a/%ff']) assert.throws(() => table(['/a/:b']).find('GET', path), { code: 'BAD_REQUEST_TARGET', status: 400 }, path)
+  for (const path of ['/a/%', '/a/%zz', '/a/%ff'])
+    assert.throws(() => table(['/a/:b']).find('GET', path), { code: 'BAD_REQUEST_TARGET', status: 400 }, path)
 })
 
 test('paths of routes are checked', () => {
-  for (const path of ['/', '/a', '/a/:b', '/a/:b/c', '/a/*b', '/v:version', '/:name.json', '/.well-known/x']) assert.equal(pathProblem(path), undefined, path)
-  for (const path of ['', 'a', '/a/', '//a', '/a//b', '/a/../b', '/./a', '/a/:', '/a/*b/c', '/:a/:a', '/a b', '/a?b', '/ä', '/{a}', '/(.*)', '/a/:b-:c']) {
+  for (const path of ['/', '/a', '/a/:b', '/a/:b/c', '/a/*b', '/v:version', '/:name.json', '/.well-known/x'])
+    assert.equal(pathProblem(path), undefined, path)
+  for (const path of [
+    '',
+    'a',
+    '/a/',
+    '//a',
+    '/a//b',
+    '/a/../b',
+    '/./a',
+    '/a/:',
+    '/a/*b/c',
+    '/:a/:a',
+    '/a b',
+    '/a?b',
+    '/ä',
+    '/{a}',
+    '/(.*)',
+    '/a/:b-:c',
+  ]) {
     assert.notEqual(pathProblem(path), undefined, path)
   }
 })

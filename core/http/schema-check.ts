@@ -1,7 +1,19 @@
 import type { Ajv } from 'ajv'
 
 /** Keywords whose value is one schema, a list of schemas, or a map of schemas. */
-const single = ['additionalProperties', 'items', 'contains', 'not', 'if', 'then', 'else', 'propertyNames', 'additionalItems', 'unevaluatedProperties', 'unevaluatedItems']
+const single = [
+  'additionalProperties',
+  'items',
+  'contains',
+  'not',
+  'if',
+  'then',
+  'else',
+  'propertyNames',
+  'additionalItems',
+  'unevaluatedProperties',
+  'unevaluatedItems',
+]
 const lists = ['allOf', 'anyOf', 'oneOf', 'items', 'prefixItems']
 const maps = ['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']
 
@@ -38,13 +50,15 @@ function visit(ajv: Ajv, schema: unknown, root: SchemaObject, at: string, proble
     if (typeof expression === 'string' && !isRegExp(expression)) problems.push(`${at || 'it'} has the malformed pattern "${expression}"`)
   }
   if (typeof format === 'string' && !(format in ajv.formats)) problems.push(`${at || 'it'} has the unknown format "${format}"`)
-  if (typeof $ref === 'string' && $ref.startsWith('#/') && !resolves(root, $ref)) problems.push(`${at || 'it'} refers to ${$ref}, which is not there`)
+  if (typeof $ref === 'string' && $ref.startsWith('#/') && !resolves(root, $ref))
+    problems.push(`${at || 'it'} refers to ${$ref}, which is not there`)
   for (const key of single) if (!Array.isArray(node[key])) visit(ajv, node[key], root, `${at}/${key}`, problems)
   for (const key of lists) {
     const list = node[key]
     if (Array.isArray(list)) for (const [i, entry] of list.entries()) visit(ajv, entry, root, `${at}/${key}/${i}`, problems)
   }
-  for (const key of maps) for (const [name, entry] of Object.entries(node[key] ?? {})) visit(ajv, entry, root, `${at}/${key}/${name}`, problems)
+  for (const key of maps)
+    for (const [name, entry] of Object.entries(node[key] ?? {})) visit(ajv, entry, root, `${at}/${key}/${name}`, problems)
 }
 
 function isRegExp(source: string): boolean {

@@ -28,8 +28,26 @@ function gate(): { readonly slow: typeof hello; readonly entered: Promise<void>;
 test('the path that is routed is the path of the request line, or the request is refused', async (t) => {
   const port = await listen(makeApp(t, [any]).app)
   const refused = [
-    '//evil/api', '/a/../b', '/a/./b', '/a/%2e%2e/b', '/a\\b', '/a#b', 'http://localhost/a', 'localhost/a', '*', '/a"b', '/a{b}', '/\x7f', '/ä', '/a\x0b', '/%zz/..',
-    'https://evil/', '/a/..', '/%2e', '/a`b', '/a<b>',
+    '//evil/api',
+    '/a/../b',
+    '/a/./b',
+    '/a/%2e%2e/b',
+    '/a\\b',
+    '/a#b',
+    'http://localhost/a',
+    'localhost/a',
+    '*',
+    '/a"b',
+    '/a{b}',
+    '/\x7f',
+    '/ä',
+    '/a\x0b',
+    '/%zz/..',
+    'https://evil/',
+    '/a/..',
+    '/%2e',
+    '/a`b',
+    '/a<b>',
   ]
   for (const target of refused) {
     const answer = await exchange(port, rawRequest(`GET ${target}`))
@@ -50,8 +68,11 @@ test('repeated headers that matter are refused, others are not', async (t) => {
   const port = await listen(app)
   const get = async (...headers: string[]): Promise<number> => statusOf(await exchange(port, rawRequest('GET /hello', headers)))
   const repeated: [string, string][] = [
-    ['Authorization: Bearer a', 'authorization: Bearer b'], ['Content-Type: text/plain', 'content-type: application/json'],
-    ['Content-Encoding: identity', 'Content-Encoding: gzip'], ['Host: evil.test', 'X: y'], ['Content-Digest: a', 'Content-Digest: b'],
+    ['Authorization: Bearer a', 'authorization: Bearer b'],
+    ['Content-Type: text/plain', 'content-type: application/json'],
+    ['Content-Encoding: identity', 'Content-Encoding: gzip'],
+    ['Host: evil.test', 'X: y'],
+    ['Content-Digest: a', 'Content-Digest: b'],
   ]
   for (const headers of repeated) assert.equal(await get(...headers), 400, headers.join())
   assert.equal(await get('Accept: a', 'Accept: b', 'Cookie: a=1', 'Cookie: b=2', 'Authorization: Bearer a'), 200)
@@ -60,7 +81,12 @@ test('repeated headers that matter are refused, others are not', async (t) => {
 
 test('what is no HTTP is answered with an error body and closed', async (t) => {
   const port = await listen(makeApp(t, [hello]).app)
-  for (const bytes of ['nonsense\r\n\r\n', 'GET /hello HTTP/1.1\r\nHost localhost\r\n\r\n', 'GET / HTTP/9.9\r\n\r\n', '\x16\x03\x01\x02\x00']) {
+  for (const bytes of [
+    'nonsense\r\n\r\n',
+    'GET /hello HTTP/1.1\r\nHost localhost\r\n\r\n',
+    'GET / HTTP/9.9\r\n\r\n',
+    '\x16\x03\x01\x02\x00',
+  ]) {
     const answer = await exchange(port, bytes)
     assert.equal(statusOf(answer), 400, JSON.stringify(answer))
     assert.equal(JSON.parse(answer.split('\r\n\r\n')[1] ?? '').code, 'BAD_REQUEST')
@@ -68,7 +94,10 @@ test('what is no HTTP is answered with an error body and closed', async (t) => {
   const large = await exchange(port, rawRequest('GET /hello', [`X: ${'x'.repeat(20_000)}`]))
   assert.equal(statusOf(large), 431)
   assert.equal(statusOf(await exchange(port, 'GET /hello HTTP/1.1\r\n\r\n')), 400)
-  assert.equal(statusOf(await exchange(port, rawRequest('POST /echo', ['Content-Length: 3', 'Transfer-Encoding: chunked'], '0\r\n\r\n'))), 400)
+  assert.equal(
+    statusOf(await exchange(port, rawRequest('POST /echo', ['Content-Length: 3', 'Transfer-Encoding: chunked'], '0\r\n\r\n'))),
+    400,
+  )
 })
 
 test('a body that ends too early harms nobody', async (t) => {
@@ -138,7 +167,10 @@ test('a client that expects 100-continue gets it when the body is wanted, and a 
     const unwanted = await exchange(port, rawRequest(request, headers).replace('Connection: close\r\n', ''))
     assert.ok([404, 405].includes(statusOf(unwanted)), unwanted)
   }
-  const tooLarge = await exchange(port, rawRequest('POST /echo', [...headers.slice(0, 2), 'Content-Length: 5000']).replace('Connection: close\r\n', ''))
+  const tooLarge = await exchange(
+    port,
+    rawRequest('POST /echo', [...headers.slice(0, 2), 'Content-Length: 5000']).replace('Connection: close\r\n', ''),
+  )
   assert.equal(statusOf(tooLarge), 413)
 })
 

@@ -1,7 +1,7 @@
 import type { RequestListener, Server } from 'node:http'
 import { createServer } from 'node:http'
-import { Server as NetServer } from 'node:net'
 import type { Socket } from 'node:net'
+import { Server as NetServer } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { ZinError } from '../errors.js'
 import type { Address } from '../host/view.js'
@@ -122,6 +122,11 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
   }
   const [status, code, message] = clientErrors[error.code ?? ''] ?? ['400 Bad Request', 'BAD_REQUEST', 'The request is not valid HTTP']
   const body = JSON.stringify({ error: status.slice(4), message, code })
-  const head = ['Content-Type: application/json; charset=utf-8', `Content-Length: ${body.length}`, 'Cache-Control: no-store', 'Connection: close']
+  const head = [
+    'Content-Type: application/json; charset=utf-8',
+    `Content-Length: ${body.length}`,
+    'Cache-Control: no-store',
+    'Connection: close',
+  ]
   socket.end(`HTTP/1.1 ${status}\r\n${head.join('\r\n')}\r\n\r\n${body}`)
 }

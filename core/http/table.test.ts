@@ -30,9 +30,20 @@ test('every problem of a table is listed in one error, and the old table stays',
   const error = refusal(() => app.compile())
   assert.equal(error.code, 'ZIN_ROUTES_INVALID')
   const problems = error.details as { plugins: string[]; path: string; problem: string }[]
-  assert.deepEqual(problems.map((problem) => problem.plugins[0]), ['b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'])
+  assert.deepEqual(
+    problems.map((problem) => problem.plugins[0]),
+    ['b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'],
+  )
   assert.deepEqual(problems[0]?.plugins, ['b', 'a'])
-  for (const expected of [/"a" registered GET \/api\/jobs\/:id already/, /"auht"; did you mean "auth"\?/, /must begin with "\/"/, /unknown keyword "formt"/, /malformed pattern "\("/, /refers to #\/\$defs\/missing/, /^8 problems/]) {
+  for (const expected of [
+    /"a" registered GET \/api\/jobs\/:id already/,
+    /"auht"; did you mean "auth"\?/,
+    /must begin with "\/"/,
+    /unknown keyword "formt"/,
+    /malformed pattern "\("/,
+    /refers to #\/\$defs\/missing/,
+    /^8 problems/,
+  ]) {
     assert.match(error.message, expected)
   }
   assert.equal((await app.inject({ path: '/hello' })).status, 200)
@@ -41,7 +52,10 @@ test('every problem of a table is listed in one error, and the old table stays',
 
 test('the same path with two methods is no conflict', (t) => {
   const { app } = makeApp(t, [hello, { ...hello, method: 'POST' }])
-  assert.deepEqual(app.routes().map(({ method, path }) => `${method} ${path}`), ['GET /hello', 'POST /hello'])
+  assert.deepEqual(
+    app.routes().map(({ method, path }) => `${method} ${path}`),
+    ['GET /hello', 'POST /hello'],
+  )
 })
 
 test('registrations take effect with the next compile, and so does their removal', async (t) => {
@@ -82,11 +96,14 @@ test('requests in flight finish on the table they began with', async (t) => {
 test('a middleware key has one owner, and is free again when that one lets go', (t) => {
   const { app } = makeApp(t)
   const remove = app.addMiddleware('jwt', 'auth', (_ctx, next) => next())
-  assert.throws(() => app.addMiddleware('other', 'auth', (_ctx, next) => next()), (error: ZinError) => {
-    assert.equal(error.code, 'ZIN_MIDDLEWARE_TAKEN')
-    assert.match(error.message, /"other".*"auth".*"jwt"/)
-    return true
-  })
+  assert.throws(
+    () => app.addMiddleware('other', 'auth', (_ctx, next) => next()),
+    (error: ZinError) => {
+      assert.equal(error.code, 'ZIN_MIDDLEWARE_TAKEN')
+      assert.match(error.message, /"other".*"auth".*"jwt"/)
+      return true
+    },
+  )
   remove()
   app.addMiddleware('other', 'auth', (_ctx, next) => next())
 })

@@ -19,11 +19,20 @@ export interface LogLine {
 export function recordingLog(level: LogLevel = 'info'): Logger & { readonly lines: LogLine[] } {
   const lines: LogLine[] = []
   const method = (name: LogLevel) => (facts: object | string, message?: string) => {
-    lines.push(typeof facts === 'string' ? { level: name, facts: {}, message: facts } : { level: name, facts: { ...facts }, message: message ?? '' })
+    lines.push(
+      typeof facts === 'string' ? { level: name, facts: {}, message: facts } : { level: name, facts: { ...facts }, message: message ?? '' },
+    )
   }
   const log = {
-    level, lines, child: () => log,
-    trace: method('trace'), debug: method('debug'), info: method('info'), warn: method('warn'), error: method('error'), fatal: method('fatal'),
+    level,
+    lines,
+    child: () => log,
+    trace: method('trace'),
+    debug: method('debug'),
+    info: method('info'),
+    warn: method('warn'),
+    error: method('error'),
+    fatal: method('fatal'),
   }
   return log
 }
@@ -35,7 +44,11 @@ export interface TestApp {
 }
 
 /** A compiled app with the given routes, closed when the test ends. */
-export function makeApp(t: TestContext, routes: readonly Route[] = [], options: Partial<HttpAppOptions> & { readonly level?: LogLevel } = {}): TestApp {
+export function makeApp(
+  t: TestContext,
+  routes: readonly Route[] = [],
+  options: Partial<HttpAppOptions> & { readonly level?: LogLevel } = {},
+): TestApp {
   const log = recordingLog(options.level)
   const failures: TestApp['failures'] = []
   const app = new HttpApp({

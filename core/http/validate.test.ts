@@ -5,7 +5,11 @@ import { ZinError } from '../errors.js'
 import { makeApp, route } from './test-support.js'
 
 const worker = Type.Object(
-  { name: Type.String({ pattern: '^[a-z]+$' }), concurrency: Type.Integer({ default: 5, minimum: 1 }), mode: Type.Optional(Type.Enum(['a', 'b'])) },
+  {
+    name: Type.String({ pattern: '^[a-z]+$' }),
+    concurrency: Type.Integer({ default: 5, minimum: 1 }),
+    mode: Type.Optional(Type.Enum(['a', 'b'])),
+  },
   { additionalProperties: false },
 )
 const echo = route({ method: 'POST', path: '/echo', body: worker, handler: ({ input }) => input.body })
@@ -24,10 +28,11 @@ test('a body that does not fit is refused with every problem by field', async (t
   assert.equal(answer.body.error, 'Validation failed')
   assert.equal(answer.body.code, 'VALIDATION_FAILED')
   assert.equal(answer.body.message, `${answer.body.details[0].field} ${answer.body.details[0].message}`)
-  assert.deepEqual(
-    answer.body.details.map((entry: { field: string; code: string }) => [entry.field, entry.code]).sort(),
-    [['body.concurrency', 'TYPE'], ['body.extra', 'ADDITIONAL_PROPERTIES'], ['body.name', 'TYPE']],
-  )
+  assert.deepEqual(answer.body.details.map((entry: { field: string; code: string }) => [entry.field, entry.code]).sort(), [
+    ['body.concurrency', 'TYPE'],
+    ['body.extra', 'ADDITIONAL_PROPERTIES'],
+    ['body.name', 'TYPE'],
+  ])
 })
 
 test('the message of a wrong type says field and type', async (t) => {
@@ -42,7 +47,11 @@ test('params and query are converted to scalars, bodies are not', async (t) => {
     method: 'GET',
     path: '/items/:id',
     params: Type.Object({ id: Type.Integer() }),
-    query: Type.Object({ limit: Type.Integer({ default: 20 }), all: Type.Boolean({ default: false }), tag: Type.Optional(Type.Array(Type.String())) }),
+    query: Type.Object({
+      limit: Type.Integer({ default: 20 }),
+      all: Type.Boolean({ default: false }),
+      tag: Type.Optional(Type.Array(Type.String())),
+    }),
     handler: ({ input }) => ({ ...input.params, ...input.query }),
   })
   const { app } = makeApp(t, [get])
@@ -62,7 +71,9 @@ test('formats are checked, and elements of lists are named', async (t) => {
 })
 
 test('a large list of faults costs one problem, not a million', async (t) => {
-  const { app } = makeApp(t, [route({ method: 'POST', path: '/list', bodyLimit: 2_000_000, body: Type.Array(Type.String()), handler: () => ({}) })])
+  const { app } = makeApp(t, [
+    route({ method: 'POST', path: '/list', bodyLimit: 2_000_000, body: Type.Array(Type.String()), handler: () => ({}) }),
+  ])
   const answer = await app.inject({ method: 'POST', path: '/list', body: Array.from({ length: 200_000 }, () => 1) })
   assert.equal(answer.status, 400)
   assert.equal(answer.body.details.length, 1)
@@ -74,7 +85,10 @@ test('a route may name its own error for a fault', async (t) => {
   const { app } = makeApp(t, [
     {
       ...echo,
-      onInvalid: (problems) => new ZinError('INVALID_WORKER_NAME', problems.map(({ part, field, keyword }) => `${part} ${field} ${keyword}`).join(), { status: 400 }),
+      onInvalid: (problems) =>
+        new ZinError('INVALID_WORKER_NAME', problems.map(({ part, field, keyword }) => `${part} ${field} ${keyword}`).join(), {
+          status: 400,
+        }),
     },
   ])
   const answer = await app.inject({ method: 'POST', path: '/echo', body: { name: 'NO' } })
@@ -83,7 +97,12 @@ test('a route may name its own error for a fault', async (t) => {
 })
 
 test('outside of production an answer that misses its schema is logged and sent as it is', async (t) => {
-  const spec = route({ method: 'GET', path: '/x', response: { 200: Type.Object({ id: Type.Integer(), at: Type.Optional(Type.String()) }) }, handler: () => ({ id: 'seven' }) })
+  const spec = route({
+    method: 'GET',
+    path: '/x',
+    response: { 200: Type.Object({ id: Type.Integer(), at: Type.Optional(Type.String()) }) },
+    handler: () => ({ id: 'seven' }),
+  })
   const development = makeApp(t, [spec])
   assert.deepEqual((await development.app.inject({ path: '/x' })).body, { id: 'seven' })
   const [line] = development.log.lines
@@ -97,7 +116,9 @@ test('outside of production an answer that misses its schema is logged and sent 
 test('an answer is compared as it goes over the wire', async (t) => {
   const { app, log } = makeApp(t, [
     route({
-      method: 'GET', path: '/x', response: { 200: Type.Object({ at: Type.String({ format: 'date-time' }) }, { additionalProperties: false }) },
+      method: 'GET',
+      path: '/x',
+      response: { 200: Type.Object({ at: Type.String({ format: 'date-time' }) }, { additionalProperties: false }) },
       handler: () => ({ at: new Date(0), left: undefined }),
     }),
   ])

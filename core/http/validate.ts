@@ -28,7 +28,11 @@ export class Schemas {
   /** What is wrong with the schemas of a route. */
   problems(route: Route): readonly string[] {
     const ajv = this.#engine('json', false)
-    const schemas: [string, JsonSchema | undefined][] = [['params', route.params], ['query', route.query], ['body', route.body]]
+    const schemas: [string, JsonSchema | undefined][] = [
+      ['params', route.params],
+      ['query', route.query],
+      ['body', route.body],
+    ]
     for (const [status, schema] of Object.entries(route.response ?? {})) schemas.push([`response ${status}`, schema])
     return schemas.flatMap(([part, schema]) =>
       schema === undefined ? [] : schemaProblems(ajv, schema).map((problem) => `its ${part} schema is broken: ${problem}`),
@@ -117,8 +121,10 @@ function describe(part: Part, error: ErrorObject): InvalidInput {
   const inside = (name: unknown): string => (at === '' ? String(name) : `${at}.${String(name)}`)
   const { keyword } = error
   if (keyword === 'required') return { part, field: inside(params.missingProperty), keyword, message: 'is required' }
-  if (keyword === 'additionalProperties') return { part, field: inside(params.additionalProperty), keyword, message: 'is not a known field' }
-  if (keyword === 'enum') return { part, field: at, keyword, message: `must be one of ${(params.allowedValues as unknown[]).map(String).join(', ')}` }
+  if (keyword === 'additionalProperties')
+    return { part, field: inside(params.additionalProperty), keyword, message: 'is not a known field' }
+  if (keyword === 'enum')
+    return { part, field: at, keyword, message: `must be one of ${(params.allowedValues as unknown[]).map(String).join(', ')}` }
   return { part, field: at, keyword, message: error.message ?? 'is invalid' }
 }
 
