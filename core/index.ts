@@ -1,48 +1,88 @@
-export type { Command, CommandContext, CommandSpec, AppClient, OptionSpec, OptionSpecs, Printer } from './cli/command.js'
+export type { AppClient, Command, CommandContext, CommandSpec, OptionSpec, OptionSpecs, Printer } from './cli/command.js'
 export { defineCommand } from './cli/command.js'
-export { defineConfig } from './config/define.js'
 export type { ZinConfig } from './config/define.js'
-export type { Responder, Responders } from './http/responder.js'
-export { env } from './config/env.js'
+export { defineConfig } from './config/define.js'
 export type { EnvReader } from './config/env.js'
+export { env } from './config/env.js'
 export { parseEnvFile } from './config/env-file.js'
-export { defineSettings } from './config/settings.js'
 export type { SettingReport, SettingSpec, SettingSpecs, SettingValues } from './config/settings.js'
-export { defineErrors, messageOf, ZinError } from './errors.js'
+export { defineSettings } from './config/settings.js'
 export type { ErrorRow, ZinErrorOptions } from './errors.js'
-export type { CoreHooks, ErrorBody, FailedRequest, HookMap, HookName, MetricSample, MutedListener, ReadinessReport } from './hooks/catalogue.js'
-export { deny } from './hooks/kinds.js'
+export { defineErrors, messageOf, ZinError } from './errors.js'
 export type {
-  Collect, CollectSlot, Denial, First, FirstSlot, Gate, GateSlot, HookKind, HookSpec, HookSpecs, ListenerFailure, ListenerOf,
-  ListenerOptions, Notify, NotifySlot, Settle, SettleSlot, SlotOf, Verdict, Waterfall, WaterfallSlot,
+  CoreHooks,
+  ErrorBody,
+  FailedRequest,
+  HookMap,
+  HookName,
+  MetricSample,
+  MutedListener,
+  ReadinessReport,
+} from './hooks/catalogue.js'
+export type {
+  Collect,
+  CollectSlot,
+  Denial,
+  First,
+  FirstSlot,
+  Gate,
+  GateSlot,
+  HookKind,
+  HookSpec,
+  HookSpecs,
+  ListenerFailure,
+  ListenerOf,
+  ListenerOptions,
+  Notify,
+  NotifySlot,
+  Settle,
+  SettleSlot,
+  SlotOf,
+  Verdict,
+  Waterfall,
+  WaterfallSlot,
 } from './hooks/kinds.js'
+export { deny } from './hooks/kinds.js'
 export type { HookReport, ListenerReport } from './hooks/report.js'
 export type { Disposer, PluginContext, PluginHooks } from './host/context.js'
 export type { Migration } from './host/migration.js'
-export { definePlugin, isPlugin, registerOnly } from './host/plugin.js'
 export type { Plugin, PluginFactory, PluginSpec } from './host/plugin.js'
+export { definePlugin, isPlugin, registerOnly } from './host/plugin.js'
 export type { Address, HostState, HostView, PluginReport, PluginState, Role } from './host/view.js'
 export { captureBody } from './http/body.js'
 export { HostCheck } from './http/host-check.js'
-export { requestContext } from './http/request-context.js'
 export type { RequestContext } from './http/request-context.js'
-export { defineRoute } from './http/route.js'
+export { requestContext } from './http/request-context.js'
+export type { Responder, Responders } from './http/responder.js'
 export type { HttpMethod, InvalidInput, JsonSchema, Route, RouteContext, RouteInfo, RouteInput, RouteSpec } from './http/route.js'
+export { defineRoute } from './http/route.js'
 export type { Logger, LogLevel, LogMethod } from './log/types.js'
-export { defineService, optional } from './services/ref.js'
 export type { OptionalServiceRef, Resolved, ServiceRef, Uses } from './services/ref.js'
-export { systemClock } from './util/clock.js'
-export type { Clock } from './util/clock.js'
-export { canonicalRequest, DEFAULT_HEADER_PREFIX, KEY_ID_PATTERN, signatureHeaderNames } from './signing/canonical.js'
+export { defineService, optional } from './services/ref.js'
 export type { CanonicalParts, SignatureHeaderNames } from './signing/canonical.js'
-export { decoyKey, PUBLIC_KEY_PATTERN, publicSigningKey, sha256Hex, signingKey } from './signing/key.js'
+export { canonicalRequest, DEFAULT_HEADER_PREFIX, KEY_ID_PATTERN, signatureHeaderNames } from './signing/canonical.js'
 export type { DecoyKey, SigningKey } from './signing/key.js'
-export { createSharedKeyring, parseBackups } from './signing/keyring.js'
+export { decoyKey, PUBLIC_KEY_PATTERN, publicSigningKey, sha256Hex, signingKey } from './signing/key.js'
 export type { BackupSecret, SharedKeyring, SharedSecretSetting } from './signing/keyring.js'
-export { createSealer } from './signing/seal.js'
+export { createSharedKeyring, parseBackups } from './signing/keyring.js'
 export type { SealBinding, Sealer, Unsealed } from './signing/seal.js'
-export {
-  checkBindings, checkBody, checkFence, checkFreshness, checkMac, checkOwner, checkProfile, isSigned, padKeys, readSignature, replayed, signedTarget,
-} from './signing/verifier.js'
+export { createSealer } from './signing/seal.js'
 export type { BindingClaims, SignatureClaim, SignatureFault, SignatureProfile, SignedTarget } from './signing/verifier.js'
+export {
+  checkBindings,
+  checkBody,
+  checkFence,
+  checkFreshness,
+  checkMac,
+  checkOwner,
+  checkProfile,
+  isSigned,
+  padKeys,
+  readSignature,
+  replayed,
+  signedTarget,
+  signedText,
+} from './signing/verifier.js'
+export type { Clock } from './util/clock.js'
+export { systemClock } from './util/clock.js'
 export { DeadlineError, withDeadline } from './util/deadline.js'

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { exampleTitles, exampleValues, readmeExample } from '../plugins/bulletproof/testing/readme-example.js'
 import { copyExample, ownTest, runNode, startApp, temporaryFolder } from './app-process.js'
 import { unpack, withTarball } from './pack.js'
 
@@ -40,6 +41,20 @@ describe('the packed package, installed into examples/custom-plugin', () => {
     ]
     writeFileSync(join(app, 'typed.ts'), lines.join('\n'))
     const { code, stdout } = await runNode([resolve('node_modules/typescript/bin/tsc'), '-p', '.'], app)
+    assert.equal(code, 0, stdout)
+  })
+
+  it('gives a page the types of zin/signer, with which the examples of its README compile, without those of Node', async () => {
+    const folder = join(app, 'page')
+    await mkdir(folder)
+    const strict = { strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true }
+    const page = { target: 'ES2022', lib: ['ES2022', 'DOM'], types: [], module: 'ESNext', moduleResolution: 'Bundler' }
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: { ...strict, ...page }, include: ['*.ts'] }))
+    const given = exampleValues.map((name) => `declare const ${name}: string\n`).join('')
+    for (const [index, title] of exampleTitles.entries())
+      writeFileSync(join(folder, `example-${index}.ts`), `${given}${readmeExample(title)}export {}\n`)
+    writeFileSync(join(folder, 'no-node.ts'), '// @ts-expect-error: there is no Node here\nexport const node = process.env\n')
+    const { code, stdout } = await runNode([resolve('node_modules/typescript/bin/tsc'), '-p', folder], app)
     assert.equal(code, 0, stdout)
   })
 

@@ -1,10 +1,16 @@
-// The server programs that tests use. Plain JavaScript without packages.
+// The servers and the browser that tests use. Plain JavaScript without packages.
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fail } from './setup.mjs'
 
-const programs = { 'redis-server': 'redis-server', mariadbd: 'mariadb-server', 'mariadb-install-db': 'mariadb-server' }
+const programs = [
+  { debianPackage: 'redis-server', find: () => which('redis-server') },
+  { debianPackage: 'mariadb-server', find: () => which('mariadbd') && which('mariadb-install-db') },
+  { debianPackage: 'chromium', find: findBrowser },
+]
+const browsers = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+const macBrowsers = ['Google Chrome', 'Chromium'].map((name) => `/Applications/${name}.app/Contents/MacOS/${name}`)
 
 /** Full path of a program, or undefined. Looks in the usual server folders too, which are not on every PATH. */
 export function which(program) {
@@ -19,6 +25,11 @@ export function which(program) {
   return folders.map((folder) => join(folder, program)).find(isExecutable)
 }
 
+/** Full path of a Chromium or Chrome, or undefined. */
+export function findBrowser() {
+  return browsers.map(which).find(Boolean) ?? macBrowsers.find(isExecutable)
+}
+
 function isExecutable(path) {
   try {
     accessSync(path, constants.X_OK)
@@ -28,17 +39,17 @@ function isExecutable(path) {
   }
 }
 
-/** Installs Redis and MariaDB where that is possible without a question; ends with advice where it is not. */
+/** Installs Redis, MariaDB and Chromium where that is possible without a question; ends with advice where it is not. */
 export function ensureServers() {
   const missing = missingPackages()
   if (missing.length === 0) return
   const apt = which('apt-get')
   if (apt === undefined || process.getuid?.() !== 0) {
     fail(
-      `The tests need ${missing.join(' and ')}, which this machine lacks.\n` +
+      `The tests need ${missing.join(', ')}, which this machine lacks.\n` +
         `  Debian, Ubuntu: sudo apt-get install --no-install-recommends ${missing.join(' ')}\n` +
-        '  macOS:          brew install redis mariadb\n' +
-        '  Without them:   npm run test:embedded runs everything that needs no server',
+        '  macOS:          brew install redis mariadb && brew install --cask google-chrome\n' +
+        '  Without them:   npm run test:embedded runs everything that needs no server and no browser',
     )
   }
   console.log(`Installing ${missing.join(', ')} (apt-get) …`)
@@ -51,8 +62,7 @@ export function ensureServers() {
 }
 
 function missingPackages() {
-  const missing = Object.entries(programs).filter(([program]) => which(program) === undefined)
-  return [...new Set(missing.map(([, debianPackage]) => debianPackage))]
+  return programs.filter(({ find }) => find() === undefined).map(({ debianPackage }) => debianPackage)
 }
 
 function aptGet(apt, args, env) {

@@ -1,6 +1,6 @@
 // npm test: installs what is missing, checks the tree, and runs the tests against private servers.
 //   npm test -- <part of a path> …     only those tests, without the other checks
-//   npm run test:embedded              only what needs no server
+//   npm run test:embedded              only what needs no server and no browser
 
 import { ensureServers } from './servers.mjs'
 import { checkNode, ensureBuilt, ensureInstalled, runNode } from './setup.mjs'

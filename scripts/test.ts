@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createConnection } from 'mysql2/promise'
 import { type Batch, type FileResult, runBatches } from './run-tests.js'
+import { findBrowser } from './servers.mjs'
 import { type Services, startServices } from './services.js'
 
 const args = process.argv.slice(2)
@@ -20,18 +21,20 @@ function testFiles(): readonly string[] {
       .map((name) => join(folder, name).replaceAll('\\', '/')),
   )
   const chosen = all.filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
-  return chosen.filter((file) => !embedded || !isServices(file)).sort()
+  return chosen.filter((file) => !embedded || !(isServices(file) || isBrowser(file))).sort()
 }
 
 const isServices = (file: string): boolean => file.endsWith('.services.test.ts')
-const isAlone = (file: string): boolean => file.endsWith('.process.test.ts') || isServices(file)
+const isBrowser = (file: string): boolean => file.endsWith('.browser.test.ts')
+const isAlone = (file: string): boolean => file.endsWith('.process.test.ts') || isServices(file) || isBrowser(file)
 
-/** Long ones first. Files that use servers get a database of their own on each. */
+/** Long ones first. Files that use servers get a database of their own on each; those that use a browser, its path. */
 async function batchesOf(files: readonly string[], services: Services | undefined): Promise<readonly Batch[]> {
   const alone = await Promise.all(
     files.filter(isAlone).map(async (file, index) => ({
       files: [file],
       ...(services && isServices(file) ? { env: await databases(services, index + 1) } : {}),
+      ...(isBrowser(file) ? { env: { TEST_CHROMIUM: findBrowser() ?? '' } } : {}),
     })),
   )
   const together = files.filter((file) => !isAlone(file))

@@ -18,7 +18,12 @@ describe('settings', () => {
   it('have their declared types and defaults', () => {
     assert.deepEqual(read({}), { COUNT: 5, RATE: 0.5, ON: true, NAMES: [], MODE: 'a', KEY: '' })
     assert.deepEqual(read({ COUNT: '7', RATE: '0.25', ON: 'off', NAMES: 'a, b,', MODE: 'b', KEY: '007' }), {
-      COUNT: 7, RATE: 0.25, ON: false, NAMES: ['a', 'b'], MODE: 'b', KEY: '007',
+      COUNT: 7,
+      RATE: 0.25,
+      ON: false,
+      NAMES: ['a', 'b'],
+      MODE: 'b',
+      KEY: '007',
     })
   })
 
@@ -39,9 +44,17 @@ describe('settings', () => {
     reader.read('one', specs)
     reader.read('two', specs)
     const rows = reader.report()
-    assert.deepEqual(rows.find((row) => row.name === 'KEY'), {
-      name: 'KEY', value: '********', source: 'environment', readers: ['one', 'two'], type: 'string', summary: 'Key',
-    })
+    assert.deepEqual(
+      rows.find((row) => row.name === 'KEY'),
+      {
+        name: 'KEY',
+        value: '********',
+        source: 'environment',
+        readers: ['one', 'two'],
+        type: 'string',
+        summary: 'Key',
+      },
+    )
     assert.equal(rows.find((row) => row.name === 'COUNT')?.source, 'default')
   })
 })

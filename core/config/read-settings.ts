@@ -64,12 +64,23 @@ export class SettingsReader {
 
 type Parsed = { readonly value: unknown } | { readonly expected: string }
 
-const booleans: Readonly<Record<string, boolean>> = { true: true, '1': true, yes: true, on: true, false: false, '0': false, no: false, off: false }
+const booleans: Readonly<Record<string, boolean>> = {
+  true: true,
+  '1': true,
+  yes: true,
+  on: true,
+  false: false,
+  '0': false,
+  no: false,
+  off: false,
+}
 
 function parse(spec: SettingSpec, text: string): Parsed {
   switch (spec.type) {
     case 'string':
-      return spec.pattern !== undefined && !new RegExp(spec.pattern).test(text) ? { expected: `text like ${spec.pattern}` } : { value: text }
+      return spec.pattern !== undefined && !new RegExp(spec.pattern).test(text)
+        ? { expected: `text like ${spec.pattern}` }
+        : { value: text }
     case 'int':
     case 'number':
       return parseNumber(spec, text)
@@ -78,7 +89,12 @@ function parse(spec: SettingSpec, text: string): Parsed {
       return value === undefined ? { expected: 'true or false' } : { value }
     }
     case 'list':
-      return { value: text.split(',').map((item) => item.trim()).filter((item) => item !== '') }
+      return {
+        value: text
+          .split(',')
+          .map((item) => item.trim())
+          .filter((item) => item !== ''),
+      }
     case 'enum':
       return spec.values.includes(text) ? { value: text } : { expected: `one of ${spec.values.join(', ')}` }
   }

@@ -63,7 +63,12 @@ export const coreHooks = {
   onListenerMuted: { kind: 'notify', args: ['listener'], summary: 'A listener failed 50 times in a row and is muted for a while' },
   onPluginEnabled: { kind: 'notify', args: ['plugin'], summary: 'A plugin was enabled after boot' },
   onPluginDisabled: { kind: 'notify', args: ['plugin'], summary: 'A plugin was disabled at run time' },
-  beforePluginStart: { kind: 'gate', args: ['plugin'], summary: 'All plugins are set up and this one is about to start; deny to fail it', timeoutMs: 30_000 },
+  beforePluginStart: {
+    kind: 'gate',
+    args: ['plugin'],
+    summary: 'All plugins are set up and this one is about to start; deny to fail it',
+    timeoutMs: 30_000,
+  },
   transformErrorBody: { kind: 'waterfall', args: ['body', 'error', 'request'], summary: 'The body of an error answer before it is sent' },
   collectReadiness: { kind: 'collect', args: [], summary: 'Readiness of every plugin that wants to say so' },
   collectMetrics: { kind: 'collect', args: [], summary: 'Metric samples of every plugin' },

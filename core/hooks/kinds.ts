@@ -76,19 +76,20 @@ type ArgsOf<H extends AnyHook> = Extract<H['args'], readonly unknown[]>
 type MaybePromise<T> = T | Promise<T>
 
 /** The function that listens to hook `H`. */
-export type ListenerOf<H> = H extends Notify<infer A>
-  ? (...args: Extract<A, readonly unknown[]>) => unknown
-  : H extends Settle<infer A>
+export type ListenerOf<H> =
+  H extends Notify<infer A>
     ? (...args: Extract<A, readonly unknown[]>) => unknown
-    : H extends Collect<infer A, infer V>
-      ? (...args: Extract<A, readonly unknown[]>) => MaybePromise<V>
-      : H extends First<infer A, infer V>
-        ? (...args: Extract<A, readonly unknown[]>) => MaybePromise<V | undefined>
-        : H extends Waterfall<infer V, infer A>
-          ? (value: V, ...args: Extract<A, readonly unknown[]>) => MaybePromise<V | undefined | void>
-          : H extends Gate<infer A>
-            ? (...args: Extract<A, readonly unknown[]>) => MaybePromise<Denial | undefined | void>
-            : never
+    : H extends Settle<infer A>
+      ? (...args: Extract<A, readonly unknown[]>) => unknown
+      : H extends Collect<infer A, infer V>
+        ? (...args: Extract<A, readonly unknown[]>) => MaybePromise<V>
+        : H extends First<infer A, infer V>
+          ? (...args: Extract<A, readonly unknown[]>) => MaybePromise<V | undefined>
+          : H extends Waterfall<infer V, infer A>
+            ? (value: V, ...args: Extract<A, readonly unknown[]>) => MaybePromise<V | undefined | void>
+            : H extends Gate<infer A>
+              ? (...args: Extract<A, readonly unknown[]>) => MaybePromise<Denial | undefined | void>
+              : never
 
 /** A listener with its order and limits. */
 export interface ListenerOptions<H> {
@@ -128,18 +129,19 @@ export interface GateSlot<A extends readonly unknown[]> extends SlotBase {
 }
 
 /** The emitting end of hook `H`; it never changes identity. */
-export type SlotOf<H> = H extends Notify<infer A>
-  ? NotifySlot<Extract<A, readonly unknown[]>>
-  : H extends Settle<infer A>
-    ? SettleSlot<Extract<A, readonly unknown[]>>
-    : H extends Collect<infer A, infer V>
-      ? CollectSlot<Extract<A, readonly unknown[]>, V>
-      : H extends First<infer A, infer V>
-        ? FirstSlot<Extract<A, readonly unknown[]>, V>
-        : H extends Waterfall<infer V, infer A>
-          ? WaterfallSlot<V, Extract<A, readonly unknown[]>>
-          : H extends Gate<infer A>
-            ? GateSlot<Extract<A, readonly unknown[]>>
-            : never
+export type SlotOf<H> =
+  H extends Notify<infer A>
+    ? NotifySlot<Extract<A, readonly unknown[]>>
+    : H extends Settle<infer A>
+      ? SettleSlot<Extract<A, readonly unknown[]>>
+      : H extends Collect<infer A, infer V>
+        ? CollectSlot<Extract<A, readonly unknown[]>, V>
+        : H extends First<infer A, infer V>
+          ? FirstSlot<Extract<A, readonly unknown[]>, V>
+          : H extends Waterfall<infer V, infer A>
+            ? WaterfallSlot<V, Extract<A, readonly unknown[]>>
+            : H extends Gate<infer A>
+              ? GateSlot<Extract<A, readonly unknown[]>>
+              : never
 
 export type { ArgsOf }

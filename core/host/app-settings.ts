@@ -5,7 +5,11 @@ import type { HostView } from './view.js'
 
 /** Settings that the core reads. */
 export const appSettings = defineSettings({
-  NODE_ENV: { type: 'string', default: 'development', summary: 'Environment of the app; `production` turns on redaction and refuses unsafe settings' },
+  NODE_ENV: {
+    type: 'string',
+    default: 'development',
+    summary: 'Environment of the app; `production` turns on redaction and refuses unsafe settings',
+  },
   APP_NAME: { type: 'string', default: 'zin-app', summary: 'Name of the app; prefix of its keys in shared stores' },
   HOST: { type: 'string', default: '127.0.0.1', summary: 'Address to listen on' },
   PORT: { type: 'int', default: 7777, min: 0, max: 65_535, summary: 'Port to listen on; 0 takes a free one' },
@@ -16,7 +20,12 @@ export const appSettings = defineSettings({
     default: 'info',
     summary: 'Least level that is logged',
   },
-  LOG_CHANNEL: { type: 'enum', values: ['console', 'stderr', 'file', 'silent'], default: 'console', summary: 'Where log lines go; `file` is logs/zin.log in the data folder' },
+  LOG_CHANNEL: {
+    type: 'enum',
+    values: ['console', 'stderr', 'file', 'silent'],
+    default: 'console',
+    summary: 'Where log lines go; `file` is logs/zin.log in the data folder',
+  },
   LOG_FORMAT: { type: 'enum', values: ['text', 'json'], default: 'text', summary: 'How log lines look' },
 })
 

@@ -18,5 +18,7 @@ export class BootError extends ZinError {
 
 function describe(cause: BootCause): string {
   const message = messageOf(cause.error)
-  return message.startsWith(`${cause.plugin}: `) ? message : `${cause.plugin}: ${cause.phase === 'configuration' ? '' : `failed in ${cause.phase}: `}${message}`
+  return message.startsWith(`${cause.plugin}: `)
+    ? message
+    : `${cause.plugin}: ${cause.phase === 'configuration' ? '' : `failed in ${cause.phase}: `}${message}`
 }

@@ -34,9 +34,11 @@ export interface PluginContext<O extends object = object, U extends Uses = Uses,
   readonly host: HostView
   readonly hooks: PluginHooks
   /** Registers a route. */
-  route<P extends JsonSchema | undefined = undefined, Q extends JsonSchema | undefined = undefined, B extends JsonSchema | undefined = undefined>(
-    route: RouteSpec<P, Q, B>,
-  ): void
+  route<
+    P extends JsonSchema | undefined = undefined,
+    Q extends JsonSchema | undefined = undefined,
+    B extends JsonSchema | undefined = undefined,
+  >(route: RouteSpec<P, Q, B>): void
   routes(routes: readonly Route[]): void
   /** Registers a middleware under a key that routes name in `use`. A key has one owner. */
   middleware(key: string, middleware: Middleware): void

@@ -2,7 +2,14 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { buildGraph, type GraphNode, type PluginGraph } from './graph.js'
 
-const node = (name: string, more: Partial<GraphNode> = {}): GraphNode => ({ name, version: '1.0.0', dependencies: [], uses: [], provides: [], ...more })
+const node = (name: string, more: Partial<GraphNode> = {}): GraphNode => ({
+  name,
+  version: '1.0.0',
+  dependencies: [],
+  uses: [],
+  provides: [],
+  ...more,
+})
 const uses = (...services: string[]) => services.map((service) => ({ service, optional: false }))
 
 function graphOf(...nodes: GraphNode[]): PluginGraph {
@@ -22,7 +29,10 @@ describe('the plugin graph', () => {
     const graph = graphOf(node('c', { uses: uses('a') }), node('b'), node('a', { provides: ['a'] }))
     assert.deepEqual(graph.levels, [['b', 'a'], ['c']])
     assert.deepEqual(graph.order, ['b', 'a', 'c'])
-    assert.deepEqual(graph.edgesOf('c').map(({ on, why }) => ({ on, why })), [{ on: 'a', why: 'uses a' }])
+    assert.deepEqual(
+      graph.edgesOf('c').map(({ on, why }) => ({ on, why })),
+      [{ on: 'a', why: 'uses a' }],
+    )
   })
 
   it('orders after an optional service when it is there, and does without when it is not', () => {
@@ -63,7 +73,9 @@ describe('the plugin graph', () => {
 
   it('checks version ranges', () => {
     assert.deepEqual(graphOf(node('b', { dependencies: ['a@^1.0.0'] }), node('a')).order, ['a', 'b'])
-    assert.deepEqual(problemsOf(node('b', { dependencies: ['a@^2.0.0'] }), node('a')), ['b: needs a@^2.0.0, but a is 1.0.0; upgrade one of them'])
+    assert.deepEqual(problemsOf(node('b', { dependencies: ['a@^2.0.0'] }), node('a')), [
+      'b: needs a@^2.0.0, but a is 1.0.0; upgrade one of them',
+    ])
   })
 
   it('knows dependents over hard edges only, and the closure over all', () => {

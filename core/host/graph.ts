@@ -46,7 +46,10 @@ export function buildGraph(nodes: readonly GraphNode[], external: ReadonlySet<st
   const edges = new Map(nodes.map((node) => [node.name, edgesFrom(node, byName, providerOf, external, problems)]))
   if (problems.length > 0) return { problems }
 
-  const sorted = sort(nodes.map((node) => node.name), edges)
+  const sorted = sort(
+    nodes.map((node) => node.name),
+    edges,
+  )
   if ('cycle' in sorted) return { problems: [describeCycle(sorted.cycle, edges)] }
   return { graph: makeGraph(sorted.levels, edges) }
 }
@@ -64,7 +67,8 @@ function duplicateProviders(nodes: readonly GraphNode[]): string[] {
   for (const node of nodes) {
     for (const service of node.provides) {
       const first = seen.get(service)
-      if (first !== undefined && first !== node.name) problems.push(`${node.name}: provides service "${service}", which ${first} provides already; enable one of them`)
+      if (first !== undefined && first !== node.name)
+        problems.push(`${node.name}: provides service "${service}", which ${first} provides already; enable one of them`)
       seen.set(service, node.name)
     }
   }
@@ -83,7 +87,8 @@ function edgesFrom(
     const [name = '', range] = splitRange(dependency)
     const found = byName.get(name)
     if (found === undefined) problems.push(missingPlugin(node.name, name, [...byName.keys()]))
-    else if (range !== undefined && !semver.satisfies(found.version, range)) problems.push(`${node.name}: needs ${name}@${range}, but ${name} is ${found.version}; upgrade one of them`)
+    else if (range !== undefined && !semver.satisfies(found.version, range))
+      problems.push(`${node.name}: needs ${name}@${range}, but ${name} is ${found.version}; upgrade one of them`)
     else edges.push({ on: name, why: `depends on ${dependency}`, hard: true })
   }
   for (const use of node.uses) {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Type } from 'typebox'
-import { plainEnv } from '../config/read-settings.js'
 import type { ZinConfig } from '../config/define.js'
+import { plainEnv } from '../config/read-settings.js'
 import { defineSettings } from '../config/settings.js'
 import { memoryLogger } from '../log/memory-logger.js'
 import { defineService, optional } from '../services/ref.js'
@@ -77,7 +77,10 @@ describe('the host', () => {
     })
     // biome-ignore lint/suspicious/noExplicitAny: the wrong option is the point
     const wrong = greeter({ wrod: 'x', word: 3 } as any)
-    const error = await bootFailure({ plugins: [wrong, limits(), definePlugin({ name: 'lost', version: '1.0.0', dependencies: ['limit'], setup() {} })()] }, { LIMIT: 'many' })
+    const error = await bootFailure(
+      { plugins: [wrong, limits(), definePlugin({ name: 'lost', version: '1.0.0', dependencies: ['limit'], setup() {} })()] },
+      { LIMIT: 'many' },
+    )
     assert.deepEqual(error.message.split('\n'), [
       'greeter: unknown option "wrod"; did you mean "word"?',
       'greeter: option "word" must be string',
@@ -100,7 +103,13 @@ describe('the host', () => {
 
   it('undoes what was set up when one plugin fails, and names plugin and phase', async () => {
     const log: string[] = []
-    const steady = definePlugin({ name: 'steady', version: '1.0.0', setup: () => void log.push('setup'), start: () => void log.push('start'), stop: () => void log.push('stop') })
+    const steady = definePlugin({
+      name: 'steady',
+      version: '1.0.0',
+      setup: () => void log.push('setup'),
+      start: () => void log.push('start'),
+      stop: () => void log.push('stop'),
+    })
     const broken = definePlugin({
       name: 'broken',
       version: '1.0.0',
@@ -115,7 +124,12 @@ describe('the host', () => {
 
   it('goes on without a plugin that may fail, skipping those that need it', async () => {
     const shaky = definePlugin({ name: 'shaky', version: '1.0.0', setup() {}, start: () => Promise.reject(new Error('no luck')) })
-    const needy = definePlugin({ name: 'needy', version: '1.0.0', dependencies: ['shaky'], setup: ({ route }) => route({ method: 'GET', path: '/needy', summary: 'x', handler: () => 1 }) })
+    const needy = definePlugin({
+      name: 'needy',
+      version: '1.0.0',
+      dependencies: ['shaky'],
+      setup: ({ route }) => route({ method: 'GET', path: '/needy', summary: 'x', handler: () => 1 }),
+    })
     const host = await createTestHost({ plugins: [needy(), shaky({ onBootFailure: 'continue' }), greeter(), door()] })
     const states = Object.fromEntries(host.host.view.plugins().map((plugin) => [plugin.name, plugin.state]))
     assert.deepEqual([states.shaky, states.needy, states.door], ['failed', 'failed', 'enabled'])
@@ -137,7 +151,10 @@ describe('the host', () => {
           if (fail) throw new Error('boom')
         },
       })()
-    const host = new Host({ plugins: [make('a', []), make('b', ['a'], true), make('c', ['b'])] }, { rootDir: '.', env: plainEnv({}), log: memoryLogger() })
+    const host = new Host(
+      { plugins: [make('a', []), make('b', ['a'], true), make('c', ['b'])] },
+      { rootDir: '.', env: plainEnv({}), log: memoryLogger() },
+    )
     await host.start({ listen: false })
     const report = await host.stop()
     assert.deepEqual(log, ['c', 'b', 'a'])
@@ -162,7 +179,11 @@ describe('the host', () => {
   })
 
   it('keeps a registered plugin off until it is enabled, and a failed enabling leaves the app as it was', async () => {
-    const taken = definePlugin({ name: 'taken', version: '1.0.0', setup: ({ route }) => route({ method: 'GET', path: '/door', summary: 'again', handler: () => 0 }) })
+    const taken = definePlugin({
+      name: 'taken',
+      version: '1.0.0',
+      setup: ({ route }) => route({ method: 'GET', path: '/door', summary: 'again', handler: () => 0 }),
+    })
     const host = await createTestHost({ plugins: [greeter(), door(), registerOnly(taken())] })
     await assert.rejects(host.enable('taken'), { code: 'ZIN_PLUGIN_ENABLE_FAILED' })
     assert.deepEqual((await host.inject({ method: 'GET', path: '/door' })).body, { says: 'hello' })
@@ -175,7 +196,8 @@ describe('the host', () => {
       name: 'curious',
       version: '1.0.0',
       uses: { greeter: optional(greeterService) },
-      setup: ({ services, route }) => route({ method: 'GET', path: '/look', summary: 'Looks', handler: () => (seen.push(services.greeter?.greet()), {}) }),
+      setup: ({ services, route }) =>
+        route({ method: 'GET', path: '/look', summary: 'Looks', handler: () => (seen.push(services.greeter?.greet()), {}) }),
     })
     const host = await createTestHost({ plugins: [curious(), greeter()] })
     await host.inject({ method: 'GET', path: '/look' })
@@ -203,14 +225,18 @@ describe('the host', () => {
     const guard = definePlugin({
       name: 'guard',
       version: '1.0.0',
-      setup: ({ hooks }) => void hooks.on('beforePluginStart', (plugin) => (plugin === 'door' ? { denied: true, reason: 'closed today' } : undefined)),
+      setup: ({ hooks }) =>
+        void hooks.on('beforePluginStart', (plugin) => (plugin === 'door' ? { denied: true, reason: 'closed today' } : undefined)),
     })
     const error = await bootFailure({ plugins: [guard(), greeter(), door()] })
     assert.match(error.message, /door: failed in start: guard refused the start: closed today/)
   })
 
   it('refuses a value in "plugins" that is no plugin', () => {
-    assert.throws(() => new Host({ plugins: [greeter as never] }, { rootDir: '.', env: plainEnv({}), log: memoryLogger() }), /call its factory/)
+    assert.throws(
+      () => new Host({ plugins: [greeter as never] }, { rootDir: '.', env: plainEnv({}), log: memoryLogger() }),
+      /call its factory/,
+    )
   })
 
   it('undoes everything when the port is taken', async () => {

@@ -3,8 +3,8 @@ import type { OwnedCommand } from '../cli/command.js'
 import type { ZinConfig } from '../config/define.js'
 import { type EnvSource, plainEnv, SettingsReader } from '../config/read-settings.js'
 import { messageOf, ZinError } from '../errors.js'
-import { coreHooks } from '../hooks/catalogue.js'
 import { HookBus } from '../hooks/bus.js'
+import { coreHooks } from '../hooks/catalogue.js'
 import { HttpApp } from '../http/app.js'
 import { docsRoutes } from '../http/docs-routes.js'
 import { createLogger, type OwnedLogger } from '../log/logger.js'
@@ -20,10 +20,10 @@ import { type BootPhase, Lifecycle } from './lifecycle.js'
 import type { HostParts } from './make-context.js'
 import type { Instrument } from './phases.js'
 import { isPlugin, type Plugin } from './plugin.js'
+import { type BootPlan, bootPlan, reportUnit } from './report.js'
 import { removeRunFile, writeRunFile } from './run-file.js'
 import { type ShutdownReport, shutdownReport } from './shutdown.js'
 import { PluginUnit } from './unit.js'
-import { type BootPlan, bootPlan, reportUnit } from './report.js'
 import type { Address, HostState, HostView, Role } from './view.js'
 
 /** A service given from outside, in the place of a plugin. */
@@ -186,7 +186,8 @@ export class Host {
       const row = await this.#lifecycle.stopUnit(unit)
       this.#lifecycle.adopt(this.#lifecycle.enabled())
       this.#parts.bus.slot('onPluginDisabled').call(name)
-      if (row.error !== undefined) throw new ZinError('ZIN_PLUGIN_STOP_FAILED', `${name}: is disabled, but ${row.outcome} while stopping: ${row.error}`)
+      if (row.error !== undefined)
+        throw new ZinError('ZIN_PLUGIN_STOP_FAILED', `${name}: is disabled, but ${row.outcome} while stopping: ${row.error}`)
     })
   }
 
@@ -265,7 +266,10 @@ export class Host {
       return shutdownReport(await withDeadline(this.#lifecycle.stopAll(), deadlineMs, 'shutdown'), forced)
     } catch {
       const left = this.#units.filter((unit) => unit.state === 'disabling')
-      return shutdownReport(left.map((unit) => ({ plugin: unit.name, outcome: 'hung', ms: deadlineMs })), forced)
+      return shutdownReport(
+        left.map((unit) => ({ plugin: unit.name, outcome: 'hung', ms: deadlineMs })),
+        forced,
+      )
     }
   }
 
@@ -280,11 +284,15 @@ export class Host {
   #refuseWhileNeeded(name: string): void {
     const dependents = this.#lifecycle.graph.dependentsOf(name).filter((other) => this.#lifecycle.unit(other).state === 'enabled')
     if (dependents.length > 0) {
-      throw new ZinError('ZIN_PLUGIN_IN_USE', `${name}: cannot be disabled while ${dependents.join(', ')} need it; disable them first`, { status: 409 })
+      throw new ZinError('ZIN_PLUGIN_IN_USE', `${name}: cannot be disabled while ${dependents.join(', ')} need it; disable them first`, {
+        status: 409,
+      })
     }
     const users = this.#parts.http.usersOfMiddleware(name)
     if (users.length > 0) {
-      throw new ZinError('ZIN_PLUGIN_IN_USE', `${name}: cannot be disabled while routes use its middleware: ${users.join(', ')}`, { status: 409 })
+      throw new ZinError('ZIN_PLUGIN_IN_USE', `${name}: cannot be disabled while routes use its middleware: ${users.join(', ')}`, {
+        status: 409,
+      })
     }
   }
 
@@ -311,7 +319,9 @@ export class Host {
       hooks: () => this.#parts.bus.report(),
       settings: () => this.#settings.report(),
       migrations: () =>
-        [...this.#parts.migrations].sort((a, b) => this.#rankOf(a.plugin) - this.#rankOf(b.plugin) || a.migration.id.localeCompare(b.migration.id)),
+        [...this.#parts.migrations].sort(
+          (a, b) => this.#rankOf(a.plugin) - this.#rankOf(b.plugin) || a.migration.id.localeCompare(b.migration.id),
+        ),
       enable: (name) => this.enable(name),
       disable: (name) => this.disable(name),
     }
@@ -358,7 +368,10 @@ function pluginsOf(config: ZinConfig): Plugin[] {
   return (config.plugins ?? []).filter((entry): entry is Plugin => {
     if (!entry) return false
     if (!isPlugin(entry)) {
-      throw new ZinError('ZIN_CONFIG_INVALID', `"plugins" in zin.config.ts holds ${describeValue(entry)}, which is not a plugin; call its factory: health()`)
+      throw new ZinError(
+        'ZIN_CONFIG_INVALID',
+        `"plugins" in zin.config.ts holds ${describeValue(entry)}, which is not a plugin; call its factory: health()`,
+      )
     }
     return true
   })

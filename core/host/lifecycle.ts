@@ -1,12 +1,12 @@
 import { OptionsValidator } from '../config/options.js'
 import type { SettingsReader } from '../config/read-settings.js'
 import { messageOf, ZinError } from '../errors.js'
+import type { ServiceRef, Uses } from '../services/ref.js'
 import { type BootCause, BootError } from './boot-error.js'
 import { buildGraph, type GraphNode, type PluginGraph } from './graph.js'
 import { type HostParts, makeContext } from './make-context.js'
-import type { ServiceRef, Uses } from '../services/ref.js'
 import { announceSlow, type PhaseOptions, runPhase } from './phases.js'
-import { stopLevels, stopUnit, type StopRow } from './shutdown.js'
+import { type StopRow, stopLevels, stopUnit } from './shutdown.js'
 import type { Phase, PluginUnit } from './unit.js'
 
 export type BootPhase = Exclude<Phase, 'stop'>
@@ -109,14 +109,22 @@ export class Lifecycle {
     for (const name of this.graph.dependentsOf(unit.name)) {
       const dependent = this.unit(name)
       await stopUnit(dependent, this.#options.phases)
-      Object.assign(dependent, { state: 'failed', error: new ZinError('ZIN_PLUGIN_SKIPPED', `${name}: skipped, because ${unit.name} failed`) })
+      Object.assign(dependent, {
+        state: 'failed',
+        error: new ZinError('ZIN_PLUGIN_SKIPPED', `${name}: skipped, because ${unit.name} failed`),
+      })
     }
     if (phase !== 'setup') this.#options.parts.http.compile()
   }
 
   unit(name: string): PluginUnit {
     const unit = this.#options.units.find((candidate) => candidate.name === name)
-    if (!unit) throw new ZinError('ZIN_PLUGIN_UNKNOWN', `no plugin is named "${name}"; known: ${this.#options.units.map((known) => known.name).join(', ')}`, { status: 404 })
+    if (!unit)
+      throw new ZinError(
+        'ZIN_PLUGIN_UNKNOWN',
+        `no plugin is named "${name}"; known: ${this.#options.units.map((known) => known.name).join(', ')}`,
+        { status: 404 },
+      )
     return unit
   }
 

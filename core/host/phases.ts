@@ -16,7 +16,12 @@ export interface PhaseOptions {
 }
 
 /** Runs one phase of one plugin in time; the error names the plugin, the phase and what it waited for. */
-export async function runPhase(unit: PluginUnit, phase: Phase, { clock, instrument }: PhaseOptions, before?: () => Promise<void>): Promise<void> {
+export async function runPhase(
+  unit: PluginUnit,
+  phase: Phase,
+  { clock, instrument }: PhaseOptions,
+  before?: () => Promise<void>,
+): Promise<void> {
   const begun = clock.monotonic()
   const ms = unit.plugin.spec.deadlines?.[phase] ?? phaseDeadlines[phase]
   const work = instrument(unit.name, async () => {

@@ -75,9 +75,11 @@ export interface PluginFactory<O extends object = object> {
  *   },
  * })
  */
-export function definePlugin<O extends object = object, U extends Uses = Record<never, never>, const S extends SettingSpecs = Record<never, never>>(
-  spec: PluginSpec<O, U, S>,
-): PluginFactory<O> {
+export function definePlugin<
+  O extends object = object,
+  U extends Uses = Record<never, never>,
+  const S extends SettingSpecs = Record<never, never>,
+>(spec: PluginSpec<O, U, S>): PluginFactory<O> {
   const factory = (given: FactoryOptions<O> = {}): Plugin => {
     const { onBootFailure = spec.onBootFailure ?? 'abort', ...options } = given
     const plugin: Plugin = { spec, options, onBootFailure, enabled: true }

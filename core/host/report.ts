@@ -8,7 +8,12 @@ export interface BootPlan {
   readonly app: string
   readonly order: readonly string[]
   readonly levels: readonly (readonly string[])[]
-  readonly plugins: readonly { readonly name: string; readonly version: string; readonly why: readonly string[]; readonly provides: readonly string[] }[]
+  readonly plugins: readonly {
+    readonly name: string
+    readonly version: string
+    readonly why: readonly string[]
+    readonly provides: readonly string[]
+  }[]
   readonly hooks: readonly { readonly name: string; readonly kind: string; readonly owner: string; readonly listeners: readonly string[] }[]
   readonly routes: readonly { readonly method: string; readonly path: string; readonly plugin: string; readonly use: readonly string[] }[]
   readonly commands: readonly { readonly name: string; readonly plugin: string }[]
@@ -27,7 +32,9 @@ export function bootPlan(view: HostView, graph: PluginGraph, commands: readonly 
       const { version, why, provides } = reports.get(name) as PluginReport
       return { name, version, why, provides }
     }),
-    hooks: view.hooks().map(({ name, kind, owner, listeners }) => ({ name, kind, owner, listeners: listeners.map((listener) => listener.plugin) })),
+    hooks: view
+      .hooks()
+      .map(({ name, kind, owner, listeners }) => ({ name, kind, owner, listeners: listeners.map((listener) => listener.plugin) })),
     routes: view.routes().map(({ method, path, plugin, use }) => ({ method, path, plugin, use })),
     commands: commands.map(({ plugin, command }) => ({ name: command.name, plugin })),
     migrations: view.migrations().map(({ plugin, migration }) => ({ plugin, id: migration.id })),
@@ -45,7 +52,10 @@ export function reportUnit(unit: PluginUnit, graph: PluginGraph): PluginReport {
     author,
     state: unit.state,
     after: [...new Set(edges.map((edge) => edge.on))],
-    why: edges.length > 0 ? edges.map((edge) => `after ${edge.on} (${edge.why})`) : ['anywhere: it needs no other plugin; the order of "plugins" decides'],
+    why:
+      edges.length > 0
+        ? edges.map((edge) => `after ${edge.on} (${edge.why})`)
+        : ['anywhere: it needs no other plugin; the order of "plugins" decides'],
     level: graph.levels.findIndex((level) => level.includes(name)),
     timings: unit.timings,
     provides: provides.map((ref) => ref.id),

@@ -57,7 +57,9 @@ export async function stopLevels(levels: readonly (readonly PluginUnit[])[], opt
 
 export function shutdownReport(plugins: readonly StopRow[], forcedConnections: number): ShutdownReport {
   const bad = plugins.filter((row) => row.outcome !== 'ok')
-  const lines = bad.map((row) => `${row.plugin}: ${row.outcome} after ${Math.round(row.ms)} ms${row.error === undefined ? '' : `: ${row.error}`}`)
+  const lines = bad.map(
+    (row) => `${row.plugin}: ${row.outcome} after ${Math.round(row.ms)} ms${row.error === undefined ? '' : `: ${row.error}`}`,
+  )
   if (forcedConnections > 0) lines.push(`http: cut ${forcedConnections} connection(s) whose requests did not end in time`)
   return { clean: forcedConnections === 0 && bad.every((row) => row.outcome === 'slow'), plugins, forcedConnections, lines }
 }

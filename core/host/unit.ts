@@ -47,7 +47,10 @@ export class PluginUnit {
     for (const [label, step] of labelled) {
       this.waitingFor = label
       if (phase !== 'stop') await step()
-      else await Promise.resolve().then(step).catch((error: unknown) => failures.push(error))
+      else
+        await Promise.resolve()
+          .then(step)
+          .catch((error: unknown) => failures.push(error))
     }
     this.waitingFor = ''
     if (failures.length === 1) throw failures[0]

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { describe, it } from 'node:test'
 import { OptionsValidator } from '../config/options.js'
-import { type Plugin, type PluginFactory, registerOnly } from '../host/plugin.js'
 import type { ProvidedService } from '../host/host.js'
+import { type Plugin, type PluginFactory, registerOnly } from '../host/plugin.js'
 import { commandName, tableKeys } from './readme.js'
 import { createTestHost, type TestHost } from './test-host.js'
 
@@ -73,9 +73,13 @@ export function describePlugin(dependencies: () => readonly Plugin[], factory: P
           assert.ok(summary.length > 0, `${method} ${path} has no summary`)
           const operation = document.paths[path.replaceAll(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()]
           if (operation === undefined) continue
-          assert.ok(Object.keys(operation.responses).some((status) => /^[23]/.test(status)), `${method} ${path} has no response schema`)
+          assert.ok(
+            Object.keys(operation.responses).some((status) => /^[23]/.test(status)),
+            `${method} ${path} has no response schema`,
+          )
         }
-        for (const { command } of ownCommands(host, spec.name)) assert.ok(command.summary.length > 0, `command ${command.name} has no summary`)
+        for (const { command } of ownCommands(host, spec.name))
+          assert.ok(command.summary.length > 0, `command ${command.name} has no summary`)
       }))
 
     it('has a README that names exactly its options, settings, routes, hooks, services and commands', () =>
@@ -90,8 +94,16 @@ export function describePlugin(dependencies: () => readonly Plugin[], factory: P
           Services: (spec.provides ?? []).map((ref) => ref.id),
         }
         for (const [section, names] of Object.entries(expected)) assertSame(section, tableKeys(readme, section), names)
-        assertSame('Routes', tableKeys(readme, 'Routes', 2), ownRoutes(host).map((route) => `${route.method} ${route.path}`))
-        assertSame('Commands', tableKeys(readme, 'Commands').map(commandName), ownCommands(host, spec.name).map(({ command }) => command.name))
+        assertSame(
+          'Routes',
+          tableKeys(readme, 'Routes', 2),
+          ownRoutes(host).map((route) => `${route.method} ${route.path}`),
+        )
+        assertSame(
+          'Commands',
+          tableKeys(readme, 'Commands').map(commandName),
+          ownCommands(host, spec.name).map(({ command }) => command.name),
+        )
       }))
   })
 }

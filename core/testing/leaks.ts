@@ -9,7 +9,18 @@ export interface Leak {
   readonly stack: string
 }
 
-const tracedTypes = new Set(['Timeout', 'TCPWRAP', 'TCPSERVERWRAP', 'PIPEWRAP', 'PIPESERVERWRAP', 'UDPWRAP', 'WORKER', 'PROCESSWRAP', 'FSEVENTWRAP', 'STATWATCHER'])
+const tracedTypes = new Set([
+  'Timeout',
+  'TCPWRAP',
+  'TCPSERVERWRAP',
+  'PIPEWRAP',
+  'PIPESERVERWRAP',
+  'UDPWRAP',
+  'WORKER',
+  'PROCESSWRAP',
+  'FSEVENTWRAP',
+  'STATWATCHER',
+])
 
 /** Follows what plugin code opens, through everything it awaits. */
 export class LeakTracer {
@@ -39,7 +50,9 @@ export class LeakTracer {
   async remaining(plugin?: string, patienceMs = 2_000): Promise<readonly Leak[]> {
     const deadline = Date.now() + patienceMs
     for (;;) {
-      const open = [...this.#open.values()].filter((leak) => (plugin === undefined || leak.plugin === plugin) && isAlive(leak.type, leak.resource.deref()))
+      const open = [...this.#open.values()].filter(
+        (leak) => (plugin === undefined || leak.plugin === plugin) && isAlive(leak.type, leak.resource.deref()),
+      )
       if (open.length === 0 || Date.now() > deadline) return open.map(({ plugin, type, stack }) => ({ plugin, type, stack }))
       await this.#owner.exit(() => new Promise((resolve) => setTimeout(resolve, 20)))
     }
@@ -66,5 +79,7 @@ function isAlive(type: string, resource: object | undefined): boolean {
 }
 
 export function describeLeaks(leaks: readonly Leak[]): string {
-  return leaks.map((leak) => `${leak.plugin} left a ${leak.type} open, made here:\n${leak.stack.split('\n').slice(2, 12).join('\n')}`).join('\n')
+  return leaks
+    .map((leak) => `${leak.plugin} left a ${leak.type} open, made here:\n${leak.stack.split('\n').slice(2, 12).join('\n')}`)
+    .join('\n')
 }

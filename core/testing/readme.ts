@@ -2,9 +2,13 @@
 export function tableKeys(markdown: string, section: string, columns = 1): readonly string[] {
   const body = sectionOf(markdown, section)
   const rows = body.split('\n').filter((line) => line.startsWith('|'))
-  return rows
-    .slice(2)
-    .map((row) => row.split('|').slice(1, 1 + columns).map((cell) => cell.replaceAll('`', '').trim()).join(' '))
+  return rows.slice(2).map((row) =>
+    row
+      .split('|')
+      .slice(1, 1 + columns)
+      .map((cell) => cell.replaceAll('`', '').trim())
+      .join(' '),
+  )
 }
 
 function sectionOf(markdown: string, section: string): string {

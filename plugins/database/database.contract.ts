@@ -123,7 +123,7 @@ export function databaseContract(name: string, makeStore: () => Promise<Contract
       ])
       await migrator.up()
       await migrator.up()
-      const warnings = lines.filter((line) => line.level === 'warn' && line.facts['migration'] === '0001_create_notes')
+      const warnings = lines.filter((line) => line.level === 'warn' && line.facts.migration === '0001_create_notes')
       assert.equal(warnings.length, 1)
       const undone = await migrator.down('all')
       assert.deepEqual(

@@ -8,7 +8,7 @@ import { databaseContract } from './database.contract.js'
 import { createDatabase, type OwnedDatabase } from './service.js'
 import { memoryLog } from './testing/memory-log.js'
 
-const server = new URL(process.env['TEST_MYSQL_URL'] ?? 'mysql://TEST_MYSQL_URL-is-not-set')
+const server = new URL(process.env.TEST_MYSQL_URL ?? 'mysql://TEST_MYSQL_URL-is-not-set')
 const login = {
   host: server.hostname,
   port: Number(server.port || 3306),
@@ -79,7 +79,7 @@ describe('database on a server that answers with a refusal', () => {
     }
     assert.ok(rows.length >= 1)
     await database.ping()
-    await admin(`kill connection ${rows[0]?.['id']}`)
+    await admin(`kill connection ${rows[0]?.id}`)
     await assert.doesNotReject(async () => {
       for (let attempt = 0; ; attempt++) {
         try {

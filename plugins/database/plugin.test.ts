@@ -125,12 +125,7 @@ describe('zin migrate', () => {
     const code = await entry?.command.run(context)
     return {
       code,
-      rows: rows.map((row) => [
-        row['plugin'],
-        row['id'],
-        row['direction'] ?? row['status'],
-        row['direction'] ? row['status'] : row['batch'],
-      ]),
+      rows: rows.map((row) => [row.plugin, row.id, row.direction ?? row.status, row.direction ? row.status : row.batch]),
     }
   }
 

@@ -8,8 +8,8 @@ import { createTestHost } from 'zin/testing'
 import { kv, kvService } from './index.js'
 import { kvContract } from './kv.contract.js'
 
-const redisUrl = process.env['TEST_REDIS_URL'] ?? 'TEST_REDIS_URL is not set'
-const mysql = new URL(process.env['TEST_MYSQL_URL'] ?? 'mysql://TEST_MYSQL_URL-is-not-set')
+const redisUrl = process.env.TEST_REDIS_URL ?? 'TEST_REDIS_URL is not set'
+const mysql = new URL(process.env.TEST_MYSQL_URL ?? 'mysql://TEST_MYSQL_URL-is-not-set')
 
 kvContract('Redis', async () => ({
   host: { plugins: [kv({ prefix: `test-${randomUUID()}` })], env: { REDIS_URL: redisUrl } },

@@ -40,7 +40,7 @@ describe('kv', () => {
     const host = await createTestHost({ plugins: [database(), kv()] })
     await host.service(kvService).set('secret-name', 'v')
     const rows = await host.service(databaseService).tables().selectFrom('zin_kv').select('id').execute()
-    assert.match(String(rows[0]?.['id']), /^[0-9a-f]{64}$/)
+    assert.match(String(rows[0]?.id), /^[0-9a-f]{64}$/)
     await host.stop()
   })
 })

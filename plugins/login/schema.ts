@@ -16,7 +16,9 @@ export const loginResponse = {
   200: Type.Object({
     jwt: Type.String(),
     deviceId: Type.String(),
-    deviceSecret: Type.String({ description: 'Signs requests; it is in this answer and nowhere else. Empty for a device with a public key' }),
+    deviceSecret: Type.String({
+      description: 'Signs requests; it is in this answer and nowhere else. Empty for a device with a public key',
+    }),
   }),
 }
 

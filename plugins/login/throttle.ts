@@ -47,10 +47,12 @@ export function createThrottle(counters: Counters, limits: ThrottleLimits): Thro
 
   return {
     async attempt(email, address) {
-      // Counted before the check: parallel attempts must not pass a limit together.
-      const waits = await Promise.all([...accountBuckets(email, address), ...addressBuckets(address)].map(exhausted))
-      const wait = Math.max(...waits)
-      if (wait > 0) throw rateLimited(wait)
+      // Counted before the check: parallel attempts must not pass a limit together. One bucket after the other: what a
+      // short window turns away does not use up the long one.
+      for (const bucket of [...addressBuckets(address), ...accountBuckets(email, address)]) {
+        const wait = await exhausted(bucket)
+        if (wait > 0) throw rateLimited(wait)
+      }
     },
     succeeded: (email, address) => counters.clear(accountBuckets(email, address).map(({ key }) => key)),
   }

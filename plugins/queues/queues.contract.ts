@@ -264,7 +264,7 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
       })
       await assert.rejects(queues.add(queue, 'x', { text: 'a\0b' }), { code: 'QUEUE_INVALID_JOB', status: 400 })
       const circular: Record<string, unknown> = {}
-      circular['self'] = circular
+      circular.self = circular
       await assert.rejects(queues.add(queue, 'x', circular), { code: 'QUEUE_INVALID_JOB' })
       await assert.rejects(queues.add(queue, 'x', 'x'.repeat(1_048_576)), { code: 'PAYLOAD_TOO_LARGE', status: 413 })
       assert.ok((await queues.add(queue, 'x', 'x'.repeat(1_048_574))).id)

@@ -5,7 +5,7 @@ import { createTestHost } from 'zin/testing'
 import { queues } from './index.js'
 import { queuesContract } from './queues.contract.js'
 
-const REDIS_URL = process.env['TEST_REDIS_URL'] ?? 'TEST_REDIS_URL is not set'
+const REDIS_URL = process.env.TEST_REDIS_URL ?? 'TEST_REDIS_URL is not set'
 
 queuesContract('Redis', async () => ({ plugins: [queues()], env: { REDIS_URL, APP_NAME: `test-${randomUUID()}` } }))
 

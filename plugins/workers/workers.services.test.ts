@@ -9,7 +9,7 @@ import { createTestHost } from 'zin/testing'
 import { workers, workersService } from './index.js'
 import { workersContract } from './workers.contract.js'
 
-const redis = { REDIS_URL: process.env['TEST_REDIS_URL'] ?? 'redis://TEST_REDIS_URL-is-not-set' }
+const redis = { REDIS_URL: process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set' }
 
 workersContract('Redis', { env: redis, drivers: ['kvstore', 'db'] })
 

@@ -10,13 +10,13 @@ import { storeContract } from './store.contract.js'
 const unique = randomUUID().slice(0, 8)
 
 storeContract('kvstore on Redis', async () => {
-  const env = { REDIS_URL: process.env['TEST_REDIS_URL'] ?? 'redis://TEST_REDIS_URL-is-not-set' }
+  const env = { REDIS_URL: process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set' }
   const host = await createTestHost({ plugins: [database(), kv()], env })
   return { store: kvStore(host.service(kvService), `workers-${unique}`), close: async () => void (await host.stop()) }
 })
 
 storeContract('db on MySQL or MariaDB', async () => {
-  const server = new URL(process.env['TEST_MYSQL_URL'] ?? 'mysql://TEST_MYSQL_URL-is-not-set')
+  const server = new URL(process.env.TEST_MYSQL_URL ?? 'mysql://TEST_MYSQL_URL-is-not-set')
   const env = {
     DB_CONNECTION: 'rdb',
     DB_HOST: server.hostname,
