@@ -50,9 +50,9 @@ describe('the packed package, installed into examples/custom-plugin', () => {
     const strict = { strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true }
     const page = { target: 'ES2022', lib: ['ES2022', 'DOM'], types: [], module: 'ESNext', moduleResolution: 'Bundler' }
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: { ...strict, ...page }, include: ['*.ts'] }))
-    const given = exampleValues.map((name) => `declare const ${name}: string\n`).join('')
+    writeFileSync(join(folder, 'given.d.ts'), exampleValues.map((name) => `declare var ${name}: string\n`).join(''))
     for (const [index, title] of exampleTitles.entries())
-      writeFileSync(join(folder, `example-${index}.ts`), `${given}${readmeExample(title)}export {}\n`)
+      writeFileSync(join(folder, `example-${index}.ts`), `${readmeExample(title)}export {}\n`)
     writeFileSync(join(folder, 'no-node.ts'), '// @ts-expect-error: there is no Node here\nexport const node = process.env\n')
     const { code, stdout } = await runNode([resolve('node_modules/typescript/bin/tsc'), '-p', folder], app)
     assert.equal(code, 0, stdout)

@@ -1,4 +1,4 @@
-import { Ajv, type ErrorObject } from 'ajv'
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { AnyPluginSpec } from '../host/plugin.js'
 import { suggest } from '../util/suggest.js'
 
@@ -6,7 +6,7 @@ export type OptionsResult = { readonly options: object } | { readonly problems: 
 
 /** Merges given options over the defaults and checks them. Keys that the schema does not know are problems. */
 export class OptionsValidator {
-  readonly #ajv = new Ajv({ allErrors: true, strict: false, useDefaults: false })
+  #engine: Ajv | undefined
 
   validate(spec: AnyPluginSpec, given: Readonly<Record<string, unknown>>): OptionsResult {
     const known = spec.options?.schema as { properties?: Record<string, unknown> } | undefined
@@ -14,12 +14,23 @@ export class OptionsValidator {
     const unknown = Object.keys(given).filter((key) => !keys.includes(key))
     const problems = unknown.map((key) => unknownOption(spec.name, key, keys))
     const options = { ...spec.options?.defaults, ...defined(given) }
-    if (spec.options !== undefined) {
-      const validate = this.#ajv.compile(spec.options.schema)
+    if (spec.options !== undefined && needsCheck(spec.options.schema, options, given)) {
+      const validate = this.#compile(spec.options.schema)
       if (!validate(options)) problems.push(...(validate.errors ?? []).filter(isNotUnknownKey).map((error) => describe(spec.name, error)))
     }
     return problems.length > 0 ? { problems } : { options }
   }
+
+  #compile(schema: object): ValidateFunction {
+    this.#engine ??= new Ajv({ allErrors: true, strict: false, useDefaults: false, validateSchema: false })
+    return this.#engine.compile(schema)
+  }
+}
+
+/** Compiling a schema costs milliseconds of the boot. A plugin's defaults fit it, which `describePlugin` tests. */
+function needsCheck(schema: object, options: object, given: object): boolean {
+  const { required = [] } = schema as { required?: readonly string[] }
+  return Object.keys(defined(given as Record<string, unknown>)).length > 0 || required.some((key) => !Object.hasOwn(options, key))
 }
 
 function defined(given: Readonly<Record<string, unknown>>): Record<string, unknown> {

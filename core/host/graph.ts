@@ -1,4 +1,4 @@
-import semver from 'semver'
+import { createRequire } from 'node:module'
 import { suggest } from '../util/suggest.js'
 
 /** One plugin as the graph sees it. */
@@ -87,7 +87,7 @@ function edgesFrom(
     const [name = '', range] = splitRange(dependency)
     const found = byName.get(name)
     if (found === undefined) problems.push(missingPlugin(node.name, name, [...byName.keys()]))
-    else if (range !== undefined && !semver.satisfies(found.version, range))
+    else if (range !== undefined && !satisfies(found.version, range))
       problems.push(`${node.name}: needs ${name}@${range}, but ${name} is ${found.version}; upgrade one of them`)
     else edges.push({ on: name, why: `depends on ${dependency}`, hard: true })
   }
@@ -100,6 +100,12 @@ function edgesFrom(
     }
   }
   return edges
+}
+
+/** Loaded here and not on top: most apps name no versions, and it is a hundred files. */
+function satisfies(version: string, range: string): boolean {
+  const semver = createRequire(import.meta.url)('semver') as typeof import('semver')
+  return semver.satisfies(version, range)
 }
 
 function splitRange(dependency: string): [string?, string?] {

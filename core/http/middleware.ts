@@ -61,13 +61,30 @@ export function chain(middleware: readonly Middleware[], last: Step): Step {
   if (middleware.length === 0) return last
   return (ctx) => {
     let reached = -1
-    const run = async (index: number): Promise<void> => {
+    const run = (index: number): MaybePromise => {
       if (index <= reached) throw new Error('next() was called more than once in one middleware')
       reached = index
       const step = middleware[index]
-      const next: Next = () => run(index + 1)
-      await (step ? step(ctx as Parameters<Middleware>[0], next) : last(ctx))
+      if (!step) return last(ctx)
+      const result: unknown = step(ctx as Parameters<Middleware>[0], next(index + 1))
+      return isThenable(result) ? Promise.resolve(result) : undefined
     }
+    // Koa's contract: next() always gives a promise, and an error comes through it.
+    const next =
+      (index: number): Next =>
+      () => {
+        try {
+          return run(index) ?? settled
+        } catch (error) {
+          return Promise.reject(error)
+        }
+      }
     return run(0)
   }
+}
+
+const settled = Promise.resolve()
+
+function isThenable(value: unknown): value is PromiseLike<void> {
+  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 }

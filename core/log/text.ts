@@ -1,24 +1,20 @@
-import { createRequire } from 'node:module'
 import { escapeControls } from './escape.js'
 
 type Line = Readonly<Record<string, unknown>>
 
-const levelNumbers: Readonly<Record<string, number>> = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60 }
+/** Colours of a terminal, by level. */
+const colorCodes: Readonly<Record<string, number>> = { trace: 90, debug: 34, info: 32, warn: 33, error: 31, fatal: 41 }
 
 /**
  * Makes the formatter of `LOG_FORMAT=text`: one JSON line in, one readable line out. Only the stack of an error follows on
  * lines of its own, always indented, so that nothing logged can pass for another line.
  */
 export function textFormatter(colors: boolean): (json: string) => string {
-  // Loaded here and not on top: the JSON format and the CLI do without it.
-  const { prettyFactory } = createRequire(import.meta.url)('pino-pretty') as typeof import('pino-pretty')
-  const pretty = prettyFactory({ colorize: colors, translateTime: 'SYS:HH:MM:ss.l', hideObject: true })
   return (json) => {
     const line = JSON.parse(json) as Line
     const { level, time, pid: _pid, app: _app, plugin, msg, err, ...facts } = line
-    const head = pretty({ level: levelNumbers[String(level)] ?? 30, time: Date.parse(String(time)) }).trimEnd()
     const words = [
-      head,
+      `[${clockTime(new Date(String(time)))}] ${levelWord(String(level), colors)}:`,
       plugin === undefined ? '' : `${printable(plugin)}:`,
       msg === undefined ? '' : escapeControls(String(msg)),
       ...Object.entries(facts).map(([key, value]) => `${escapeControls(key)}=${printable(value)}`),
@@ -26,6 +22,18 @@ export function textFormatter(colors: boolean): (json: string) => string {
     ]
     return `${words.filter((word) => word !== '').join(' ')}${isError(err) ? stackLines(err) : ''}\n`
   }
+}
+
+/** Local time of day: `13:05:09.007`. */
+function clockTime(time: Date): string {
+  const two = (part: number): string => String(part).padStart(2, '0')
+  const day = [time.getHours(), time.getMinutes(), time.getSeconds()].map(two).join(':')
+  return `${day}.${String(time.getMilliseconds()).padStart(3, '0')}`
+}
+
+function levelWord(level: string, colors: boolean): string {
+  const word = level.toUpperCase()
+  return colors ? `\u001b[${colorCodes[level] ?? 32}m${word}\u001b[39;49m` : word
 }
 
 interface PlainError {

@@ -1,7 +1,7 @@
 import { toHex } from './bytes.js'
 import { canonicalRequest, KEY_ID_PATTERN, NONCE_PATTERN, signatureHeaderNames, TIMESTAMP_PATTERN } from './canonical.js'
 import { type Rfc9421Credential, type Rfc9421SignOptions, signMessage } from './rfc9421/client.js'
-import { hmacSha256, type SignedBody, sha256 } from './web-crypto.js'
+import { baseUrl, hmacSha256, newNonce, type SignedBody, sha256 } from './web-crypto.js'
 
 export type { Rfc9421Credential, Rfc9421SignOptions } from './rfc9421/client.js'
 export type { DeviceKey, DevicePrivateKey } from './rfc9421/device-key.js'
@@ -52,7 +52,7 @@ export type SignedHeaders = Readonly<Record<string, string>>
 export async function createHeaders(options: SignOptions | Rfc9421SignOptions): Promise<SignedHeaders> {
   if (options.profile === 'rfc9421') return signMessage(options)
   const { method, body, keyId, secret, headerPrefix } = options
-  const nonce = options.nonce ?? crypto.randomUUID()
+  const nonce = options.nonce ?? newNonce()
   const timestamp = String(options.timestamp ?? Date.now())
   if (secret === '') throw new TypeError('secret is empty')
   if (!KEY_ID_PATTERN.test(keyId)) throw new TypeError('keyId must be 1 to 128 letters, digits or . _ : @ -')
@@ -123,8 +123,8 @@ export function signedFetch(options: SignedFetchOptions | Rfc9421FetchOptions): 
         : createHeaders({ ...options, ...request }))
       for (const [name, value] of Object.entries(signed)) headers.set(name, value)
       const target = input instanceof Request ? input.clone() : input
-      const body = prepared.body === undefined ? {} : { body: prepared.body }
-      return send(target, { redirect: 'manual', ...init, method: prepared.method, headers, ...body })
+      // Nothing, rather than what was given: an empty stream is used up by now.
+      return send(target, { redirect: 'manual', ...init, method: prepared.method, headers, body: prepared.body ?? null })
     }
 
     const answer = await attempt()
@@ -163,8 +163,9 @@ async function prepare(input: string | URL | Request, init: RequestInit): Promis
   return { method, url, headers, body: bytes !== undefined && bytes.byteLength > 0 ? bytes : undefined }
 }
 
+/** Relative to the page as fetch has it, which a `<base>` may change. */
 function resolve(url: string | URL): URL {
-  return new URL(url, globalThis.location?.href ?? 'http://localhost')
+  return new URL(url, baseUrl() ?? 'http://localhost')
 }
 
 /** Whoever can forge `Date` could have the client sign for the future, so plain http is trusted on this machine only. */

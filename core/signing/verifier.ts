@@ -9,10 +9,10 @@ export type { CoveredMessage, SignatureClaim, SignatureFault, SignatureProfile }
 
 const hex64 = /^[0-9a-f]{64}$/
 /** Node joins or drops repeats of these, so the bytes that were signed could differ from what the app reads. */
-const singleHeaders = [
+const singleHeaders: ReadonlySet<string> = new Set([
   ...['authorization', 'host', 'user-agent', 'content-type', 'content-length', 'content-encoding', 'transfer-encoding'],
-  ...['signature-input', 'signature'],
-]
+  ...['signature-input', 'signature', 'content-digest'],
+])
 
 /**
  * Layer 3: the headers of one profile are there once and well formed, and nothing about the request makes its meaning
@@ -22,19 +22,20 @@ const singleHeaders = [
  * @param rawHeaders as `req.rawHeaders`: names and values in turn, repeats kept.
  */
 export function readSignature(rawHeaders: readonly string[], names: SignatureHeaderNames): SignatureClaim | SignatureFault {
-  const watched = new Map<string, string | undefined>()
-  for (const name of [...singleHeaders, ...Object.values(names)]) watched.set(name, undefined)
+  const ours: readonly string[] = Object.values(names)
+  const watched = new Map<string, string>()
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = (rawHeaders[index] as string).toLowerCase()
     if (name === 'x-http-method-override') return fault(3, 'the method is overridden by a header')
-    if (!watched.has(name)) continue
-    if (watched.get(name) !== undefined) return fault(3, `the header ${name} is repeated`)
+    if (!singleHeaders.has(name) && !ours.includes(name)) continue
+    if (watched.has(name)) return fault(3, `the header ${name} is repeated`)
     watched.set(name, rawHeaders[index + 1] as string)
   }
   const encoding = watched.get('content-encoding')
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return fault(3, 'the body is encoded')
 
-  const own = ownSignatures(watched.get('signature-input') ?? '')
+  const input = watched.get('signature-input')
+  const own = input === undefined ? [] : ownSignatures(input)
   if (own === undefined) return fault(3, 'malformed signature-input')
   if (own.length > 1) return fault(3, 'there are several signatures of ours')
   if (own[0] !== undefined) {
@@ -105,6 +106,9 @@ export interface SignedTarget {
   readonly authority?: string
 }
 
+/** Paths that a WHATWG parser surely leaves as they are, so that most need not be parsed: no dot segment, no escape, no query. */
+const plainPath = /^\/(?:[A-Za-z0-9_~-][A-Za-z0-9._~-]*\/)*(?:[A-Za-z0-9_~-][A-Za-z0-9._~-]*)?$/
+
 /**
  * Path and query, when the request line has only one reading: origin form, no fragment, and path and query that a
  * WHATWG parser leaves as they are. Everything else is refused and never normalised.
@@ -118,6 +122,7 @@ export function signedTarget(target: string, prefix = '', authority = ''): Signe
   const mark = target.indexOf('?')
   const pathname = mark < 0 ? target : target.slice(0, mark)
   const search = mark < 0 || mark === target.length - 1 ? '' : target.slice(mark)
+  if (plainPath.test(target)) return { pathname: prefix + target, search: '', ...(authority === '' ? {} : { authority }) }
   const parsed = URL.canParse(target, 'http://localhost') ? new URL(target, 'http://localhost') : undefined
   if (parsed === undefined || parsed.pathname !== pathname || parsed.search !== search) return undefined
   return { pathname: prefix + pathname, search, ...(authority === '' ? {} : { authority }) }
@@ -147,7 +152,8 @@ export function checkMac(
   return found ?? fault(6, 'the signature does not fit')
 }
 
-function signedText(method: string, target: SignedTarget, claim: SignatureClaim): string {
+/** The text that the client signed, in the profile of the claim. */
+export function signedText(method: string, target: SignedTarget, claim: SignatureClaim): string {
   const { covered, keyId, timestamp, nonce, bodySha256, alg } = claim
   if (covered === undefined) return canonicalRequest({ ...target, method, timestamp, nonce, bodySha256 })
   const message = { authority: covered.authority, ...target, method, fields: covered.fields }
@@ -176,9 +182,12 @@ export function checkProfile(claim: SignatureClaim, weakest: SignatureProfile): 
   return weakest === 'rfc9421' && claim.profile === 'v1' ? fault(6, 'the device is pinned to RFC 9421') : undefined
 }
 
+const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
+
 /** Layer 6, second half: the bytes that came are the bytes that were signed. */
 export function checkBody(claim: SignatureClaim, body: Uint8Array): SignatureFault | undefined {
-  return sha256Hex(body) === claim.bodySha256 ? undefined : fault(6, 'the body is not the one that was signed')
+  const hash = body.length === 0 ? EMPTY_SHA256 : sha256Hex(body)
+  return hash === claim.bodySha256 ? undefined : fault(6, 'the body is not the one that was signed')
 }
 
 /** What a token says about where it may be used from. */

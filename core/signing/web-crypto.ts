@@ -6,6 +6,18 @@ export function subtle(): SubtleCrypto {
   return found
 }
 
+/** A random UUID. */
+export function newNonce(): string {
+  // First the check: a page without `crypto.subtle` lacks `randomUUID` too, and would fail there with a riddle.
+  subtle()
+  return crypto.randomUUID()
+}
+
+/** What a page's relative addresses begin from, for fetch as for us; `undefined` where there is no page. */
+export function baseUrl(): string | undefined {
+  return globalThis.document?.baseURI ?? globalThis.location?.href
+}
+
 export function bytesOf(body: SignedBody): ArrayBuffer | Uint8Array<ArrayBuffer> {
   if (body === undefined) return new Uint8Array(0)
   if (typeof body === 'string') return new TextEncoder().encode(body)

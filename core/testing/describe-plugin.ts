@@ -60,7 +60,7 @@ export function describePlugin(dependencies: () => readonly Plugin[], factory: P
 
     it('has defaults that fit its schema, and refuses an unknown option', () => {
       const validator = new OptionsValidator()
-      assert.deepEqual(validator.validate(spec, {}), { options: { ...spec.options?.defaults } })
+      assert.deepEqual(validator.validate(spec, { ...spec.options?.defaults }), { options: { ...spec.options?.defaults } })
       const refused = validator.validate(spec, { thisOptionDoesNotExist: 1 })
       assert.ok('problems' in refused && refused.problems.some((problem) => problem.includes('thisOptionDoesNotExist')))
     })

@@ -29,6 +29,8 @@ export interface TestHostOptions extends ZinConfig {
   readonly clock?: Clock
   /** Default: a fresh folder that `stop` removes. */
   readonly rootDir?: string
+  /** Where the host keeps its data. Default: a fresh folder that `stop` removes, so that a test never touches the data of an app. */
+  readonly dataDir?: string
   /** Serve on a free port, see `url`. Default false: use `inject`. */
   readonly listen?: boolean
   /** Default: http and worker. */
@@ -65,20 +67,20 @@ export interface TestHost {
  * await host.stop()
  */
 export async function createTestHost(options: TestHostOptions = {}): Promise<TestHost> {
-  const { services, env, clock, rootDir, listen = false, roles, ...config } = options
-  const ownDir = rootDir === undefined ? await mkdtemp(join(tmpdir(), 'zin-test-')) : undefined
-  const root = rootDir ?? (ownDir as string)
+  const { services, env, clock, rootDir, dataDir, listen = false, roles, ...config } = options
+  const scratch = await mkdtemp(join(tmpdir(), 'zin-test-'))
+  const root = rootDir ?? scratch
   const tracer = new LeakTracer()
   const log = memoryLogger()
   const calls: { readonly name: string; readonly args: readonly unknown[] }[] = []
   const cleanUp = async (): Promise<void> => {
     tracer.close()
-    if (ownDir !== undefined) await rm(ownDir, { recursive: true, force: true })
+    await rm(scratch, { recursive: true, force: true })
   }
   try {
     const host = new Host(config, {
       rootDir: root,
-      env: plainEnv({ NODE_ENV: 'test', PORT: '0', ZIN_DATA_DIR: join(root, '.zin', 'data'), ...env }),
+      env: plainEnv({ NODE_ENV: 'test', PORT: '0', ZIN_DATA_DIR: dataDir ?? join(scratch, '.zin', 'data'), ...env }),
       log,
       instrument: tracer.run,
       ...(services === undefined ? {} : { services }),

@@ -34,9 +34,13 @@ export const keyCommand = defineCommand({
     print.line(`${BACKUPS}: ${backups.length} earlier ${backups.length === 1 ? 'secret' : 'secrets'} kept`)
     for (const [name, before] of Object.entries({ [SECRET]: present[SECRET], [BACKUPS]: present[BACKUPS] })) {
       if (env[name] !== undefined && env[name] !== (before ?? ''))
-        print.error(`${name} is also set in the environment, which wins over .env and stays in force; change it there too, and restart the app`)
+        print.error(
+          `${name} is also set in the environment, which wins over .env and stays in force; change it there too, and restart the app`,
+        )
     }
-    print.line('An app that runs takes it over within two seconds; requests signed with a kept secret are accepted until it leaves the list')
+    print.line(
+      'An app that runs takes it over within two seconds; requests signed with a kept secret are accepted until it leaves the list',
+    )
   },
 })
 

@@ -1,4 +1,5 @@
 import { defineErrors, ZinError } from 'zin'
+import type { Pending } from './pending.js'
 
 export const bulletproofErrors = defineErrors({
   DEVICE_PUBLIC_KEY_INVALID: {
@@ -44,10 +45,16 @@ export function storeUnavailable(cause: unknown): ZinError {
 }
 
 /** Runs what depends on a store; whatever fails in it is a 503. */
-export async function needingStore<T>(task: () => Promise<T>): Promise<T> {
-  try {
-    return await task()
-  } catch (error) {
+export function needingStore<T>(task: () => Promise<T>): Promise<T>
+export function needingStore<T>(task: () => Pending<T>): Pending<T>
+export function needingStore<T>(task: () => Pending<T>): Pending<T> {
+  const fail = (error: unknown): never => {
     throw error instanceof ZinError && error.code === 'AUTH_STORE_UNAVAILABLE' ? error : storeUnavailable(error)
+  }
+  try {
+    const result = task()
+    return result instanceof Promise ? result.catch(fail) : result
+  } catch (error) {
+    return fail(error)
   }
 }

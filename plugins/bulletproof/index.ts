@@ -7,10 +7,11 @@ import { attackCommand } from './attack/command.js'
 import { checkSecrets } from './check-secrets.js'
 import { keyCommand } from './cli.js'
 import { devicesService } from './devices.js'
+import { explainCommand } from './explain/command.js'
 import { bulletproofHooks } from './hooks.js'
 import { LastSeen } from './last-seen.js'
 import { LiveKeyring } from './live-keyring.js'
-import { bulletproofMiddleware, createSignedRequests } from './middleware.js'
+import { bulletproofMiddleware, HttpChecks } from './middleware.js'
 import { createDevices as createDevicesTable, createNonces as createNoncesTable } from './migrations/tables.js'
 import { bulletproofOptions } from './options.js'
 import { deviceRoutes } from './routes.js'
@@ -100,7 +101,7 @@ export const bulletproof = definePlugin({
       seen: (device) => seen.note(device),
     })
     const responders = () => host.responders
-    const signed = createSignedRequests({ verification, names, decisions: hooks.slot('onAuthDecision'), log })
+    const signed = new HttpChecks({ verification, names, decisions: hooks.slot('onAuthDecision'), log })
     const devices = createDevices({
       store: stores.devices,
       sealer,
@@ -122,6 +123,20 @@ export const bulletproof = definePlugin({
         signedPathPrefix: options.signedPathPrefix,
         windowMs: options.windowMs,
         tokens: services.tokens,
+        clock,
+      }),
+    )
+    ctx.command(
+      explainCommand({
+        names,
+        windowMs: options.windowMs,
+        signedPathPrefix: options.signedPathPrefix,
+        signedAuthority: options.signedAuthority,
+        tokens: services.tokens,
+        kv: () => services.kv,
+        devices: stores.devices,
+        nonces,
+        secrets,
         clock,
       }),
     )

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Context, Middleware } from 'koa'
 import {
+  announcesBody,
   captureBody,
   isSigned,
   KEY_ID_PATTERN,
@@ -13,7 +14,8 @@ import {
 import type { Claims } from 'zin/plugins/jwt'
 import { unauthorizedBody } from './errors.js'
 import type { AuthDecision } from './hooks.js'
-import type { Refusal, SignedBy, SignedRequests } from './signed-requests.js'
+import { after, type Pending } from './pending.js'
+import type { Refusal, SignedBy, SignedRequests, SignedUser } from './signed-requests.js'
 import type { Incoming, Verification } from './verification.js'
 
 export interface HttpParts {
@@ -23,9 +25,33 @@ export interface HttpParts {
   readonly log: Logger
 }
 
-/** The service `signedRequestsService`: the checks on Koa's context. Every decision is told to the hook and the log. */
-export function createSignedRequests({ verification, names, decisions, log }: HttpParts): SignedRequests {
-  const tell = <R extends SignedBy | Refusal>(ctx: Context, result: R): R => {
+/** The checks on Koa's context. Every decision is told to the hook and the log. */
+export class HttpChecks implements SignedRequests {
+  readonly #parts: HttpParts
+
+  constructor(parts: HttpParts) {
+    this.#parts = parts
+  }
+
+  isSigned(ctx: Context): boolean {
+    return isSigned(ctx.req.headers, this.#parts.names)
+  }
+
+  async verify(ctx: Context, from: readonly ('shared' | 'device')[]): Promise<SignedBy | Refusal> {
+    return this.#told(ctx, await this.#parts.verification.verify(incomingOf(ctx), from))
+  }
+
+  async authenticate(ctx: Context): Promise<SignedUser | Refusal> {
+    return this.decide(ctx)
+  }
+
+  /** {@link authenticate}, at once when no store has to be waited for. */
+  decide(ctx: Context): Pending<SignedUser | Refusal> {
+    return after(this.#parts.verification.authenticate(incomingOf(ctx)), (result) => this.#told(ctx, result))
+  }
+
+  #told<R extends SignedBy | Refusal>(ctx: Context, result: R): R {
+    const { names, decisions, log } = this.#parts
     if (result.ok && !decisions.active) return result
     // Under RFC 9421 the key id is a parameter of the signature; the device id must be the same.
     const keyIdHash = hashOfKeyId(ctx.req.headers[names.keyId] ?? ctx.req.headers[names.deviceId])
@@ -34,22 +60,17 @@ export function createSignedRequests({ verification, names, decisions, log }: Ht
     if (decisions.active) decisions.call({ layer, outcome: result.ok ? 'accepted' : 'refused', keyIdHash, path: ctx.path })
     return result
   }
-  return {
-    isSigned: (ctx) => isSigned(ctx.req.headers, names),
-    verify: async (ctx, from) => tell(ctx, await verification.verify(incomingOf(ctx), from)),
-    authenticate: async (ctx) => tell(ctx, await verification.authenticate(incomingOf(ctx))),
-  }
 }
 
 /** The middleware behind the key `bulletproof`. */
-export function bulletproofMiddleware(signed: SignedRequests, responders: () => Responders): Middleware {
-  return async (ctx, next) => {
-    const result = await signed.authenticate(ctx)
-    if (!result.ok) return refuse(ctx, responders().bulletproof)
-    attachUser(ctx, result.claims)
-    ctx.state.signer = result.signer
-    return next()
-  }
+export function bulletproofMiddleware(checks: Pick<HttpChecks, 'decide'>, responders: () => Responders): Middleware {
+  return (ctx, next) =>
+    after(checks.decide(ctx), (result) => {
+      if (!result.ok) return refuse(ctx, responders().bulletproof)
+      attachUser(ctx, result.claims)
+      ctx.state.signer = result.signer
+      return next()
+    })
 }
 
 /** One answer for every layer, to the byte. */
@@ -67,6 +88,8 @@ function attachUser(ctx: Context, claims: Claims): void {
   if (context !== undefined && claims.sub !== undefined) context.userId = String(claims.sub)
 }
 
+const noBytes = new Uint8Array(0)
+
 function incomingOf(ctx: Context): Incoming {
   return {
     method: ctx.req.method ?? '',
@@ -74,7 +97,7 @@ function incomingOf(ctx: Context): Incoming {
     target: ctx.originalUrl,
     rawHeaders: ctx.req.rawHeaders,
     verified: ctx.state.tokenVerified as Claims | undefined,
-    body: () => captureBody(ctx),
+    body: () => (announcesBody(ctx.req) ? captureBody(ctx) : noBytes),
   }
 }
 

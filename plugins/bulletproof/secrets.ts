@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Sealer, type SharedKeyring, type SigningKey, signingKey } from 'zin'
 import { deviceKey } from './device-key.js'
+import type { Pending } from './pending.js'
 import type { Signer } from './signed-requests.js'
 import type { DeviceRecord } from './store/devices/contract.js'
 
@@ -37,11 +38,13 @@ export class Secrets {
   }
 
   /** The device's own secret, else the app's answer, else the shared secret. A removed device has none, and falls back to none. */
-  async find(keyId: string, device: DeviceRecord | undefined, now: number): Promise<Candidates> {
-    if (device !== undefined) {
-      const key = this.#keyOf(device)
-      return { keys: key === undefined ? [] : [key], signer: { kind: 'device', keyId, userId: device.userId } }
-    }
+  find(keyId: string, device: DeviceRecord | undefined, now: number): Pending<Candidates> {
+    if (device === undefined) return this.#withoutDevice(keyId, now)
+    const key = this.#keyOf(device)
+    return { keys: key === undefined ? [] : [key], signer: { kind: 'device', keyId, userId: device.userId } }
+  }
+
+  async #withoutDevice(keyId: string, now: number): Promise<Candidates> {
     const secret = await this.#parts.resolve(keyId)
     if (secret !== undefined && secret !== '') return { keys: [signingKey(secret)], signer: { kind: 'resolved', keyId } }
     const { sharedSecretFor, sharedKeyIds } = this.#parts

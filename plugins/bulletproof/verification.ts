@@ -20,6 +20,7 @@ import {
 import type { Claims, Tokens } from 'zin/plugins/jwt'
 import type { Kv } from 'zin/plugins/kv'
 import { needingStore } from './errors.js'
+import { after, type Pending } from './pending.js'
 import type { Candidates, Secrets } from './secrets.js'
 import type { Refusal, SignedBy, SignedUser, Signer } from './signed-requests.js'
 import type { DeviceRecord, DeviceStore } from './store/devices/contract.js'
@@ -37,7 +38,7 @@ export interface Incoming {
   /** Claims, when an earlier middleware of the same request verified the token. */
   readonly verified: Claims | undefined
   /** The bytes of the wire; called only after the signature fits. */
-  body(): Promise<Uint8Array>
+  body(): Pending<Uint8Array>
 }
 
 export interface VerificationParts {
@@ -72,7 +73,7 @@ export class Verification {
   }
 
   /** All nine layers. */
-  async authenticate(request: Incoming): Promise<SignedUser | Refusal> {
+  authenticate(request: Incoming): Pending<SignedUser | Refusal> {
     const { tokens } = this.#parts
     const claims = request.verified ?? this.#claimsOf(request)
     if ('ok' in claims && claims.ok === false) return claims as Refusal
@@ -80,46 +81,46 @@ export class Verification {
     const claim = readSignature(request.rawHeaders, this.#parts.names)
     if (!claim.ok) return claim
     const revocation = { keys: tokens.revocationKeys(user), read: (values: readonly (string | null)[]) => tokens.isRevokedBy(user, values) }
-    const { revoked, device, glance, candidates } = await this.#read(claim, revocation, true)
-    if (revoked) return { ok: false, layer: 2, reason: 'the token is revoked' }
-    const bind = (signer: Signer): SignatureFault | undefined =>
-      allowedProfile(claim, device) ?? checkBindings(claim, user) ?? (signer.userId === undefined ? undefined : checkOwner(signer.userId, user.sub))
-    const result = await this.#prove(request, claim, glance, candidates, bind)
-    if (!result.ok) return result
-    await this.#accepted(claim, device)
-    return { ...result, claims: user }
+    return after(this.#read(claim, revocation, true), (found) => {
+      if (found.revoked) return { ok: false, layer: 2, reason: 'the token is revoked' }
+      const bind = (signer: Signer): SignatureFault | undefined =>
+        allowedProfile(claim, found.device) ??
+        checkBindings(claim, user) ??
+        (signer.userId === undefined ? undefined : checkOwner(signer.userId, user.sub))
+      return after(this.#prove(request, claim, found, bind), (result) =>
+        result.ok ? after(this.#accepted(claim, found.device), () => ({ ...result, claims: user })) : result,
+      )
+    })
   }
 
   /** Layers 3 to 7 without a token. */
   async verify(request: Incoming, from: readonly ('shared' | 'device')[]): Promise<SignedBy | Refusal> {
     const claim = readSignature(request.rawHeaders, this.#parts.names)
     if (!claim.ok) return claim
-    const { device, glance, candidates } = await this.#read(
+    const found = await this.#read(
       claim,
       ownLookup(() => false),
       from.includes('device'),
     )
+    const { device, candidates } = found
     const allowed = candidates.signer.kind === 'device' || from.includes('shared') ? candidates : { ...candidates, keys: [] }
     // The specification's proxies need no device id; one that is there must still be the key id.
     const bind = (): SignatureFault | undefined =>
       allowedProfile(claim, device) ?? (claim.deviceId === undefined ? undefined : checkBindings(claim, {}))
-    const result = await this.#prove(request, claim, glance, allowed, bind)
+    const result = await this.#prove(request, claim, { ...found, candidates: allowed }, bind)
     if (result.ok) await this.#accepted(claim, device)
     return result
   }
 
   /** The pin is written before the answer, so that a client that saw one accepted request is safe from a downgrade. */
-  async #accepted(claim: SignatureClaim, device: DeviceRecord | undefined): Promise<void> {
+  #accepted(claim: SignatureClaim, device: DeviceRecord | undefined): Pending<void> {
     if (device === undefined) return
-    if (claim.profile === 'rfc9421' && device.profile === 'v1') await needingStore(() => this.#parts.devices.pin(device.deviceId))
-    this.#parts.seen(device)
+    const pins = claim.profile === 'rfc9421' && device.profile === 'v1'
+    return after(pins ? needingStore(() => this.#parts.devices.pin(device.deviceId)) : undefined, () => this.#parts.seen(device))
   }
 
   #claimsOf(request: Incoming): Claims | Refusal {
-    const values = request.rawHeaders.filter(
-      (_, index) => index % 2 === 1 && request.rawHeaders[index - 1]?.toLowerCase() === 'authorization',
-    )
-    const token = values.length === 1 ? bearer.exec(values[0] as string)?.[1] : undefined
+    const token = oneToken(request.rawHeaders)
     if (token === undefined) return { ok: false, layer: 1, reason: 'there is no one bearer token' }
     try {
       return this.#parts.tokens.verify(token)
@@ -128,29 +129,31 @@ export class Verification {
     }
   }
 
-  #read(claim: SignatureClaim, revocation: Lookup<boolean>, devices: boolean) {
+  #read(claim: SignatureClaim, revocation: Lookup<boolean>, devices: boolean): Pending<Found> {
     const { nonces, secrets, clock } = this.#parts
-    return needingStore(async () => {
-      const [revoked, device, glance] = await readTogether(
+    const ofDevice = devices ? nonceKey(`device:${claim.keyId}`, claim.nonce) : undefined
+    return needingStore<Found>(() => {
+      const reads = readTogether(
         this.#parts.kv(),
         revocation,
         devices ? this.#parts.devices.find(claim.keyId) : ownLookup(() => undefined),
-        nonces.glance(devices ? [nonceKey(`device:${claim.keyId}`, claim.nonce)] : []),
+        nonces.glance(ofDevice === undefined ? [] : [ofDevice]),
       )
-      const candidates =
-        devices && !revoked ? await secrets.find(claim.keyId, device, clock.now()) : secrets.shared(claim.keyId, clock.now())
-      return { revoked, device, glance, candidates }
+      return after(reads, ([revoked, device, glance]) => {
+        const candidates = devices && !revoked ? secrets.find(claim.keyId, device, clock.now()) : secrets.shared(claim.keyId, clock.now())
+        return after(candidates, (candidates) => ({ revoked, device, glance, candidates, ofDevice }))
+      })
     })
   }
 
-  async #prove(
+  #prove(
     request: Incoming,
     claim: SignatureClaim,
-    glance: NonceGlance,
-    { keys, signer }: Candidates,
+    { glance, candidates, ofDevice }: Found,
     bind: (signer: Signer) => SignatureFault | undefined,
-  ): Promise<SignedBy | Refusal> {
+  ): Pending<SignedBy | Refusal> {
     const { windowMs, signedPathPrefix, signedAuthority, slots, clock, nonces } = this.#parts
+    const { keys, signer } = candidates
     const early = checkFreshness(claim, clock.now(), windowMs) ?? checkFence(claim, glance.birth) ?? (glance.seen ? replayed : undefined)
     if (early !== undefined) return early
     const found = checkMac(
@@ -163,15 +166,38 @@ export class Verification {
     if ('ok' in found) return found
     const unbound = bind(signer)
     if (unbound !== undefined) return unbound
-    const changed = checkBody(claim, await request.body())
-    if (changed !== undefined) return changed
-    // A slow body must not carry a request past its time.
-    const late = checkFreshness(claim, clock.now(), windowMs)
-    if (late !== undefined) return late
-    const credential = signer.kind === 'device' ? `device:${signer.keyId}` : `key:${found.id}`
-    const first = await needingStore(() => nonces.claim(nonceKey(credential, claim.nonce), Number(claim.timestamp), glance.birth))
-    return first ? { ok: true, signer } : replayed
+    return after(request.body(), (body) => {
+      const changed = checkBody(claim, body)
+      if (changed !== undefined) return changed
+      // A slow body must not carry a request past its time.
+      const late = checkFreshness(claim, clock.now(), windowMs)
+      if (late !== undefined) return late
+      const key = (signer.kind === 'device' ? ofDevice : undefined) ?? nonceKey(`key:${found.id}`, claim.nonce)
+      const first = needingStore(() => nonces.claim(key, Number(claim.timestamp), glance.birth))
+      return after(first, (first) => (first ? { ok: true, signer } : replayed))
+    })
   }
+}
+
+/** What the stores know of a request. */
+interface Found {
+  readonly revoked: boolean
+  readonly device: DeviceRecord | undefined
+  readonly glance: NonceGlance
+  readonly candidates: Candidates
+  /** Key of the nonce under the device that the request names; absent when no device was looked for. */
+  readonly ofDevice: string | undefined
+}
+
+/** The bearer token, when the request has one `Authorization` header and no second one. */
+function oneToken(rawHeaders: readonly string[]): string | undefined {
+  let value: string | undefined
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]?.toLowerCase() !== 'authorization') continue
+    if (value !== undefined) return undefined
+    value = rawHeaders[index + 1]
+  }
+  return value === undefined ? undefined : bearer.exec(value)?.[1]
 }
 
 function allowedProfile(claim: SignatureClaim, device: DeviceRecord | undefined): SignatureFault | undefined {

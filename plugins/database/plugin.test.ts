@@ -49,7 +49,7 @@ describe('the plugin database', () => {
           plugin('tags', [table('0001_tags', 'tags')], started),
           database(),
         ],
-        rootDir,
+        dataDir: rootDir,
       })
       await host.stop()
     }
@@ -66,7 +66,7 @@ describe('the plugin database', () => {
     await assert.rejects(createTestHost({ plugins: [database(), plugin('notes', [table('0001_notes', 'notes')])], env }), {
       message: /0001_notes.*run `zin migrate`/s,
     })
-    const host = await createTestHost({ plugins: [database(), plugin('notes', [table('0001_notes', 'notes')])], env, rootDir })
+    const host = await createTestHost({ plugins: [database(), plugin('notes', [table('0001_notes', 'notes')])], env, dataDir: rootDir })
     await host.stop()
   })
 

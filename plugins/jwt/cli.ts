@@ -31,16 +31,18 @@ export function devCommand(tokens: Tokens): Command {
       const { sub, email, role, tz, ua } = options
       const claims = { sub, email, role, deviceId: options['device-id'], tz, uaHash: ua === undefined ? undefined : sha256Hex(ua) }
       const made = await tokens.issue(claims, expiresInSeconds === undefined ? {} : { expiresInSeconds })
-      if (!print.json) return print.line(made.token)
       const { iat, exp } = made.claims
-      return print.record({
-        token: made.token,
-        algorithm: tokens.algorithm,
-        expiresIn: exp - iat,
-        issuedAt: new Date(iat * 1000).toISOString(),
-        expiresAt: new Date(exp * 1000).toISOString(),
-        payload: made.claims,
-      })
+      if (!print.json) print.line(made.token)
+      else
+        print.record({
+          token: made.token,
+          algorithm: tokens.algorithm,
+          expiresIn: exp - iat,
+          issuedAt: new Date(iat * 1000).toISOString(),
+          expiresAt: new Date(exp * 1000).toISOString(),
+          payload: made.claims,
+        })
+      return 0
     },
   })
 }

@@ -26,7 +26,7 @@ describe('kv', () => {
     const { join } = await import('node:path')
     const { tmpdir } = await import('node:os')
     const rootDir = await mkdtemp(join(tmpdir(), 'zin-kv-'))
-    const options = { plugins: [database(), kv()], rootDir }
+    const options = { plugins: [database(), kv()], dataDir: rootDir }
     const first = await createTestHost(options)
     await first.service(kvService).set('a', '1')
     await first.stop()

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { bulletproof, devicesService } from 'zin/plugins/bulletproof'
 import { jwt, tokensService } from 'zin/plugins/jwt'
-import { createHeaders } from 'zin/signer'
+import { createHeaders, generateDeviceKey } from 'zin/signer'
 import { createTestHost, describePlugin, type TestHost, type TestHostOptions } from 'zin/testing'
 import { login } from './index.js'
 import type { LoginOptions } from './options.js'
@@ -48,6 +48,25 @@ describe('POST /auth/login', () => {
         [200, { id, email: 'ada@example.com', role: 'admin', deviceId: body.deviceId }, 'no-store'],
       )
       assert.ok(!host.logText().includes(body.jwt) && !host.logText().includes(body.deviceSecret) && !host.logText().includes(password))
+    }))
+
+  it('gives no secret to a device that brings its own key, and the key signs requests', () =>
+    withHost(async (host) => {
+      const { password } = await addUser(host, 'ada@example.com')
+      const { privateKey, publicKey } = await generateDeviceKey()
+      const { status, body } = await post(host, { email: 'ada@example.com', password, devicePublicKey: publicKey })
+      assert.deepEqual([status, Object.keys(body), body.deviceSecret], [200, ['jwt', 'deviceId', 'deviceSecret'], ''])
+      const me = async (path = '/api/me') => {
+        const [url, authorization] = [`http://localhost${path}`, `Bearer ${body.jwt}`]
+        const headers = await createHeaders({ profile: 'rfc9421', method: 'GET', url, authorization, keyId: body.deviceId, privateKey })
+        return host.inject({ path, headers: { host: 'localhost', ...headers } })
+      }
+      assert.equal((await me()).status, 200)
+      const { body: list } = await me('/auth/devices')
+      assert.deepEqual([list.devices[0].publicKey, list.devices[0].profile], [publicKey, 'rfc9421'])
+      const good = { email: 'ada@example.com', password }
+      for (const devicePublicKey of ['', publicKey.slice(1), `${publicKey.slice(0, 42)}B`, 1])
+        assert.equal((await post(host, { ...good, devicePublicKey })).status, 400)
     }))
 
   it('gives one answer for a wrong password, an unknown user and a disabled one', () =>

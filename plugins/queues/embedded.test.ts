@@ -53,7 +53,7 @@ describe('the embedded queue store', () => {
     assert.deepEqual(locked.rows, [], 'jobs of the killed process do not wait for their locks to run out')
     await left.close()
 
-    const host = await createTestHost({ plugins: [queues()], rootDir })
+    const host = await createTestHost({ plugins: [queues()], dataDir: dataDir() })
     const service = host.service(queuesService)
     const worker = service.worker('crash', async () => undefined, { concurrency: 5, stalledInterval: 500 })
     await new Promise<void>((resolve) => {

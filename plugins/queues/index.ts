@@ -22,6 +22,9 @@ export const queues = definePlugin({
     const service = createQueues({ backend: target ? 'redis' : 'embedded', clock, log, maxJobBytes: settings.QUEUE_MAX_JOB_BYTES })
     ctx.provide(queuesService, service)
     ctx.onStop(() => service.close())
+    // Begun here, so that it goes on while other plugins are set up and started. A process without a role starts nothing.
+    const engine = target === undefined && host.roles.size > 0 ? import('./embedded/engine.js').then((made) => made.loadEngine()) : undefined
+    engine?.catch(() => undefined)
     ctx.onStart(async () => {
       if (target) {
         const { openRedisBackend } = await import('./backends/redis.js')
@@ -34,8 +37,8 @@ export const queues = definePlugin({
         import('./embedded/open.js'),
         import('./backends/embedded.js'),
       ])
-      const store = await openEmbedded({ dataDir: host.app.dataDir, fsync: settings.QUEUE_FSYNC !== 'off' })
-      service.open(await openEmbeddedBackend(store))
+      const store = await openEmbedded({ dataDir: host.app.dataDir, fsync: settings.QUEUE_FSYNC !== 'off', ...(engine && { engine }) })
+      service.open(openEmbeddedBackend(store))
       ctx.every(maintainEveryMs, () => store.maintain())
     })
   },

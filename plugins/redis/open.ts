@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module'
 import type { Cluster, ClusterOptions, Redis, RedisOptions } from 'ioredis'
 import { type Logger, messageOf } from 'zin'
 import { redisErrors } from './errors.js'
@@ -25,7 +26,7 @@ export interface OpenRedisOptions {
 
 /** Connects within the time given, else throws REDIS_UNAVAILABLE. The client is the caller's to close. */
 export async function openRedis(options: OpenRedisOptions): Promise<RedisClient> {
-  const client = await makeClient(options)
+  const client = makeClient(options)
   let lastError: unknown
   let told = false
   client.on('error', (error: unknown) => {
@@ -106,8 +107,9 @@ function reasonOf(error: unknown): string {
   return messageOf(error) || code
 }
 
-async function makeClient({ target, name, mode, connectTimeoutMs, keyPrefix }: OpenRedisOptions): Promise<RedisClient> {
-  const ioredis = await import('ioredis')
+function makeClient({ target, name, mode, connectTimeoutMs, keyPrefix }: OpenRedisOptions): RedisClient {
+  // Not import(), which reads every file twice: once to find the names that it exports.
+  const ioredis = createRequire(import.meta.url)('ioredis') as typeof import('ioredis')
   const failFast = mode === 'fail-fast'
   const retry = (times: number): number => Math.min(50 * 2 ** Math.min(times, 6), 2000)
   const common: Omit<RedisOptions, 'replyMapping'> = {

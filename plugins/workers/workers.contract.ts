@@ -63,6 +63,7 @@ export function workersContract(title: string, { env, drivers }: Backend): void 
           resolveProcessor: (worker) => (worker.startsWith('hooked') ? () => 'from the hook' : undefined),
         },
         rootDir,
+        dataDir: join(rootDir, 'data'),
         env: { ...env, WORKER_AUTO_START: 'true', WORKER_TIMEOUT: timeout },
       })
       service = host.service(workersService)
@@ -400,6 +401,7 @@ export function workersContract(title: string, { env, drivers }: Backend): void 
             plugins: [...plugins(), workers()],
             hooks: { onWorkerStart: (worker) => void (started.push(worker) && started.includes(name) && wanted.fire()) },
             rootDir,
+            dataDir: join(rootDir, 'data'),
             env: {
               ...env,
               WORKER_AUTO_START: autoStart,

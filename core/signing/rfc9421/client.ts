@@ -1,10 +1,10 @@
 import { toBase64 } from '../bytes.js'
 import { KEY_ID_PATTERN, NONCE_PATTERN, signatureHeaderNames } from '../canonical.js'
-import { bytesOf, hmacSha256, type SignedBody, sha256, subtle } from '../web-crypto.js'
+import { baseUrl, bytesOf, hmacSha256, newNonce, type SignedBody, sha256, subtle } from '../web-crypto.js'
 import { type DevicePrivateKey, importPrivateKey } from './device-key.js'
 import {
-  CREATED_PATTERN,
   type CoveredFields,
+  CREATED_PATTERN,
   componentNames,
   contentDigest,
   FIELD_PATTERN,
@@ -43,7 +43,7 @@ export type Rfc9421SignOptions = Rfc9421Credential & {
 /** Headers of one request signed by RFC 9421, the covered ones included. Throws a TypeError for what no server would take. */
 export async function signMessage(options: Rfc9421SignOptions): Promise<Readonly<Record<string, string>>> {
   const { body, keyId, contentType, authorization } = options
-  const nonce = options.nonce ?? crypto.randomUUID()
+  const nonce = options.nonce ?? newNonce()
   const created = String(Math.floor((options.timestamp ?? Date.now()) / 1000))
   if (!KEY_ID_PATTERN.test(keyId)) throw new TypeError('keyId must be 1 to 128 letters, digits or . _ : @ -')
   if (!NONCE_PATTERN.test(nonce)) throw new TypeError('nonce must be 16 to 128 letters, digits, _ or -')
@@ -61,7 +61,7 @@ export async function signMessage(options: Rfc9421SignOptions): Promise<Readonly
   }
   const signer = signerOf(options)
   const parameters = { created, nonce, keyId, alg: signer.alg }
-  const { host, pathname, search } = new URL(options.url, globalThis.location?.href)
+  const { host, pathname, search } = new URL(options.url, baseUrl())
   const message = { method: options.method.toUpperCase(), authority: host, pathname, search, fields }
   const signature = await signer.sign(signatureBase(message, deviceIdHeader, parameters))
   return {
@@ -83,6 +83,7 @@ function signerOf({ secret, privateKey }: Rfc9421Credential): {
   if (secret !== undefined) return { alg: 'hmac-sha256', sign: (text) => hmacSha256(secret, text) }
   return {
     alg: 'ed25519',
-    sign: async (text) => new Uint8Array(await subtle().sign('Ed25519', await importPrivateKey(privateKey), new TextEncoder().encode(text))),
+    sign: async (text) =>
+      new Uint8Array(await subtle().sign('Ed25519', await importPrivateKey(privateKey), new TextEncoder().encode(text))),
   }
 }

@@ -39,7 +39,20 @@ describe('structured fields', () => {
   for (const text of [
     ...['a=1,', ',a=1', 'a=1 b=2', 'a=1,,b=2', 'a=', 'a =1', 'a= 1', 'A=1', '1=a', 'a=1;', 'a=1;B', 'a=1;x=', 'a=1 ;x'],
     ...['a="', 'a="\\x"', 'a="é"', 'a="\u0000"', "a='x'", 'a=?2', 'a=?', 'a=1.', 'a=1.2345', 'a=.5', 'a=+1', 'a=1234567890123456', 'a=--1'],
-    ...['a=:AQI:', 'a=:AQJ=:', 'a=:A:', 'a=:=:', 'a=:AQ I=:', 'a=:AQI=', 'a=:AQI-:', 'a=("x"', 'a=("x""y")', 'a=("x"\t"y")', 'a=(("x"))', 'a=)'],
+    ...[
+      'a=:AQI:',
+      'a=:AQJ=:',
+      'a=:A:',
+      'a=:=:',
+      'a=:AQ I=:',
+      'a=:AQI=',
+      'a=:AQI-:',
+      'a=("x"',
+      'a=("x""y")',
+      'a=("x"\t"y")',
+      'a=(("x"))',
+      'a=)',
+    ],
     ...['a=1, a=2', 'a=1;x;x=2', 'a=("x";p;p)', 'a=1\n', '\ta=1', 'a=@1', 'a=1\r\nb=2'],
   ]) {
     it(`are malformed as ${JSON.stringify(text)}`, () => assert.equal(parseDictionary(text), undefined))

@@ -1,10 +1,10 @@
 import type { Attack } from './attack.js'
+import { ownClaims } from './families/identity.js'
 import { isAccepted, statusesOf } from './judge.js'
 import { Kit, type KitParts } from './kit.js'
 import { type Finding, runAttacks } from './run.js'
 import { createSender, type Sender } from './sender.js'
 import { type Answer, headerOf } from './wire.js'
-import { ownClaims } from './families/identity.js'
 
 export interface AttackOptions extends Omit<KitParts, 'host' | 'now' | 'marginMs'> {
   /** `http:` or `https:`, without a path. */

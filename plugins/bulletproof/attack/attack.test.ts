@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { signatureHeaderNames } from 'zin'
+import { canonicalRequest, signatureHeaderNames } from 'zin'
 import { devicesService } from 'zin/plugins/bulletproof'
 import { tokensService } from 'zin/plugins/jwt'
 import { createTestHost, fakeClock, type TestHost } from 'zin/testing'
@@ -41,6 +45,21 @@ function notSafe(findings: readonly Finding[]): readonly Finding[] {
   return findings.filter(({ verdict }) => verdict !== 'safe')
 }
 
+/** Checks time and signature of GET /api/me, and nothing else. */
+async function startNaiveServer(): Promise<Server> {
+  const server = createServer((request, response) => {
+    const { pathname, search } = new URL(request.url ?? '', 'http://localhost')
+    const header = (name: string): string => String(request.headers[name] ?? '')
+    const [timestamp, nonce, bodySha256] = ['x-sig-timestamp', 'x-sig-nonce', 'x-sig-body-sha256'].map(header) as [string, string, string]
+    const text = canonicalRequest({ method: request.method ?? '', pathname, search, timestamp, nonce, bodySha256 })
+    const fits = createHmac('sha256', weakSecret).update(text).digest('hex') === header('x-sig-signature')
+    const fresh = Math.abs(Date.now() - Number(timestamp)) <= 60_000
+    response.writeHead(fits && fresh ? (pathname === '/api/me' ? 200 : 404) : 401, { 'content-type': 'application/json' }).end('{}')
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return server
+}
+
 async function weakHoles(target: Target, ...weaknesses: readonly Weakness[]): Promise<readonly Finding[]> {
   const { host, token } = await startWeakApp(...weaknesses)
   try {
@@ -71,6 +90,22 @@ describe('the attacks find', () => {
       for (const { verdict, why, mend } of findings) if (verdict === 'hole') assert.ok(why && mend)
     })
   }
+
+  it('a server that reads the request through a URL parser and joined headers', async () => {
+    const server = await startNaiveServer()
+    try {
+      const origin = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+      const credential = { keyId: weakKeyId, secret: weakSecret, token: 'a.b.c' }
+      const holes = holesOf(findingsOf(await attackApp({ ...usual, origin, target: me, me: credential })))
+      const named = ['target:dot-segments', 'target:encoded-dots', 'target:double-slash', 'target:backslash', 'target:absolute-form']
+      for (const name of [...named, 'jwt:alg-none', 'twice:user-agent', 'key:device-id', 'header:method-override'])
+        assert.ok(holes.includes(name), `${name} is not among ${holes.join(', ')}`)
+      for (const name of ['changed:signature', 'changed:query', 'changed:method', 'missing:signature', 'skew:old'])
+        assert.ok(!holes.includes(name), name)
+    } finally {
+      server.close()
+    }
+  })
 
   it('nothing in the same app when it forgets nothing', async () => {
     for (const target of [me, notes]) assert.deepEqual(holesOf(await weakHoles(target)), [])
@@ -111,12 +146,19 @@ describe('an app with bulletproof', () => {
 
   it('stands them from a caller with the shared secret, too', () => {
     return withApp({ listen: true, clock: fakeClock(Date.now()) }, async ({ host, tokenWith, clock }) => {
-      const credential = { keyId: 'zin-cli', secret: 'shared-canary-0123456789abcdefghijkl', token: await tokenWith({ deviceId: 'zin-cli' }) }
+      const credential = {
+        keyId: 'zin-cli',
+        secret: 'shared-canary-0123456789abcdefghijkl',
+        token: await tokenWith({ deviceId: 'zin-cli' }),
+      }
       const findings = findingsOf(
         await attackApp({ ...usual, origin: new URL(host.url), target: me, me: credential, shared: true, now: () => clock.now() }),
       )
       assert.deepEqual(holesOf(findings), [])
-      assert.deepEqual(notSafe(findings).filter(({ verdict }) => verdict === 'unclear'), [])
+      assert.deepEqual(
+        notSafe(findings).filter(({ verdict }) => verdict === 'unclear'),
+        [],
+      )
     })
   })
 })

@@ -54,7 +54,7 @@ export function attackCommand(parts: AttackCommandParts): Command {
         return 2
       }
       // Loaded here: an app that starts has no use for them.
-      const [{ attackApp }, { attacks }, { findCredentials }] = await Promise.all([
+      const [{ attackApp }, { attacks }, { CredentialProblem, findCredentials }] = await Promise.all([
         import('./attack-app.js'),
         import('./attacks.js'),
         import('./credentials.js'),
@@ -64,7 +64,15 @@ export function attackCommand(parts: AttackCommandParts): Command {
         ? undefined
         : async (claims: Readonly<Record<string, unknown>>, expiresInSeconds?: number): Promise<string> =>
             (await tokens.issue(claims, expiresInSeconds === undefined ? {} : { expiresInSeconds })).token
-      const credentials = await findCredentials({ origin, options: options as CredentialOptions, env, headerPrefix, mint, signal })
+      const given = { origin, options: options as CredentialOptions, env, headerPrefix, mint, signal }
+      const credentials = await findCredentials(given).catch((error: unknown) => {
+        if (error instanceof CredentialProblem) return error
+        throw error
+      })
+      if (credentials instanceof CredentialProblem) {
+        print.error(credentials.message)
+        return 2
+      }
       try {
         const report = await attackApp({
           ...credentials,
@@ -96,7 +104,8 @@ function originOf(url: string): URL | undefined {
 }
 
 function problemOf(origin: URL | undefined, { method, path }: { readonly method: string; readonly path: string }): string | undefined {
-  if (origin === undefined) return 'the address must be like http://127.0.0.1:7777, without user, path, query or fragment; the path is --path'
+  if (origin === undefined)
+    return 'the address must be like http://127.0.0.1:7777, without user, path, query or fragment; the path is --path'
   if (!/^[A-Z]+$/.test(method)) return `option --method takes a method such as POST, not "${method}"`
   const parsed = path.startsWith('/') && URL.canParse(path, origin) ? new URL(path, origin) : undefined
   if (parsed === undefined || parsed.pathname + parsed.search !== path || parsed.origin !== origin.origin)
@@ -112,9 +121,12 @@ function printReport(print: Printer, target: string, report: AttackReport): numb
   const { findings } = report
   const count = (verdict: string): number => findings.filter((finding) => finding.verdict === verdict).length
   const holes = findings.filter(({ verdict }) => verdict === 'hole')
-  if (print.json) print.record({ target, safe: count('safe'), holes: holes.length, unclear: count('unclear'), skipped: count('skipped'), findings })
+  if (print.json)
+    print.record({ target, safe: count('safe'), holes: holes.length, unclear: count('unclear'), skipped: count('skipped'), findings })
   else {
-    print.table(findings.map(({ attack, verdict, seen, why = '' }) => ({ attack, verdict: verdict === 'hole' ? 'HOLE' : verdict, seen, why })))
+    print.table(
+      findings.map(({ attack, verdict, seen, why = '' }) => ({ attack, verdict: verdict === 'hole' ? 'HOLE' : verdict, seen, why })),
+    )
     for (const { attack, why, mend } of holes) print.line(`\n${attack}: ${why}\n  ${mend}`)
     print.line(
       `\n${target}: ${findings.length} attacks, ${count('safe')} safe, ${holes.length} holes, ${count('unclear')} unclear, ${count('skipped')} skipped`,

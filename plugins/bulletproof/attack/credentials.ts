@@ -1,5 +1,4 @@
 import { createHeaders } from 'zin/signer'
-import { ZinError } from 'zin'
 import { type Credential, userAgent } from './kit.js'
 
 export interface Credentials {
@@ -11,8 +10,13 @@ export interface Credentials {
   end(): Promise<void>
 }
 
+/** Why nothing can be tried: the credentials are incomplete, or the app does not take them. */
+export class CredentialProblem extends Error {}
+
 type Env = Readonly<Record<string, string | undefined>>
-export type CredentialOptions = Readonly<Record<`${'' | 'other-'}${'email' | 'password-env' | 'key-id' | 'secret-env' | 'token-env'}`, string | undefined>>
+export type CredentialOptions = Readonly<
+  Record<`${'' | 'other-'}${'email' | 'password-env' | 'key-id' | 'secret-env' | 'token-env'}`, string | undefined>
+>
 
 export interface CredentialParts {
   readonly origin: URL
@@ -25,7 +29,7 @@ export interface CredentialParts {
 
 const none = { end: async () => undefined }
 
-/** The credentials that the options name: a login, a key, or else the shared secret and token key of this app. Throws a ZinError. */
+/** The credentials that the options name: a login, a key, or else the shared secret and token key of this app. Throws a CredentialProblem. */
 export async function findCredentials(parts: CredentialParts): Promise<Credentials> {
   const { options, env } = parts
   const other = await named(parts, 'other-')
@@ -44,7 +48,9 @@ export async function findCredentials(parts: CredentialParts): Promise<Credentia
   }
   const secret = env.BULLETPROOF_SIGNING_SECRET || env.AUTH_KEY || env.APP_KEY || ''
   if (options['other-email'] !== undefined || secret === '' || parts.mint === undefined)
-    throw problem('it needs credentials: --email and --password-env, or --key-id, --secret-env and --token-env, or the secrets of the app in .env')
+    throw problem(
+      'it needs credentials: --email and --password-env, or --key-id, --secret-env and --token-env, or the secrets of the app in .env',
+    )
   const keyId = 'zin-cli'
   return { ...none, me: { keyId, secret, token: await parts.mint({ sub: 'zin-auth-attack', deviceId: keyId }) }, shared: true }
 }
@@ -85,7 +91,9 @@ async function login(parts: CredentialParts, whose: '' | 'other-'): Promise<Cred
   )
   const { jwt, deviceId, deviceSecret } = (await answer.json().catch(() => ({}))) as Readonly<Record<string, unknown>>
   if (typeof jwt !== 'string' || typeof deviceId !== 'string' || typeof deviceSecret !== 'string')
-    throw problem(`POST /auth/login answered ${answer.status} to --${whose}email ${options[`${whose}email`]}; are email and password right?`)
+    throw problem(
+      `POST /auth/login answered ${answer.status} to --${whose}email ${options[`${whose}email`]}; are email and password right?`,
+    )
   return { keyId: deviceId, secret: deviceSecret, token: jwt }
 }
 
@@ -96,6 +104,6 @@ async function logout({ origin, headerPrefix }: CredentialParts, { keyId, secret
   await fetch(url, { method: 'POST', headers, redirect: 'manual', signal: AbortSignal.timeout(5_000) })
 }
 
-function problem(message: string, cause?: unknown): ZinError {
-  return new ZinError('AUTH_ATTACK_CREDENTIALS', message, { cause })
+function problem(message: string, cause?: unknown): CredentialProblem {
+  return new CredentialProblem(message, { cause })
 }

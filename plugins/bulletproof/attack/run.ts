@@ -41,7 +41,12 @@ export async function runAttacks(parts: RunParts): Promise<readonly Finding[]> {
     attack: 'answer:after-all',
     verdict: serves ? 'safe' : 'hole',
     seen: statusesOf(after),
-    ...(serves ? {} : { why: 'refused requests shut out the honest caller', mend: 'Spend no nonce and lock no device for a request that does not verify.' }),
+    ...(serves
+      ? {}
+      : {
+          why: 'refused requests shut out the honest caller',
+          mend: 'Spend no nonce and lock no device for a request that does not verify.',
+        }),
   })
   return findings
 }

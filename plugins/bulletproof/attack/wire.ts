@@ -66,7 +66,8 @@ export function parseAnswer(bytes: Buffer): Answer {
   return { status, headers, body: isChunked ? dechunk(raw) : raw }
 }
 
-function dechunk(raw: Buffer): Buffer {
+/** The bytes that were sent in chunks. */
+export function dechunk(raw: Buffer): Buffer {
   const parts: Buffer[] = []
   for (let at = 0; ; ) {
     const lineEnd = raw.indexOf('\r\n', at)

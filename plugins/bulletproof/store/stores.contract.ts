@@ -121,6 +121,44 @@ export function describeStores(
     )
 
     it(
+      'are pinned until they get a new secret, and whatever else is written',
+      withDevices(async (store, find) => {
+        const profile = async () => (await find('dev_1'))?.profile
+        await store.pin('dev_1')
+        assert.equal(await find('dev_1'), undefined)
+        await store.insert(record())
+        assert.equal(await profile(), 'v1')
+        await store.pin('dev_1')
+        assert.equal(await profile(), 'rfc9421')
+        await store.reseal('dev_1', 'sealed-1', 'sealed-2')
+        await store.touch('dev_1', 9)
+        await store.pin('dev_1')
+        assert.equal(await profile(), 'rfc9421')
+        assert.equal((await find('dev_1'))?.signingSecret, 'sealed-2')
+        assert.deepEqual(
+          (await store.list('7')).map((device) => device.profile),
+          ['rfc9421'],
+        )
+        await store.replace(record({ signingSecret: 'sealed-3' }))
+        assert.equal(await profile(), 'v1')
+        await store.pin('dev_1')
+        await store.remove('dev_1', 10)
+        await store.replace(record({ signingSecret: 'sealed-4' }))
+        assert.equal(await profile(), 'v1')
+      }),
+    )
+
+    it(
+      'keep the profile that they were made with',
+      withDevices(async (store, find) => {
+        await store.insert(record({ profile: 'rfc9421' }))
+        assert.deepEqual(await find('dev_1'), record({ profile: 'rfc9421' }))
+        await store.replace(record({ profile: 'rfc9421', signingSecret: 'sealed-2' }))
+        assert.equal((await find('dev_1'))?.profile, 'rfc9421')
+      }),
+    )
+
+    it(
       'are sealed anew only if the secret did not change meanwhile',
       withDevices(async (store, find) => {
         await store.insert(record())

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import type { Plugin } from 'zin'
 import type { BulletproofOptions } from 'zin/plugins/bulletproof'
 import { bulletproof } from 'zin/plugins/bulletproof'
@@ -18,6 +19,7 @@ export function bootAt(rootDir: string, clock: FakeClock, { plugins, options = {
   return createTestHost({
     clock,
     rootDir,
+    dataDir: join(rootDir, '.zin', 'data'),
     env: { APP_KEY: appKey, BULLETPROOF_SIGNING_SECRET: sharedSecret, ...env },
     plugins: [...plugins(), jwt(), bulletproof(options)],
     routes: [{ method: 'GET', path: '/api/me', summary: 'Me', use: ['auth', 'bulletproof'], handler: () => ({}) }],

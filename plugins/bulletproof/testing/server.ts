@@ -1,5 +1,6 @@
 // One process of an app with a signed route. It is given its plugins and environment, sends its port to its parent, and serves
 // until it is ended; tests use it where a process must really end, or where two must share a store.
+import { join } from 'node:path'
 import { bulletproof } from 'zin/plugins/bulletproof'
 import { database } from 'zin/plugins/database'
 import { jwt } from 'zin/plugins/jwt'
@@ -10,6 +11,7 @@ const { rootDir, plugins, prefix, env } = JSON.parse(process.argv[2] ?? '{}')
 const optional = { database: () => database(), kv: () => kv({ prefix }) }
 const host = await createTestHost({
   rootDir,
+  dataDir: join(rootDir, '.zin', 'data'),
   listen: true,
   env: { HOST: '127.0.0.1', ...env },
   plugins: [...plugins.map((name: keyof typeof optional) => optional[name]()), jwt(), bulletproof()],

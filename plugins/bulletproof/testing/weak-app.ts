@@ -1,7 +1,16 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Context, Middleware } from 'koa'
-import { canonicalRequest, captureBody, checkFreshness, definePlugin, readSignature, sha256Hex, signatureHeaderNames, signedTarget } from 'zin'
+import {
+  canonicalRequest,
+  captureBody,
+  checkFreshness,
+  definePlugin,
+  readSignature,
+  sha256Hex,
+  signatureHeaderNames,
+  signedTarget,
+} from 'zin'
 import { jwt, tokensService } from 'zin/plugins/jwt'
 import { createTestHost, type TestHost } from 'zin/testing'
 
@@ -28,7 +37,9 @@ function guard(weak: ReadonlySet<Weakness>, verify: (token: string) => Readonly<
     const target = signedTarget(ctx.originalUrl)
     if (target === undefined || claim.keyId !== weakKeyId) throw new Refused('target or key')
     const search = weak.has('query') ? '' : target.search
-    const mac = createHmac('sha256', weakSecret).update(canonicalRequest({ ...claim, ...target, search, method: ctx.method })).digest()
+    const mac = createHmac('sha256', weakSecret)
+      .update(canonicalRequest({ ...claim, ...target, search, method: ctx.method }))
+      .digest()
     if (!timingSafeEqual(mac, Buffer.from(claim.signature, 'hex'))) throw new Refused('signature')
     if (!weak.has('binding') && (claim.deviceId !== claim.keyId || claims.deviceId !== claim.keyId)) throw new Refused('device')
     const body = await captureBody(ctx)
@@ -57,7 +68,11 @@ export async function startWeakApp(...weaknesses: readonly Weakness[]): Promise<
     name: 'weak-auth',
     version: '1.0.0',
     uses: { tokens: tokensService },
-    setup: ({ middleware, services }) => middleware('weak', guard(new Set(weaknesses), (token) => services.tokens.verify(token))),
+    setup: ({ middleware, services }) =>
+      middleware(
+        'weak',
+        guard(new Set(weaknesses), (token) => services.tokens.verify(token)),
+      ),
   })
   const host = await createTestHost({
     listen: true,

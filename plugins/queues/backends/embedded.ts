@@ -2,6 +2,7 @@ import type { FlowProducer, Job, Processor, Queue, QueueEvents, Worker, WorkerOp
 import { messageOf } from 'zin'
 import { abortable } from 'zin/plugins/redis'
 import type { QueueBackend } from '../backend.js'
+import { loadBullmq } from '../bullmq.js'
 import type { EmbeddedStore } from '../embedded/open.js'
 import type { ListedState } from '../queues.js'
 
@@ -17,8 +18,8 @@ const orders: Readonly<Record<ListedState, string>> = {
   failed: "state = 'failed' order by finished_at_ms desc, seq desc",
 }
 
-export async function openEmbeddedBackend(store: EmbeddedStore): Promise<QueueBackend> {
-  const { createPostgresBackend, withBackend } = await import('bullmq')
+export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
+  const { createPostgresBackend, withBackend } = loadBullmq()
   const bull = withBackend(createPostgresBackend)
   const connection = store.pool as unknown as Parameters<typeof createPostgresBackend>[1]['connection']
   const known = new Set<string>()

@@ -2,6 +2,7 @@ import type { Job, JobType, Queue } from 'bullmq'
 import type { Logger } from 'zin'
 import { abortable, describeRedis, isRedisUnavailable, openRedis, type RedisClient, type RedisTarget, whenReady } from 'zin/plugins/redis'
 import type { QueueBackend } from '../backend.js'
+import { loadBullmq } from '../bullmq.js'
 import { queueErrors } from '../errors.js'
 import type { ListedState } from '../queues.js'
 
@@ -20,10 +21,12 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log }: R
   const prefix = `{${app}}`
   const namesKey = `${prefix}:queues`
   const common = { target, setting: 'REDIS_URL', connectTimeoutMs, log }
-  const [producer, consumer, bull] = await openAll([
+  const opening = openBoth([
     openRedis({ ...common, name: `${app}:queues`, mode: 'fail-fast' }),
     openRedis({ ...common, name: `${app}:workers`, mode: 'patient' }),
   ])
+  const bull = loadBullmq()
+  const [producer, consumer] = await opening
   await warnAboutEviction(producer, log)
   const where = describeRedis(target)
 
@@ -54,16 +57,14 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log }: R
 }
 
 /** Both or none: when one cannot connect, the other is closed. */
-async function openAll(opening: readonly [Promise<RedisClient>, Promise<RedisClient>]) {
-  const loading = import('bullmq')
+async function openBoth(opening: readonly [Promise<RedisClient>, Promise<RedisClient>]): Promise<[RedisClient, RedisClient]> {
   const opened = await Promise.allSettled(opening)
   const failed = opened.find((one) => one.status === 'rejected')
   if (failed) {
     for (const one of opened) if (one.status === 'fulfilled') one.value.disconnect()
     throw failed.reason
   }
-  const [producer, consumer] = await Promise.all(opening)
-  return [producer, consumer, await loading] as const
+  return Promise.all(opening)
 }
 
 async function listPage(queue: Queue, state: ListedState, offset: number, limit: number): Promise<readonly Job[]> {

@@ -2,27 +2,23 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PGlite } from '@electric-sql/pglite'
 import { messageOf } from 'zin'
+import { loadBullmq } from '../bullmq.js'
 import { queueErrors } from '../errors.js'
 import { lockData } from './data-lock.js'
+import { type Engine, loadEngine } from './engine.js'
 import { maintain } from './maintenance.js'
+import { initDbParams, postgresMajor, settings } from './parameters.js'
 import { PglitePool } from './pool.js'
 import { PgliteSession } from './session.js'
-
-/** The PostgreSQL that the pinned PGlite is. Another major version cannot read the files. */
-const postgresMajor = '18'
-
-const settings: Readonly<Record<string, string>> = {
-  search_path: 'bullmq',
-  // 128 MB by default, for a queue that is small.
-  shared_buffers: '16MB',
-  min_wal_size: '5MB',
-  // A VACUUM of an empty table would make the planner read whole tables from then on.
-  enable_seqscan: 'off',
-}
+import { builtTemplate, makeFromTemplate } from './template.js'
 
 export interface EmbeddedOptions {
   readonly dataDir: string
   readonly fsync: boolean
+  /** The engine when it is loading already. */
+  readonly engine?: Promise<Engine>
+  /** File that an empty directory is made from; by default the one that came with this package, undefined for none. */
+  readonly template?: string | undefined
 }
 
 export interface EmbeddedStore {
@@ -32,21 +28,23 @@ export interface EmbeddedStore {
 }
 
 /** Locks the data directory and opens the queue in `<dataDir>/queue`, made when absent. */
-export async function openEmbedded({ dataDir, fsync }: EmbeddedOptions): Promise<EmbeddedStore> {
+export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedStore> {
+  const { dataDir, fsync, engine = loadEngine() } = options
+  const template = 'template' in options ? options.template : builtTemplate()
+  engine.catch(() => undefined)
   const lock = await lockData(dataDir)
   const dir = join(dataDir, 'queue')
   let db: PGlite | undefined
   try {
     await checkVersion(dir)
+    if (template !== undefined) await makeFromTemplate(dir, template, { sync: fsync })
     await mkdir(dir, { recursive: true })
-    const [made, { runMigrations }] = await Promise.all([
-      openPglite(dir, fsync).catch((error: unknown) => {
-        throw queueErrors.QUEUE_DATA_UNREADABLE(dir, messageOf(error))
-      }),
-      import('bullmq'),
-    ])
-    db = made
-    const session = new PgliteSession(made)
+    // Before the engine is awaited, which other threads compile meanwhile.
+    const { runMigrations } = loadBullmq()
+    db = await openPglite(await engine, dir, fsync).catch((error: unknown) => {
+      throw queueErrors.QUEUE_DATA_UNREADABLE(dir, messageOf(error))
+    })
+    const session = new PgliteSession(db)
     const pool = new PglitePool(session)
     const migrating = await pool.connect()
     await runMigrations(migrating as unknown as Parameters<typeof runMigrations>[0])
@@ -71,15 +69,14 @@ export async function openEmbedded({ dataDir, fsync }: EmbeddedOptions): Promise
   }
 }
 
-async function openPglite(dir: string, fsync: boolean): Promise<PGlite> {
-  const { PGlite } = await import('@electric-sql/pglite')
+async function openPglite({ PGlite, wasm }: Engine, dir: string, fsync: boolean): Promise<PGlite> {
   const tuned = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  const initDbStartParams = ['--wal-segsize=1']
-  if (!fsync) return PGlite.create(dir, { startParams: [...PGlite.defaultStartParams, ...tuned], initDbStartParams })
+  const common = { initDbStartParams: [...initDbParams], pgliteWasmModule: wasm }
+  if (!fsync) return PGlite.create(dir, { ...common, startParams: [...PGlite.defaultStartParams, ...tuned] })
   const { fsyncNodeFs } = await import('./fsync-fs.js')
   // `-F` is "no fsync"; fdatasync, the default of the log, does nothing in this build.
   const startParams = [...PGlite.defaultStartParams.filter((param) => param !== '-F'), '-c', 'wal_sync_method=fsync', ...tuned]
-  return PGlite.create({ fs: await fsyncNodeFs(dir), startParams, initDbStartParams })
+  return PGlite.create({ ...common, fs: await fsyncNodeFs(dir), startParams })
 }
 
 async function checkVersion(dir: string): Promise<void> {

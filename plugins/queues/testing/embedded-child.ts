@@ -1,5 +1,6 @@
 /** A process of its own for the tests of the embedded store: adds jobs, works on them, and tells what was acknowledged. */
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { createTestHost } from 'zin/testing'
 import { queues, queuesService } from '../index.js'
 
@@ -7,7 +8,7 @@ const [rootDir = '', mode = ''] = process.argv.slice(2)
 const tell = (text: string): void => void process.stdout.write(`${text}\n`)
 
 try {
-  const host = await createTestHost({ plugins: [queues()], rootDir })
+  const host = await createTestHost({ plugins: [queues()], dataDir: join(rootDir, '.zin', 'data') })
   const service = host.service(queuesService)
   tell('open')
   if (mode === 'work') {

@@ -49,7 +49,13 @@ export const bodyAttacks: readonly Attack[] = [
     mend: wire,
     rounds: (kit) => {
       const body = bodyOf(kit)
-      return [refused(sending(kit, body, Buffer.concat([body, Buffer.from(' ')]), { framing: 'chunked' }), { ...kit.sign({ body }), body: Buffer.from('{"zin":1}'), framing: 'chunked' })]
+      return [
+        refused(sending(kit, body, Buffer.concat([body, Buffer.from(' ')]), { framing: 'chunked' }), {
+          ...kit.sign({ body }),
+          body: Buffer.from('{"zin":1}'),
+          framing: 'chunked',
+        }),
+      ]
     },
   },
   {
@@ -57,7 +63,10 @@ export const bodyAttacks: readonly Attack[] = [
     hole: 'a body is taken on a request that was signed without one',
     mend: wire,
     rounds: (kit) => [
-      refused(sending(kit, Buffer.alloc(0), Buffer.from('{"zin":1}')), sending(kit, Buffer.alloc(0), Buffer.from('{}'), { framing: 'chunked' })),
+      refused(
+        sending(kit, Buffer.alloc(0), Buffer.from('{"zin":1}')),
+        sending(kit, Buffer.alloc(0), Buffer.from('{}'), { framing: 'chunked' }),
+      ),
     ],
   },
   {

@@ -89,10 +89,7 @@ export const fieldAttacks: readonly Attack[] = [
       // First, since a server that never signs queries refuses the honest request of the next round.
       refused({ ...kit.sign(), target: kit.query('zin=1') }),
       accepted(kit.sign({ path: kit.query('zin=1') }), takesNoQuery),
-      refused(
-        swappedQueries(kit, 'zin=1', 'zin=0'),
-        { ...kit.sign({ path: kit.query('zin=1') }), target: kit.target.path },
-      ),
+      refused(swappedQueries(kit, 'zin=1', 'zin=0'), { ...kit.sign({ path: kit.query('zin=1') }), target: kit.target.path }),
     ],
   },
   {

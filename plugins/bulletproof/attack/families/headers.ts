@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { SignatureHeaderNames } from 'zin'
 import { type Attack, accepted, refused, rejected } from '../attack.js'
 import type { Kit } from '../kit.js'
@@ -6,14 +7,25 @@ import { flip } from './fields.js'
 
 const once = 'Read rawHeaders, and refuse a request that repeats a signature, token, host or content header.'
 const strict = 'Take lower-case hex of exactly 64 characters, and compare bytes.'
-const keys = ['keyId', 'timestamp', 'nonce', 'bodySha256', 'signature', 'deviceId'] as const satisfies readonly (keyof SignatureHeaderNames)[]
+const keys = [
+  'keyId',
+  'timestamp',
+  'nonce',
+  'bodySha256',
+  'signature',
+  'deviceId',
+] as const satisfies readonly (keyof SignatureHeaderNames)[]
 
 /** The good header with another one of its name before or behind it. */
 function twice(request: WireRequest, name: string): readonly WireRequest[] {
   const good = headerOf(request, name) ?? 'text/plain'
   const bad = flip(good, -1)
   const rest = withHeader(request, name, undefined)
-  return [[good, good], [good, bad], [bad, good]].map((values) => ({
+  return [
+    [good, good],
+    [good, bad],
+    [bad, good],
+  ].map((values) => ({
     ...rest,
     headers: [...rest.headers, ...values.map((value): [string, string] => [name, value])],
   }))
@@ -123,6 +135,26 @@ export const headerAttacks: readonly Attack[] = [
     hole: 'a header that is not signed changes the method',
     mend: 'Refuse X-HTTP-Method-Override on signed requests.',
     rounds: (kit) => [refused(...['DELETE', 'POST', 'GET'].map((method) => withHeader(kit.sign(), 'x-http-method-override', method)))],
+  },
+  {
+    name: 'header:second-profile',
+    hole: 'a request may carry signatures of two kinds, of which only one is checked',
+    mend: 'Refuse a request that is signed by the five headers and by RFC 9421 at the same time.',
+    rounds: (kit) => {
+      const { keyId } = kit.parts.me
+      const input = (alg: string): string =>
+        `zin=("@method");created=${Math.floor(kit.parts.now() / 1000)};nonce="${randomUUID()}";keyid="${keyId}";alg="${alg}";tag="zin-bulletproof"`
+      const both = (alg: string): WireRequest =>
+        withHeader(
+          withHeader(kit.sign(), 'signature-input', input(alg)),
+          'signature',
+          `zin=:${Buffer.alloc(alg === 'ed25519' ? 64 : 32).toString('base64')}:`,
+        )
+      const alone = keys
+        .filter((key) => key !== 'deviceId')
+        .reduce((request, key) => withHeader(request, kit.parts.names[key], undefined), both('hmac-sha256'))
+      return [refused(both('hmac-sha256'), both('ed25519'), alone)]
+    },
   },
   {
     name: 'header:early-data',

@@ -58,8 +58,7 @@ export const identityAttacks: readonly Attack[] = [
     name: 'device:other-of-user',
     hole: "another device of the user can use this device's token, or sign in its name",
     mend: bind,
-    unless: (kit) =>
-      kit.parts.second === undefined ? 'it needs a second device of the user; log in with --email' : namesNoDevice(kit),
+    unless: (kit) => (kit.parts.second === undefined ? 'it needs a second device of the user; log in with --email' : namesNoDevice(kit)),
     rounds: (kit) => {
       const { second, me: own } = kit.parts
       const { keyId, secret } = second as Credential

@@ -2,7 +2,14 @@ import type { SignatureHeaderNames } from 'zin'
 import { type Attack, refused } from '../attack.js'
 import { withHeader } from '../wire.js'
 
-const five = ['keyId', 'timestamp', 'nonce', 'bodySha256', 'signature'] as const satisfies readonly (keyof SignatureHeaderNames)[]
+const headers = {
+  'key-id': 'keyId',
+  timestamp: 'timestamp',
+  nonce: 'nonce',
+  'body-hash': 'bodySha256',
+  signature: 'signature',
+  'device-id': 'deviceId',
+} as const satisfies Readonly<Record<string, keyof SignatureHeaderNames>>
 const mend = 'Refuse a request unless all five signature headers and the device id are there, each once and not empty.'
 
 /** Headers taken away or emptied. */
@@ -13,7 +20,7 @@ export const missingAttacks: readonly Attack[] = [
     mend: 'List use: ["auth", "bulletproof"] on the route.',
     rounds: (kit) => {
       const { names } = kit.parts
-      const bare = ['authorization', ...five.map((key) => names[key]), names.deviceId].reduce(
+      const bare = ['authorization', ...Object.values(headers).map((key) => names[key])].reduce(
         (request, name) => withHeader(request, name, undefined),
         kit.sign(),
       )
@@ -26,10 +33,9 @@ export const missingAttacks: readonly Attack[] = [
     mend: 'List "bulletproof" on the route, and refuse requests without signature headers even when the token is good.',
     rounds: (kit) => [
       refused(
-        [...five.map((key) => kit.parts.names[key]), kit.parts.names.deviceId].reduce(
-          (request, name) => withHeader(request, name, undefined),
-          kit.sign(),
-        ),
+        Object.values(headers)
+          .map((key) => kit.parts.names[key])
+          .reduce((request, name) => withHeader(request, name, undefined), kit.sign()),
       ),
     ],
   },
@@ -47,10 +53,10 @@ export const missingAttacks: readonly Attack[] = [
       ),
     ],
   },
-  ...[...five, 'deviceId' as const].map(
-    (key): Attack => ({
-      name: `missing:${key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`).replace('sha256', '').replace(/-$/, '')}`,
-      hole: `a request without its ${key} header, or with an empty one, is taken`,
+  ...Object.entries(headers).map(
+    ([name, key]): Attack => ({
+      name: `missing:${name}`,
+      hole: `a request without its ${name} header, or with an empty one, is taken`,
       mend,
       rounds: (kit) => [refused(withHeader(kit.sign(), kit.parts.names[key], undefined), withHeader(kit.sign(), kit.parts.names[key], ''))],
     }),

@@ -15,9 +15,7 @@ export const timeAttacks: readonly Attack[] = [
     name: 'skew:old',
     hole: 'requests older than the window are taken',
     mend: 'Refuse timestamps that are more than the window before the present.',
-    rounds: (kit) => [
-      refused(dated(kit, -kit.parts.windowMs - kit.parts.marginMs), dated(kit, -day), dated(kit, -365 * day)),
-    ],
+    rounds: (kit) => [refused(dated(kit, -kit.parts.windowMs - kit.parts.marginMs), dated(kit, -day), dated(kit, -365 * day))],
   },
   {
     name: 'skew:ahead',
@@ -32,7 +30,15 @@ export const timeAttacks: readonly Attack[] = [
     rounds: (kit) => {
       const now = String(kit.parts.now())
       const seconds = now.slice(0, 10)
-      const forms = [`0${now}`, `+${now}`, `${now}.0`, `${now}abc`, seconds, `${now.slice(0, 1)}.${now.slice(1)}e12`, `0x${Number(now).toString(16)}`]
+      const forms = [
+        `0${now}`,
+        `+${now}`,
+        `${now}.0`,
+        `${now}abc`,
+        seconds,
+        `${now.slice(0, 1)}.${now.slice(1)}e12`,
+        `0x${Number(now).toString(16)}`,
+      ]
       return [refused(...[...forms, '0', '-1', 'NaN', 'Infinity', '9'.repeat(13)].map((timestamp) => kit.sign({ timestamp })))]
     },
   },

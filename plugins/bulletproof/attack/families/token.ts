@@ -40,7 +40,14 @@ export const tokenAttacks: readonly Attack[] = [
     rounds: (kit) => {
       const { header, body, signature } = parts(kit)
       const heads = ['none', 'None', 'NONE', 'nOnE', ''].map((alg) => encode({ ...header, alg }))
-      return [refused(...withTokens(kit, heads.flatMap((head) => [`${head}.${body}.`, `${head}.${body}`, `${head}.${body}.${signature}`])))]
+      return [
+        refused(
+          ...withTokens(
+            kit,
+            heads.flatMap((head) => [`${head}.${body}.`, `${head}.${body}`, `${head}.${body}.${signature}`]),
+          ),
+        ),
+      ]
     },
   },
   {
@@ -50,8 +57,17 @@ export const tokenAttacks: readonly Attack[] = [
     rounds: (kit) => {
       const { header, signature, body } = parts(kit)
       const head = kit.parts.me.token.split('.')[0] ?? ''
-      const claims = [{ ...kit.claims, role: 'admin' }, { ...kit.claims, sub: '1' }, { ...kit.claims, exp: 4_102_444_800 }, { ...kit.claims, zin: 1 }]
-      const heads = [{ ...header, kid: '../../../../dev/null' }, { ...header, kid: '__proto__' }, { ...header, crit: ['zin'] }]
+      const claims = [
+        { ...kit.claims, role: 'admin' },
+        { ...kit.claims, sub: '1' },
+        { ...kit.claims, exp: 4_102_444_800 },
+        { ...kit.claims, zin: 1 },
+      ]
+      const heads = [
+        { ...header, kid: '../../../../dev/null' },
+        { ...header, kid: '__proto__' },
+        { ...header, crit: ['zin'] },
+      ]
       return [
         refused(
           ...withTokens(kit, [

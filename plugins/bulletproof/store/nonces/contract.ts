@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { Pending } from '../../pending.js'
 import type { Lookup } from '../lookup.js'
 
 export interface NonceGlance {
@@ -14,7 +15,7 @@ export interface NonceStore {
   /** Looks without taking. */
   glance(keys: readonly string[]): Lookup<NonceGlance>
   /** Takes a nonce until `until`, ms since 1970; true for exactly one caller. */
-  claim(key: string, until: number): Promise<boolean>
+  claim(key: string, until: number): Pending<boolean>
   /** Makes sure that the store has a birth time. */
   open(): Promise<void>
   /** Forgets what has expired. */

@@ -41,10 +41,7 @@ export function fileLedger(folder: string, clock: Clock, shared: boolean): Ledge
       await load()
       return made !== undefined
     },
-    async has(key) {
-      if (shared) await load()
-      return isTaken(key)
-    },
+    has: (key) => (shared ? load().then(() => isTaken(key)) : isTaken(key)),
     async claim(key, until) {
       if (shared) await load()
       if (isTaken(key)) return false

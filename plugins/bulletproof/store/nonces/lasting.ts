@@ -1,4 +1,5 @@
 import type { Clock } from 'zin'
+import { after, type Pending } from '../../pending.js'
 import type { NonceStore } from './contract.js'
 import type { Ledger } from './ledger.js'
 
@@ -9,21 +10,21 @@ export interface LastingNonces extends Pick<NonceStore, 'driver' | 'glance' | 'o
    *
    * @param timestamp of the request, and `birth` of the store as the glance gave it; ms since 1970.
    */
-  claim(key: string, timestamp: number, birth: number): Promise<boolean>
+  claim(key: string, timestamp: number, birth: number): Pending<boolean>
 }
 
 /** @param ledger absent when the store itself lasts. `windowMs`: how far a timestamp may be off. */
 export function lastingNonces(store: NonceStore, ledger: Ledger | undefined, clock: Clock, windowMs: number): LastingNonces {
   /** Asked for what is dated ahead, and for what a younger store may have forgotten; else the store alone knows. */
-  const isFree = async (key: string, timestamp: number, birth: number): Promise<boolean> => {
+  const isFree = (key: string, timestamp: number, birth: number): Pending<boolean> => {
     if (ledger === undefined) return true
     if (timestamp > clock.now() + ledger.aheadMs) return ledger.claim(key, timestamp + windowMs)
-    return timestamp > birth + windowMs || !(await ledger.has(key))
+    return timestamp > birth + windowMs || after(ledger.has(key), (taken) => !taken)
   }
   return {
     driver: store.driver,
     glance: (keys) => store.glance(keys),
-    claim: async (key, timestamp, birth) => (await isFree(key, timestamp, birth)) && store.claim(key, timestamp + windowMs),
+    claim: (key, timestamp, birth) => after(isFree(key, timestamp, birth), (free) => free && store.claim(key, timestamp + windowMs)),
     // The store first: whether it may have lost something is told by the ledger's being new or not.
     async open() {
       await store.open()

@@ -1,3 +1,5 @@
+import type { Pending } from '../../pending.js'
+
 /**
  * Remembers, where a restart or a flush does not reach, the nonces that a store's birth time cannot speak for: those of
  * requests dated ahead of the server's clock, which stay younger than a store that began after them.
@@ -10,9 +12,9 @@ export interface Ledger {
   readonly marginMs: number
   /** True when it is new, so that no store can have lost anything. */
   begin(): Promise<boolean>
-  has(key: string): Promise<boolean>
+  has(key: string): Pending<boolean>
   /** Takes a nonce until `until`, ms since 1970; true for exactly one caller. */
-  claim(key: string, until: number): Promise<boolean>
+  claim(key: string, until: number): Pending<boolean>
   /** Forgets what has expired. */
   sweep(): Promise<void>
 }

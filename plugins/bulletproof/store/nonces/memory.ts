@@ -30,7 +30,7 @@ export function memoryNonces(clock: Clock): NonceStore & { readonly size: number
       return taken.size
     },
     glance: (keys) => ownLookup(() => ({ birth, seen: keys.some(isTaken) })),
-    async claim(key, until) {
+    claim(key, until) {
       sweep()
       if (isTaken(key)) return false
       taken.set(key, until)

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { parseEnvFile } from 'zin'
+import { createHeaders } from 'zin/signer'
+import { withFolder } from './testing/zin.js'
+
+const appKey = 'app-key-canary-0123456789abcdefghijk'
+const secret = 'signing-canary-0123456789abcdefghijk'
+const env = `# kept\nAPP_KEY=${appKey}\nBULLETPROOF_SIGNING_SECRET=${secret}\n`
+
+/** GET /api/me as a caller with the shared secret. */
+async function status(url: string, token: string, signingSecret: string): Promise<number> {
+  const headers = await createHeaders({ method: 'GET', url: `${url}/api/me`, keyId: 'zin-cli', secret: signingSecret })
+  return (await fetch(`${url}/api/me`, { headers: { ...headers, authorization: `Bearer ${token}` } })).status
+}
+
+async function valuesOf(folder: string): Promise<Readonly<Record<string, string | undefined>>> {
+  return parseEnvFile(await readFile(join(folder, '.env'), 'utf8'), '.env')
+}
+
+describe('zin key:bulletproof', () => {
+  it('and its aliases change the secret of an app that runs; requests signed with the one before still pass, and the sixth before does not', () =>
+    withFolder(env, async ({ folder, zin, start }) => {
+      const app = await start()
+      const { out: token } = await zin(['jwt:dev', '--sub', '007', '--device-id', 'zin-cli'])
+      assert.equal(await status(app.url, token.trim(), secret), 200)
+      const secrets = [secret]
+      for (const name of ['key:bulletproof', 'bulletproof:key', 'key:signer']) {
+        const inForce = app.said(new RegExp(`(in force[\\s\\S]*){${secrets.length}}`))
+        const { code, out, err } = await zin([name, '--max-backups', '2'])
+        assert.deepEqual([code, err], [0, ''])
+        const { BULLETPROOF_SIGNING_SECRET: next = '' } = await valuesOf(folder)
+        for (const hidden of [next, secret, appKey]) assert.ok(!out.includes(hidden))
+        secrets.unshift(next)
+        await inForce
+        assert.equal(await status(app.url, token.trim(), next), 200)
+      }
+      const statuses = []
+      for (const one of secrets) statuses.push(await status(app.url, token.trim(), one))
+      assert.deepEqual(statuses, [200, 200, 200, 401])
+      const rest = (await readFile(join(folder, '.env'), 'utf8')).split('\n').filter((line) => !line.includes('BULLETPROOF'))
+      assert.deepEqual(rest, ['# kept', `APP_KEY=${appKey}`, ''])
+      await app.end()
+    }))
+
+  it('leaves a secret of the environment in force and says so; a file that cannot be used changes nothing', () =>
+    withFolder(env, async ({ folder, zin, start }) => {
+      const own = { BULLETPROOF_SIGNING_SECRET: 'from-the-environment-0123456789abc' }
+      const [overridden, other] = [await start(own), await start()]
+      const { out: token } = await zin(['jwt:dev', '--device-id', 'zin-cli'])
+      const broken = other.said(/stay as they are.*SIGNING|stay as they are.*BULLETPROOF_SIGNING_SECRET_BK/)
+      await writeFile(join(folder, '.env'), `${env}BULLETPROOF_SIGNING_SECRET_BK=hush\n`)
+      await broken
+      assert.equal(await status(other.url, token.trim(), secret), 200)
+      await writeFile(join(folder, '.env'), env)
+      const inForce = other.said(/in force/)
+      const { err } = await zin(['key:bulletproof'], own)
+      assert.match(err, /BULLETPROOF_SIGNING_SECRET is also set in the environment, which wins over \.env and stays in force/)
+      await inForce
+      const { BULLETPROOF_SIGNING_SECRET: next = '' } = await valuesOf(folder)
+      assert.equal(await status(other.url, token.trim(), next), 200)
+      assert.equal(await status(overridden.url, token.trim(), own.BULLETPROOF_SIGNING_SECRET), 200)
+      assert.equal(await status(overridden.url, token.trim(), next), 401)
+      await Promise.all([overridden.end(), other.end()])
+    }))
+
+  it('leaves a valid file whenever it is killed', () =>
+    withFolder(env, async ({ folder }) => {
+      const file = join(folder, '.env')
+      const module = JSON.stringify(new URL('./env-file.ts', import.meta.url).href)
+      const program = `import { updateEnvFile } from ${module}
+        process.stdout.write('.')
+        for (let n = 0; ; n++) await updateEnvFile(${JSON.stringify(file)}, () => ({ BULLETPROOF_SIGNING_SECRET: 'n'.repeat(40), BULLETPROOF_SIGNING_SECRET_BK: '["' + n + '"]' }))`
+      for (const wait of [0, 3, 7, 13, 29]) {
+        const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), '--input-type=module', '-e', program], {
+          env: { ...process.env, TSX_TSCONFIG_PATH: join(import.meta.dirname, '..', '..', 'tsconfig.json') },
+          stdio: ['ignore', 'pipe', 'inherit'],
+        })
+        const exited = once(child, 'exit')
+        await once(child.stdout, 'data')
+        setTimeout(() => child.kill('SIGKILL'), wait)
+        await exited
+        const text = await readFile(file, 'utf8')
+        assert.ok(text.startsWith(`# kept\nAPP_KEY=${appKey}\nBULLETPROOF_SIGNING_SECRET=`), text)
+        const values = parseEnvFile(text, file)
+        assert.ok([secret, 'n'.repeat(40)].includes(values.BULLETPROOF_SIGNING_SECRET ?? ''))
+        assert.equal(values.BULLETPROOF_SIGNING_SECRET === secret, values.BULLETPROOF_SIGNING_SECRET_BK === undefined)
+        await rm(`${file}.new`, { force: true })
+      }
+    }))
+})
+
+describe('zin auth:attack', () => {
+  it('finds nothing in an app, with a login, two users, or the secrets in .env; says what it cannot try with 2', () =>
+    withFolder(env, async ({ zin, start }) => {
+      const app = await start()
+      const password = { PASSWORD: 'letmein-0123' }
+      const users = [
+        '--email',
+        'ada@example.com',
+        '--password-env',
+        'PASSWORD',
+        '--other-email',
+        'bob@example.com',
+        '--other-password-env',
+        'PASSWORD',
+      ]
+      const two = await zin(['auth:attack', app.url, ...users, '--json'], password)
+      const report = JSON.parse(two.out) as { holes: number; unclear: number; findings: { attack: string; verdict: string }[] }
+      assert.deepEqual([two.code, report.holes, report.unclear], [0, 0, 0], two.out + two.err)
+      const skipped = report.findings.filter(({ verdict }) => verdict === 'skipped').map(({ attack }) => attack)
+      assert.deepEqual(skipped, ['replay:after-window', 'header:early-data'])
+      const own = await zin(['auth:attack', app.url])
+      assert.equal(own.code, 0, own.out + own.err)
+      assert.match(own.out, /replay:race +safe +200, 401 ×49|replay:race +safe +401.*200/)
+      assert.match(own.out, /GET http:\S+\/api\/me: \d+ attacks, \d+ safe, 0 holes, 0 unclear, \d+ skipped\n$/)
+      for (const { out, err } of [two, own])
+        for (const hidden of [secret, appKey, 'letmein-0123']) assert.ok(!`${out}${err}`.includes(hidden))
+      const wrong = await zin(['auth:attack', app.url, '--email', 'ada@example.com', '--password-env', 'PASSWORD'], { PASSWORD: 'wrong' })
+      assert.deepEqual([wrong.code, wrong.out], [2, ''])
+      assert.match(wrong.err, /POST \/auth\/login answered 401 /)
+      const keyed = ['--key-id', 'nobody', '--secret-env', 'S', '--token-env', 'T']
+      const refused = await zin(['auth:attack', app.url, ...keyed], { S: 's', T: 't' })
+      assert.deepEqual([refused.code, refused.out], [2, ''])
+      assert.match(refused.err, /the honest request GET \/api\/me was answered 401/)
+      assert.equal((await zin(['auth:attack', 'ftp://x'])).code, 2)
+      await app.end()
+    }))
+})
+
+describe('zin auth:explain', () => {
+  it('explains a request of a device that a running app knows', () =>
+    withFolder(env, async ({ folder, zin, start }) => {
+      const app = await start()
+      const answer = await fetch(`${app.url}/auth/login`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ email: 'ada@example.com', password: 'letmein-0123' }),
+      })
+      const { jwt, deviceId, deviceSecret } = (await answer.json()) as { jwt: string; deviceId: string; deviceSecret: string }
+      const url = `${app.url}/api/me`
+      const headers = {
+        ...(await createHeaders({ method: 'GET', url, keyId: deviceId, secret: deviceSecret })),
+        authorization: `Bearer ${jwt}`,
+      }
+      await writeFile(join(folder, 'request.json'), JSON.stringify({ method: 'GET', url, headers }))
+      const good = await zin(['auth:explain', 'request.json'])
+      assert.equal(good.code, 0, good.out + good.err)
+      assert.match(good.out, /Every layer passes\n$/)
+      await writeFile(join(folder, 'request.json'), JSON.stringify({ method: 'GET', url: `${url}?a=1`, headers }))
+      const bad = await zin(['auth:explain', 'request.json', '--json'])
+      assert.deepEqual([bad.code, (JSON.parse(bad.out) as { firstFailed: { layer: number } }).firstFailed.layer], [1, 6])
+      for (const text of [good.out, bad.out]) for (const hidden of [jwt, deviceSecret, appKey]) assert.ok(!text.includes(hidden))
+      await app.end()
+    }))
+})

@@ -1,0 +1,147 @@
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import {
+  type Clock,
+  type Command,
+  checkFence,
+  decoyKey,
+  defineCommand,
+  type Printer,
+  replayed,
+  type SignatureHeaderNames,
+  signingKey,
+} from 'zin'
+import type { Tokens } from 'zin/plugins/jwt'
+import type { Kv } from 'zin/plugins/kv'
+import type { Secrets } from '../secrets.js'
+import type { DeviceStore } from '../store/devices/contract.js'
+import { readOne } from '../store/lookup.js'
+import { type NonceStore, nonceKey } from '../store/nonces/contract.js'
+import type { Explanation, Known, KnownKeys } from './explain.js'
+
+export interface ExplainCommandParts {
+  readonly names: SignatureHeaderNames
+  readonly windowMs: number
+  readonly signedPathPrefix: string
+  readonly signedAuthority: string
+  readonly tokens: Pick<Tokens, 'verify' | 'ephemeral' | 'revocationKeys' | 'isRevoked'>
+  readonly kv: () => Pick<Kv, 'getMany'> | undefined
+  readonly devices: DeviceStore
+  readonly nonces: Pick<NonceStore, 'driver' | 'glance'>
+  readonly secrets: Secrets
+  readonly clock: Clock
+}
+
+/** `zin auth:explain <file>`: 0 when every layer passes, else 1. */
+export function explainCommand(parts: ExplainCommandParts): Command {
+  return defineCommand({
+    name: 'auth:explain',
+    summary: 'Tell which layer refuses a captured request, and what to do',
+    needs: 'services',
+    json: true,
+    args: [{ name: 'file', summary: 'the request as text of the wire, or as JSON with method, url, headers and body' }],
+    options: {
+      at: { type: 'string', summary: 'When it is judged: ms since 1970 or an ISO date; default: now' },
+      'secret-env': { type: 'string', summary: 'Environment variable with the signing secret, instead of the one that the app has' },
+    },
+    async run({ args, options, env, cwd, print }) {
+      // Loaded here: an app that starts has no use for them.
+      const [{ explain }, { parseCapture }] = await Promise.all([import('./explain.js'), import('./request-file.js')])
+      const at = options.at === undefined ? parts.clock.now() : timeOf(options.at)
+      const name = options['secret-env']
+      const secret = name === undefined ? undefined : (env[name] ?? '')
+      const wrong =
+        at === undefined
+          ? `option --at takes ms since 1970 or an ISO date such as 2026-01-31T12:00:00Z, not "${options.at}"`
+          : secret === ''
+            ? `--secret-env names ${name}, which is neither in the environment nor in .env`
+            : undefined
+      if (at === undefined || wrong !== undefined) {
+        print.error(wrong ?? '')
+        return 2
+      }
+      const request = parseCapture(await readFile(resolve(cwd, args.file ?? '')))
+      const explanation = await explain(request, knownAt(parts, at, secret))
+      const allPassed = explanation.layers.every(({ verdict }) => verdict === 'passed')
+      if (print.json) print.record({ judgedAt: new Date(at).toISOString(), passed: allPassed, notes: request.notes, ...explanation })
+      else printExplanation(print, `${request.method} request, judged at ${new Date(at).toISOString()}`, request.notes, explanation)
+      return allPassed ? 0 : 1
+    },
+  })
+}
+
+function timeOf(text: string): number | undefined {
+  const ms = /^\d{1,16}$/.test(text) ? Number(text) : Date.parse(text)
+  return Number.isNaN(new Date(ms).getTime()) ? undefined : ms
+}
+
+function knownAt(parts: ExplainCommandParts, at: number, secret: string | undefined): Known {
+  const { tokens, nonces, kv, secrets } = parts
+  return {
+    ...parts,
+    at,
+    decoy: decoyKey(),
+    verifyToken: tokens.ephemeral ? undefined : (token) => tokens.verify(token, at),
+    // Without keys in the kv, revocations are in the memory of another process.
+    isRevoked: async (claims) => (tokens.revocationKeys(claims).length === 0 ? undefined : tokens.isRevoked(claims)),
+    keysOf: (claim) =>
+      secret === undefined
+        ? keysOf(parts, claim.keyId, at)
+        : Promise.resolve({ keys: [signingKey(secret)], whose: 'the given secret', signer: undefined, weakest: 'v1' }),
+    others: [['the shared secret, but the key id is a device', secrets.shared('', at).keys]],
+    async nonceFault(claim, credential) {
+      if (nonces.driver === 'memory') return 'unknown'
+      const { birth, seen } = await readOne(kv(), nonces.glance([nonceKey(credential, claim.nonce)]))
+      return checkFence(claim, birth) ?? (seen ? replayed : undefined)
+    },
+  }
+}
+
+async function keysOf({ devices, secrets, kv }: ExplainCommandParts, keyId: string, at: number): Promise<KnownKeys> {
+  const device = await readOne(kv(), devices.find(keyId))
+  const { keys, signer } = await secrets.find(keyId, device, at)
+  const weakest = device?.profile ?? 'v1'
+  const whose = {
+    device: 'the secret of the device',
+    resolved: "the app's own secret of the key id",
+    shared: 'the shared secret or a backup of it',
+  }[signer.kind]
+  const absent =
+    keys.length > 0
+      ? undefined
+      : device === undefined
+        ? 'the key id has no secret: it is no device, and may not use the shared one'
+        : device.removedAt !== undefined
+          ? 'the device was removed'
+          : 'the secret of the device does not open with this APP_KEY'
+  const unsure =
+    device === undefined && devices.driver === 'memory' && signer.kind !== 'resolved'
+      ? 'devices are in the memory of the running app; give the secret of this one with --secret-env'
+      : undefined
+  return { keys, whose, signer, weakest, ...(absent === undefined ? {} : { absent }), ...(unsure === undefined ? {} : { unsure }) }
+}
+
+function printExplanation(print: Printer, title: string, notes: readonly string[], found: Explanation): void {
+  const { layers, firstFailed, canonical, bodySha256, signature } = found
+  print.line(title)
+  for (const note of notes) print.line(`Note: ${note}`)
+  print.table(layers.map(({ layer, name, verdict, why }) => ({ layer, name, verdict, why })))
+  if (canonical !== undefined) {
+    print.line('\nSigned text, line feeds shown:')
+    print.line(
+      canonical
+        .split('\n')
+        .map((line) => `  ${line}`)
+        .join('\\n\n'),
+    )
+  }
+  print.line(`\nSHA-256 of the body: ${bodySha256.given ?? 'none'} is signed, ${bodySha256.expected} is the one of the captured body`)
+  if (signature.given !== undefined)
+    print.line(`Signature: begins with ${signature.given}; expected ${signature.expected ?? 'one of a key that is not here'}`)
+  const unchecked = layers.filter(({ verdict }) => verdict === 'not checked')
+  if (firstFailed !== undefined)
+    print.line(`\nLayer ${firstFailed.layer}, ${firstFailed.name}: ${firstFailed.why}\n  ${firstFailed.advice ?? ''}`)
+  else if (unchecked.length > 0)
+    print.line(`\nNo layer fails; not checked: ${unchecked.map(({ layer, name }) => `${layer} ${name}`).join(', ')}`)
+  else print.line('\nEvery layer passes')
+}

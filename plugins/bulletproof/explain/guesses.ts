@@ -1,0 +1,71 @@
+import { createSecretKey } from 'node:crypto'
+import { checkMac, type DecoyKey, type SignatureClaim, type SignedTarget, type SigningKey, sha256Hex } from 'zin'
+
+export interface GuessInput {
+  readonly method: string
+  readonly target: SignedTarget
+  readonly claim: SignatureClaim
+  readonly body: Uint8Array
+  readonly keys: readonly SigningKey[]
+  readonly decoy: DecoyKey
+  /** The path prefix that a gateway removes. */
+  readonly prefix: string
+  /** Keys of others, and whose they are. */
+  readonly others: readonly (readonly [whose: string, keys: readonly SigningKey[]])[]
+}
+
+type Change = Partial<Pick<GuessInput, 'method' | 'target' | 'claim' | 'keys'>>
+
+/** The usual mistakes of clients, tried one after the other: what the signature would fit, in words. */
+export function guessMistake(input: GuessInput): string | undefined {
+  const { decoy } = input
+  const fits = (change: Change): boolean => {
+    const { method, target, claim, keys } = { ...input, ...change }
+    return !('ok' in checkMac(method, target, claim, keys, decoy))
+  }
+  return changesOf(input).find(([, change]) => fits(change))?.[0]
+}
+
+function changesOf({ method, target, claim, body, keys, others, prefix }: GuessInput): readonly (readonly [string, Change])[] {
+  const { pathname, search } = target
+  const short = prefix !== '' && pathname.startsWith(prefix) ? pathname.slice(prefix.length) : undefined
+  const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((other) => other !== method)
+  return [
+    ...others.map(([whose, theirs]): readonly [string, Change] => [`it is signed with ${whose}`, { keys: theirs }]),
+    ...(search === '' ? [] : [['the client signed without the query', { target: { ...target, search: '' } }] as const]),
+    ...(search === ''
+      ? []
+      : [['the client signed the query without its "?"', { target: { ...target, search: search.slice(1) } }] as const]),
+    ...(short === undefined
+      ? []
+      : [[`the client signed without the prefix ${prefix}`, { target: { ...target, pathname: short } }] as const]),
+    ['the client signed the path with its percent-codes opened', { target: { ...target, pathname: opened(pathname) } }],
+    ['the client signed the path with a slash at its end', { target: { ...target, pathname: `${pathname}/` } }],
+    ['the client signed the hash of the body, but sent another hash', { claim: { ...claim, bodySha256: sha256Hex(body) } }],
+    ['the client signed the hash of an empty body', { claim: { ...claim, bodySha256: sha256Hex('') } }],
+    ...methods.map((other): readonly [string, Change] => [`the client signed the method ${other}`, { method: other }]),
+    ...spelledKeys(keys),
+  ]
+}
+
+/** The same secret as other bytes. */
+function spelledKeys(keys: readonly SigningKey[]): readonly (readonly [string, Change])[] {
+  const secrets = keys.filter(({ key }) => key.type === 'secret').map(({ key }) => key.export().toString('utf8'))
+  const as = (spell: (text: string) => Buffer): Change => ({
+    keys: secrets.map((text) => ({ key: createSecretKey(spell(text)), id: 'guess' })),
+  })
+  return [
+    ['the client decoded the secret as base64; its text is the key', as((text) => Buffer.from(text.replace(/^base64:/, ''), 'base64'))],
+    ['the client decoded the secret as hex; its text is the key', as((text) => Buffer.from(text, 'hex'))],
+    ['the secret of the client has a line break at its end', as((text) => Buffer.from(`${text}\n`))],
+    ['the client left out the prefix base64: of the secret', as((text) => Buffer.from(text.replace(/^base64:/, '')))],
+  ]
+}
+
+function opened(pathname: string): string {
+  try {
+    return decodeURIComponent(pathname)
+  } catch {
+    return pathname
+  }
+}

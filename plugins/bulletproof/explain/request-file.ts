@@ -1,0 +1,93 @@
+import { ZinError } from 'zin'
+import { dechunk } from '../attack/wire.js'
+
+/** A request as it was on the wire. */
+export interface CapturedRequest {
+  readonly method: string
+  readonly target: string
+  /** Names and values in turn, repeats kept. */
+  readonly rawHeaders: readonly string[]
+  readonly body: Buffer
+  /** What was made of the file, where that was not plain. */
+  readonly notes: readonly string[]
+}
+
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+/**
+ * Reads a captured request: the text of the wire (request line, headers, blank line, body; line ends CRLF or LF), or JSON
+ * `{ method, url, headers, body }` with the body as text, or as `bodyBase64`. Throws a ZinError that says what is wrong.
+ */
+export function parseCapture(bytes: Buffer): CapturedRequest {
+  const start = bytes.subarray(0, 3).equals(Buffer.from([0xef, 0xbb, 0xbf])) ? 3 : 0
+  const rest = bytes.subarray(start + (/^\s*/.exec(bytes.subarray(start, start + 1000).toString('latin1'))?.[0].length ?? 0))
+  return rest[0] === 0x7b ? parseJson(rest.toString('utf8')) : parseText(rest)
+}
+
+function parseText(bytes: Buffer): CapturedRequest {
+  const text = bytes.toString('latin1')
+  const end = /\r?\n\r?\n/.exec(text)
+  const [requestLine = '', ...lines] = (end === null ? text.trimEnd() : text.slice(0, end.index)).split(/\r?\n/)
+  const [, method = '', target = ''] = /^(\S+) (.+?)(?: HTTP\/[\d.]+)?$/.exec(requestLine) ?? []
+  if (!token.test(method) || target === '') throw malformed('it does not begin with a request line such as GET /api/me HTTP/1.1')
+  const rawHeaders = lines.flatMap((line, index) => {
+    const colon = line.indexOf(':')
+    const name = line.slice(0, Math.max(colon, 0))
+    if (!token.test(name)) throw malformed(`line ${index + 2} is no header; a body comes after a blank line`)
+    return [name, line.slice(colon + 1).trim()]
+  })
+  const sent = end === null ? Buffer.alloc(0) : bytes.subarray(end.index + end[0].length)
+  return { method, target, rawHeaders, ...bodyOf(sent, rawHeaders) }
+}
+
+/** The body without its framing, and without the line end that an editor puts at the end of a file. */
+function bodyOf(sent: Buffer, rawHeaders: readonly string[]): { readonly body: Buffer; readonly notes: readonly string[] } {
+  const value = (name: string): string | undefined =>
+    rawHeaders.find((_, index) => rawHeaders[index - 1]?.toLowerCase() === name && index % 2 === 1)
+  if (/chunked/i.test(value('transfer-encoding') ?? '') && /^[0-9a-f]+\r\n/i.test(sent.subarray(0, 20).toString('latin1')))
+    return { body: dechunk(sent), notes: ['the body was put together from its chunks'] }
+  const length = Number(value('content-length') ?? Number.NaN)
+  if (!Number.isSafeInteger(length) || length === sent.length) return { body: sent, notes: [] }
+  if (length > sent.length) return { body: sent, notes: [`the file holds ${sent.length} of the ${length} bytes of the body`] }
+  return { body: sent.subarray(0, length), notes: [`what follows the ${length} bytes of Content-Length was left out`] }
+}
+
+function parseJson(text: string): CapturedRequest {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw malformed('it begins with "{" and is not JSON')
+  }
+  const { method = 'GET', url, headers = {}, body = '', bodyBase64 } = value as Readonly<Record<string, unknown>>
+  if (typeof method !== 'string' || !token.test(method)) throw malformed('"method" is no HTTP method')
+  if (typeof url !== 'string' || url === '') throw malformed('"url" is missing: an address, or a path with its query')
+  if (typeof body !== 'string' || (bodyBase64 !== undefined && typeof bodyBase64 !== 'string'))
+    throw malformed('"body" must be the text that was sent, since its bytes are signed; bytes that are no text go into "bodyBase64"')
+  const [, host, path] = /^https?:\/\/([^/?#]+)([^#]*)/i.exec(url) ?? [undefined, undefined, url.split('#')[0]]
+  const pairs = headerPairs(headers)
+  const hasHost = pairs.some(([name]) => name.toLowerCase() === 'host')
+  const all = hasHost || host === undefined ? pairs : [['host', host.toLowerCase()] as const, ...pairs]
+  return {
+    method: method.toUpperCase(),
+    target: path?.startsWith('/') ? path : `/${path ?? ''}`,
+    rawHeaders: all.flat(),
+    body: bodyBase64 === undefined ? Buffer.from(body) : Buffer.from(bodyBase64, 'base64'),
+    notes: [],
+  }
+}
+
+function headerPairs(headers: unknown): readonly (readonly [string, string])[] {
+  const entries: readonly unknown[] = Array.isArray(headers) ? headers : Object.entries(Object(headers))
+  return entries.flatMap((entry) => {
+    const [name, value] = Array.isArray(entry) ? (entry as unknown[]) : []
+    const values = Array.isArray(value) ? value : [value]
+    if (typeof name !== 'string' || !token.test(name) || values.some((one) => typeof one !== 'string' && typeof one !== 'number'))
+      throw malformed('"headers" must be an object of texts or lists of texts, or a list of [name, value]')
+    return values.map((one): [string, string] => [name, String(one).trim()])
+  })
+}
+
+function malformed(why: string): ZinError {
+  return new ZinError('AUTH_EXPLAIN_FILE', `the captured request cannot be read: ${why}`)
+}

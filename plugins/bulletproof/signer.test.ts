@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { describeSigner, exampleUrl } from './signer.contract.js'
+import { loggedIn } from './testing/signer-app.js'
+import { signerCases } from './testing/signer-client.js'
+
+describeSigner(
+  'Node',
+  async () => ({
+    runCase: async (index, app) => signerCases[index]?.run(app),
+    stop: async () => {},
+  }),
+  (_runtime, app) => {
+    it('works as the README says, with a key of its own', async () => {
+      const { url, email, password } = app()
+      const { result } = await import(await exampleUrl('With a key of its own', 'me', { origin: url, email, password }))
+      assert.equal(result.email, email)
+    })
+
+    it('works as the README says, with any HTTP client', async () => {
+      const values = { origin: app().url, ...(await loggedIn(app())) }
+      const { result } = await import(await exampleUrl('In Node, with any HTTP client', 'answer', values))
+      assert.equal(result.status, 200)
+    })
+  },
+)

@@ -1,0 +1,135 @@
+import { createHash, createHmac, createSecretKey, randomBytes, timingSafeEqual } from 'node:crypto'
+import jsonwebtoken from 'jsonwebtoken'
+import Koa from 'koa'
+import type { Plugin } from 'zin'
+import { bulletproof, devicesService } from 'zin/plugins/bulletproof'
+import { jwt, tokensService } from 'zin/plugins/jwt'
+import { kv } from 'zin/plugins/kv'
+import { login } from 'zin/plugins/login'
+import { plainEnv } from '../../core/config/read-settings.js'
+import { Host } from '../../core/host/host.js'
+import type { OwnedLogger } from '../../core/log/logger.js'
+
+// One of the servers that bench/auth.ts compares: `bare`, `memory` or `redis <url>`. It tells its parent the port and what to sign
+// with, and serves until the parent ends it.
+
+/** What a client needs to sign requests. */
+interface Started {
+  readonly port: number
+  readonly token: string
+  readonly deviceId: string
+  readonly secret: string
+}
+
+const windowMs = 60_000
+const user = { sub: '7', email: 'ada@example.com', role: 'admin' }
+
+/** The same checks by hand, in the shortest way that is right: what an app would have if it wrote them itself. */
+async function startBare(): Promise<Started> {
+  const deviceId = 'dev_bench'
+  const secret = randomBytes(32).toString('base64url')
+  const key = createSecretKey(Buffer.from(secret))
+  const jwtKey = createSecretKey(randomBytes(32))
+  const names = { issuer: 'bench', audience: 'bench' }
+  const jwtOptions = { ...names, algorithms: ['HS256' as const] }
+  const token = jsonwebtoken.sign({ ...user, deviceId }, jwtKey, { ...names, expiresIn: 3600, jwtid: 'bench' })
+  const devices = new Map([[deviceId, { key, owner: user.sub }]])
+  const revoked = new Set<string>()
+  const nonces = new Map<string, number>()
+  setInterval(() => {
+    for (const [nonce, until] of nonces) if (until < Date.now()) nonces.delete(nonce)
+  }, 30_000)
+
+  const koa = new Koa({ env: 'production' })
+  koa.use(async (ctx) => {
+    const { headers, method = '' } = ctx.req
+    const refuse = (): void => {
+      ctx.status = 401
+      ctx.body = { error: 'Unauthorized' }
+    }
+    let claims: jsonwebtoken.JwtPayload
+    try {
+      claims = jsonwebtoken.verify(headers.authorization?.slice(7) ?? '', jwtKey, jwtOptions) as jsonwebtoken.JwtPayload
+    } catch {
+      return refuse()
+    }
+    const [keyId, timestamp, nonce, bodyHash, signature] = ['key-id', 'timestamp', 'nonce', 'body-sha256', 'signature'].map(
+      (name) => headers[`x-sig-${name}`] as string,
+    ) as [string, string, string, string, string]
+    const device = devices.get(keyId)
+    if (device === undefined || device.owner !== claims.sub || revoked.has(claims.jti ?? '')) return refuse()
+    if (headers['x-sig-device-id'] !== keyId || claims.deviceId !== keyId) return refuse()
+    if (Math.abs(Date.now() - Number(timestamp)) > windowMs) return refuse()
+    const mark = (ctx.req.url ?? '').indexOf('?')
+    const [path, search] = mark < 0 ? [ctx.req.url, ''] : [ctx.req.url?.slice(0, mark), ctx.req.url?.slice(mark)]
+    const canonical = `${method}\n${path}\n${search}\n${timestamp}\n${nonce}\n${bodyHash}`
+    const mac = createHmac('sha256', device.key).update(canonical).digest()
+    if (!timingSafeEqual(mac, Buffer.from(signature, 'hex'))) return refuse()
+    const body = method === 'POST' ? await read(ctx.req) : Buffer.alloc(0)
+    if (createHash('sha256').update(body).digest('hex') !== bodyHash) return refuse()
+    const id = `${keyId}:${nonce}`
+    if (nonces.has(id)) return refuse()
+    nonces.set(id, Number(timestamp) + windowMs)
+    ctx.set('Cache-Control', 'no-store')
+    if (method === 'GET' && path === '/api/me') ctx.body = { id: claims.sub, email: claims.email, role: claims.role, deviceId: claims.deviceId }
+    else if (method === 'POST' && path === '/api/notes') ctx.body = { length: JSON.parse(body.toString()).text.length }
+  })
+  const port = await new Promise<number>((resolve) => {
+    const server = koa.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port))
+  })
+  return { port, token, deviceId, secret }
+}
+
+function read(stream: NodeJS.ReadableStream): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+    stream.on('end', () => resolve(Buffer.concat(chunks)))
+    stream.on('error', reject)
+  })
+}
+
+async function startZin(plugins: readonly Plugin[], env: Readonly<Record<string, string>>): Promise<Started> {
+  const quiet = (): void => undefined
+  const log: OwnedLogger = { level: 'info', trace: quiet, debug: quiet, info: quiet, warn: quiet, error: quiet, fatal: quiet, child: () => log, close: async () => undefined }
+  const rootDir = process.argv[3] ?? ''
+  const host = new Host(
+    {
+      plugins: [...plugins, jwt(), bulletproof(), login({ verifyCredentials: async () => undefined })],
+      routes: [
+        {
+          method: 'POST',
+          path: '/api/notes',
+          summary: 'Notes',
+          use: ['auth', 'bulletproof'],
+          body: { type: 'object', required: ['text'], properties: { text: { type: 'string' } } },
+          handler: (ctx) => ({ length: (ctx.input.body as { text: string }).text.length }),
+        },
+      ],
+    },
+    {
+      rootDir,
+      env: plainEnv({
+        NODE_ENV: 'production',
+        HOST: '127.0.0.1',
+        PORT: '0',
+        ZIN_DATA_DIR: rootDir,
+        APP_KEY: randomBytes(32).toString('base64url'),
+        BULLETPROOF_SIGNING_SECRET: randomBytes(32).toString('base64url'),
+        ...env,
+      }),
+      log,
+    },
+  )
+  const address = await host.start({ listen: true })
+  const { device, secret } = await host.service(devicesService).enroll({ userId: user.sub })
+  const { deviceId } = device
+  const { token } = await host.service(tokensService).issue({ ...user, deviceId })
+  return { port: address?.port ?? 0, token, deviceId, secret }
+}
+
+const [, , kind, , redisUrl = ''] = process.argv
+process.on('disconnect', () => process.exit())
+const started =
+  kind === 'bare' ? startBare() : kind === 'redis' ? startZin([kv({ prefix: 'bench' })], { REDIS_URL: redisUrl }) : startZin([], {})
+process.send?.(await started)

@@ -1,0 +1,199 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { createHash, createHmac, createSecretKey } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { temporaryFolder } from '/work/main/scripts/app-process.js'
+import { startServices } from '/work/main/scripts/services.js'
+import { type BenchRow, formatRows } from '/work/main/scripts/bench/row.js'
+
+const rounds = Number(process.env.R ?? 7)
+const secondsPerRound = 2
+const connections = 32
+/** More than any of the servers answers in a second. */
+const requestsPerSecond = 40_000
+
+/**
+ * Signed requests a second through `auth` and `bulletproof`, against bare Koa that does the same checks inline. Each server runs in
+ * a process of its own, and they are loaded in turn; the median ratio counts. Every request is signed before its round begins, with
+ * a nonce of its own.
+ */
+export async function benchAuth(): Promise<BenchRow[]> {
+  const services = await startServices()
+  const folder = temporaryFolder()
+  const servers: Server[] = []
+  const start = async (kind: 'bare' | 'memory' | 'redis'): Promise<Server> => {
+    const server = await startServer(await bundle(), kind, folder.path, services.redisUrl)
+    servers.push(server)
+    return server
+  }
+  try {
+    const bare = await start('bare')
+    const memory = await start('memory')
+    const redis = await start('redis')
+    const me = await compare(bare, memory, getMe)
+    const post = await compare(bare, memory, postNote)
+    const onRedis = await compare(bare, redis, getMe)
+    return [
+      { name: 'bare Koa, checks of a signed GET inline', value: Math.round(me.baseline), unit: 'req/s' },
+      { name: 'GET /api/me, stores in memory', value: Math.round(me.measured), unit: 'req/s' },
+      { name: 'GET /api/me against bare Koa with the checks', value: me.ratio, unit: 'x', budget: '>= 0.90', pass: me.ratio >= 0.9 },
+      { name: 'signed POST of 1 KiB, stores in memory', value: Math.round(post.measured), unit: 'req/s' },
+      { name: 'signed POST of 1 KiB against bare Koa with the checks', value: post.ratio, unit: 'x' },
+      { name: 'GET /api/me, stores on Redis', value: Math.round(onRedis.measured), unit: 'req/s' },
+      { name: 'GET /api/me on Redis against bare Koa in memory', value: onRedis.ratio, unit: 'x' },
+    ]
+  } finally {
+    await Promise.all(servers.map(stopServer))
+    await services.stop()
+    folder.remove()
+  }
+}
+
+interface Server {
+  readonly child: ChildProcess
+  readonly port: number
+  readonly token: string
+  readonly deviceId: string
+  readonly secret: string
+}
+
+interface Shape {
+  readonly method: string
+  readonly path: string
+  readonly body: string
+}
+
+const getMe: Shape = { method: 'GET', path: '/api/me', body: '' }
+const postNote: Shape = { method: 'POST', path: '/api/notes', body: JSON.stringify({ text: 'x'.repeat(1024 - 11) }) }
+
+interface Comparison {
+  readonly baseline: number
+  readonly measured: number
+  readonly ratio: number
+}
+
+async function compare(baseline: Server, measured: Server, shape: Shape): Promise<Comparison> {
+  await load(baseline, shape, 1)
+  await load(measured, shape, 1)
+  const pairs: { baseline: number; measured: number }[] = []
+  for (let round = 0; round < rounds; round++) {
+    // The order changes from round to round, so that neither is always the one that follows the other.
+    const first = round % 2 === 0 ? await load(baseline, shape, secondsPerRound) : undefined
+    const second = await load(measured, shape, secondsPerRound)
+    pairs.push({ baseline: first ?? (await load(baseline, shape, secondsPerRound)), measured: second })
+  }
+  return {
+    baseline: median(pairs.map((pair) => pair.baseline)),
+    measured: median(pairs.map((pair) => pair.measured)),
+    ratio: median(pairs.map((pair) => pair.measured / pair.baseline)),
+  }
+}
+
+/** Requests a second over kept-alive connections, each with one request in flight. Throws when one is not answered with 200. */
+async function load(server: Server, shape: Shape, seconds: number): Promise<number> {
+  const requests = sign(server, shape, requestsPerSecond * seconds)
+  let sent = 0
+  let answered = 0
+  const cpu = () => readFileSync(`/proc/${server.child.pid}/stat`,'utf8').split(' ').slice(13,15).map(Number).reduce((a,b)=>a+b)*10
+  const c0 = cpu()
+  const startedAt = performance.now()
+  const endsAt = startedAt + seconds * 1000
+  await Promise.all(
+    Array.from(
+      { length: connections },
+      () =>
+        new Promise<void>((done, fail) => {
+          const socket = connect(server.port, '127.0.0.1').setNoDelay()
+          const next = (): void => {
+            if (performance.now() >= endsAt) {
+              socket.destroy()
+              done()
+            } else if (sent === requests.length) fail(new Error('bench: the server is faster than there are signed requests'))
+            else socket.write(requests[sent++] as Buffer)
+          }
+          onAnswers(
+            socket,
+            () => {
+              answered++
+              next()
+            },
+            fail,
+          )
+          socket.on('connect', next)
+        }),
+    ),
+  )
+  const c1=cpu(); console.log(server.child.spawnargs.at(-3), shape.path, 'cpu us/req', ((c1-c0)*1000/answered).toFixed(1), 'req/s', Math.round(answered/((performance.now()-startedAt)/1000)))
+  return answered / ((performance.now() - startedAt) / 1000)
+}
+
+/** Calls back for each whole answer; both servers send a Content-Length. */
+function onAnswers(socket: Socket, answered: () => void, fail: (error: Error) => void): void {
+  let text = ''
+  socket.on('error', fail)
+  socket.on('data', (chunk: Buffer) => {
+    text += chunk.toString('latin1')
+    const head = text.indexOf('\r\n\r\n')
+    if (head < 0) return
+    const length = Number(/content-length: (\d+)/i.exec(text)?.[1])
+    if (text.length < head + 4 + length) return
+    if (!text.startsWith('HTTP/1.1 200 ')) return fail(new Error(`bench: a request was not accepted:\n${text}`))
+    text = ''
+    answered()
+  })
+}
+
+function sign({ port, token, deviceId, secret }: Server, { method, path, body }: Shape, count: number): readonly Buffer[] {
+  const key = createSecretKey(Buffer.from(secret))
+  const bodySha256 = createHash('sha256').update(body).digest('hex')
+  const start = `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nauthorization: Bearer ${token}\r\nx-sig-key-id: ${deviceId}\r\nx-sig-device-id: ${deviceId}\r\nx-sig-body-sha256: ${bodySha256}\r\n`
+  const content = body === '' ? '' : `content-type: application/json\r\ncontent-length: ${body.length}\r\n`
+  const run = process.hrtime.bigint().toString(36)
+  const timestamp = Date.now()
+  return Array.from({ length: count }, (_, index) => {
+    const nonce = `bench-${run}-${index}`
+    const canonical = `${method}\n${path}\n\n${timestamp}\n${nonce}\n${bodySha256}`
+    const signature = createHmac('sha256', key).update(canonical).digest('hex')
+    const signed = `x-sig-timestamp: ${timestamp}\r\nx-sig-nonce: ${nonce}\r\nx-sig-signature: ${signature}\r\n`
+    return Buffer.from(`${start}${signed}${content}\r\n${body}`, 'latin1')
+  })
+}
+
+let bundled: Promise<string> | undefined
+
+/** The servers as JavaScript, as an app is deployed: what compiles at run time adds costs of its own. */
+function bundle(): Promise<string> {
+  bundled ??= (async () => {
+    const folder = resolve('node_modules/.cache/zin-bench')
+    mkdirSync(folder, { recursive: true })
+    const outfile = join(folder, 'auth-server.mjs')
+    const entry = '/work/main/scripts/bench/auth-server.ts'
+    // The paths of tsconfig.json come before what is external, so `zin` is built in from its source.
+    await build({ entryPoints: [entry], outfile, bundle: true, format: 'esm', platform: 'node', target: 'node20', packages: 'external' })
+    return outfile
+  })()
+  return bundled
+}
+
+async function startServer(file: string, kind: string, folder: string, redisUrl: string): Promise<Server> {
+  const execArgv = process.env.ZIN_BENCH_PROFILE === kind ? ['--cpu-prof', '--cpu-prof-dir', process.env.ZIN_BENCH_PROFILE_DIR ?? '.'] : []
+  const child = fork(file, [kind, join(folder, kind), redisUrl], { execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`bench: the server ${kind} ended with code ${code}`)))
+  const [started] = await Promise.race([once(child, 'message'), ended])
+  ended.catch(() => undefined)
+  return { child, ...(started as Omit<Server, 'child'>) }
+}
+
+async function stopServer({ child }: Server): Promise<void> {
+  const ended = once(child, 'exit')
+  child.disconnect()
+  await ended
+}
+
+const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] as number
+
+console.log(formatRows(await benchAuth()))
