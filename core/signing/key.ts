@@ -1,4 +1,4 @@
-import { createHash, createHmac, createPublicKey, createSecretKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
+import { createHash, createHmac, createPublicKey, createSecretKey, generateKeyPairSync, hash, type KeyObject, randomBytes } from 'node:crypto'
 
 /** A secret, or a device's public key, made ready to check signatures; the type of `key` says which. */
 export interface SigningKey {
@@ -37,5 +37,5 @@ export function hmacSha256(key: KeyObject, text: string): Buffer {
 }
 
 export function sha256Hex(data: string | Uint8Array): string {
-  return createHash('sha256').update(data).digest('hex')
+  return hash('sha256', data, 'hex')
 }

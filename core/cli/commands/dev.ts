@@ -4,6 +4,7 @@ import { findConfig } from '../../config/load.js'
 import { configMissing } from '../../config/load-errors.js'
 import { messageOf } from '../../errors.js'
 import { defineCommand, type Printer } from '../command.js'
+import { devEnvironment } from '../dev-environment.js'
 import { Restarter } from '../restarter.js'
 import { watchSources } from '../watch.js'
 
@@ -56,15 +57,14 @@ async function startChild(rootDir: string, args: readonly string[], print: Print
   return child
 }
 
-/** The child reads `.env` itself, afresh; NODE_ENV is `development` unless either says otherwise. */
+/** The child reads `.env` itself, afresh; here it only decides which defaults of {@link devDefaults} apply. */
 async function childEnvironment(rootDir: string, print: Printer): Promise<NodeJS.ProcessEnv> {
-  let named = process.env.NODE_ENV
   try {
-    named ??= (await readEnvFile(join(rootDir, '.env')))?.NODE_ENV
+    return devEnvironment(process.env, await readEnvFile(join(rootDir, '.env')))
   } catch (error) {
     print.error(`zin dev: ${messageOf(error)}`)
+    return devEnvironment(process.env)
   }
-  return { ...process.env, ...(named === undefined ? { NODE_ENV: 'development' } : {}), ZIN_DEV: '1' }
 }
 
 /** The first SIGINT or SIGTERM resolves; a second one calls `hurry`. */

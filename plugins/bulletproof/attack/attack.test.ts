@@ -145,7 +145,9 @@ describe('an app with bulletproof', () => {
   }
 
   it('stands them from a caller with the shared secret, too', () => {
-    return withApp({ listen: true, clock: fakeClock(Date.now()) }, async ({ host, tokenWith, clock }) => {
+    const clock = fakeClock(Date.now())
+    return withApp({ listen: true, clock }, async ({ host, tokenWith }) => {
+      clock.advance(1_000)
       const credential = {
         keyId: 'zin-cli',
         secret: 'shared-canary-0123456789abcdefghijkl',

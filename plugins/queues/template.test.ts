@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { type EmbeddedStore, openEmbedded } from './embedded/open.js'
+import { builtTemplate, templateFits, writeTemplate } from './embedded/template.js'
+import { queues } from './index.js'
+import { queuesContract } from './queues.contract.js'
+
+const child = fileURLToPath(new URL('./testing/unpack-child.ts', import.meta.url))
+
+let folder: string
+let template: string
+let count = 0
+const fresh = async (): Promise<string> => {
+  const dir = join(folder, `${++count}`)
+  await mkdir(dir)
+  return dir
+}
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'zin-template-'))
+  template = join(folder, 'template')
+  const store = await openEmbedded({ dataDir: join(folder, 'initdb'), fsync: false, template: undefined })
+  await store.close()
+  await writeTemplate(template, join(folder, 'initdb', 'queue'))
+})
+after(() => rm(folder, { recursive: true, force: true }))
+
+/** Tells a store that was unpacked: nothing else makes this file. */
+const mark = 'unpacked'
+const markedTemplate = async (): Promise<string> => {
+  const marked = join(await fresh(), 'template')
+  await cp(join(folder, 'initdb', 'queue'), join(marked, '..', 'queue'), { recursive: true })
+  await writeFile(join(marked, '..', 'queue', mark), '')
+  await writeTemplate(marked, join(marked, '..', 'queue'))
+  return marked
+}
+
+const facts = async (store: EmbeddedStore): Promise<unknown> => {
+  const tables = ['columns', 'routines', 'triggers'].map((view) => `information_schema.${view}`)
+  const counts = await Promise.all(tables.map((table) => store.pool.query(`select count(*) as n from ${table}`)))
+  const migrations = await store.pool.query('select version from migration order by version')
+  const indexes = await store.pool.query("select indexname, indexdef from pg_indexes where schemaname = 'bullmq' order by 1")
+  const settings = await store.pool.query(
+    "select name, setting from pg_settings where name not like '%file%' and name not like 'data_directory%' order by 1",
+  )
+  return [...counts, migrations, indexes, settings].map(({ rows }) => rows)
+}
+
+describe('a store made from a template', () => {
+  it('is what PostgreSQL makes itself: same tables, functions, migrations and settings', async () => {
+    const [a, b] = [await fresh(), await fresh()]
+    await cp(join(folder, 'initdb', 'queue'), join(a, 'queue'), { recursive: true })
+    const made = await openEmbedded({ dataDir: a, fsync: true, template: undefined })
+    const unpacked = await openEmbedded({ dataDir: b, fsync: true, template })
+    assert.deepEqual(await facts(unpacked), await facts(made))
+    await made.close()
+    await unpacked.close()
+  })
+
+  it('can be read by its owner only, and leaves nothing beside it', async () => {
+    const dataDir = await fresh()
+    const store = await openEmbedded({ dataDir, fsync: true, template: await markedTemplate() })
+    await store.close()
+    assert.deepEqual(await readdir(dataDir), ['queue'])
+    assert.equal((await stat(join(dataDir, 'queue'))).mode & 0o077, 0)
+    assert.equal((await stat(join(dataDir, 'queue', mark))).mode & 0o077, 0)
+  })
+
+  it('never replaces one that is there', async () => {
+    const dataDir = await fresh()
+    await cp(join(folder, 'initdb', 'queue'), join(dataDir, 'queue'), { recursive: true })
+    const store = await openEmbedded({ dataDir, fsync: false, template: await markedTemplate() })
+    await store.close()
+    assert.ok(!(await readdir(join(dataDir, 'queue'))).includes(mark))
+  })
+
+  it('takes the place of an empty folder', async () => {
+    const dataDir = await fresh()
+    await mkdir(join(dataDir, 'queue'))
+    const store = await openEmbedded({ dataDir, fsync: false, template: await markedTemplate() })
+    await store.close()
+    assert.ok((await readdir(join(dataDir, 'queue'))).includes(mark))
+  })
+
+  it('is whole or not there when the process is killed while it unpacks, and the next start makes it', async () => {
+    const dataDir = await fresh()
+    const marked = await markedTemplate()
+    const killed = spawn(process.execPath, ['--import', 'tsx', child, dataDir, marked], { stdio: 'inherit' })
+    assert.deepEqual(await once(killed, 'exit'), [null, 'SIGKILL'])
+    assert.deepEqual((await readdir(dataDir)).sort(), ['lock', 'queue.new'])
+    const store = await openEmbedded({ dataDir, fsync: true, template: marked })
+    await store.pool.query('select count(*) from job')
+    await store.close()
+    assert.deepEqual(await readdir(dataDir), ['queue'])
+    assert.ok((await readdir(join(dataDir, 'queue'))).includes(mark))
+  })
+})
+
+describe('a template', () => {
+  const changed = async (change: (content: Buffer) => Buffer): Promise<string> => {
+    const file = join(await fresh(), 'template')
+    await writeFile(file, change(await readFile(template)))
+    return file
+  }
+
+  it('is used when it was made by the versions that run, and is whole', async () => {
+    assert.equal(await templateFits(template), true)
+    const old = await changed((content) => Buffer.from(content.toString('latin1').replace('bullmq@', 'bullmq@0.'), 'latin1'))
+    const cut = await changed((content) => content.subarray(0, -100))
+    const flipped = await changed((content) => Buffer.from(content).fill(~(content.at(-9) ?? 0), -9, -8))
+    const nothing = await changed(() => Buffer.alloc(0))
+    const files = [old, cut, flipped, nothing, join(folder, 'absent')]
+    assert.deepEqual(await Promise.all(files.map(templateFits)), [false, false, false, false, false])
+  })
+
+  it('that does not fit is passed over: PostgreSQL makes the store', async () => {
+    const dataDir = await fresh()
+    const store = await openEmbedded({ dataDir, fsync: false, template: await changed((content) => content.subarray(0, -100)) })
+    await store.pool.query('select count(*) from job')
+    await store.close()
+    assert.deepEqual(await readdir(dataDir), ['queue'])
+  })
+
+  it('has its place in the build of the package', () => {
+    assert.equal(builtTemplate(), fileURLToPath(new URL('../../dist/queue-template', import.meta.url)))
+  })
+})
+
+const rootWith = async (make: (dataDir: string) => Promise<void>): Promise<string> => {
+  const rootDir = await fresh()
+  await mkdir(join(rootDir, '.zin', 'data'), { recursive: true })
+  await make(join(rootDir, '.zin', 'data'))
+  return rootDir
+}
+
+queuesContract('an embedded store that PostgreSQL made', async () => {
+  const rootDir = await rootWith((dataDir) => cp(join(folder, 'initdb', 'queue'), join(dataDir, 'queue'), { recursive: true }))
+  return { plugins: [queues()], env: { QUEUE_FSYNC: 'off' }, rootDir }
+})
+
+queuesContract('an embedded store made from a template', async () => {
+  const rootDir = await rootWith(async (dataDir) => {
+    const store = await openEmbedded({ dataDir, fsync: false, template })
+    await store.close()
+  })
+  return { plugins: [queues()], env: { QUEUE_FSYNC: 'off' }, rootDir }
+})
