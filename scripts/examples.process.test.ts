@@ -68,6 +68,17 @@ describe('examples/full on the embedded store', () => {
     }
   })
 
+  it('has no hole that the attack corpus finds', async () => {
+    const app = await startApp(folder, { env })
+    try {
+      const login = ['--email', 'demo@example.com', '--password-env', 'DEMO_PASSWORD']
+      const { code, stdout, stderr } = await runCli(['auth:attack', app.url, ...login], folder, env)
+      assert.equal(code, 0, stdout + stderr)
+    } finally {
+      await app.end('SIGTERM')
+    }
+  })
+
   it('keeps its state over a restart and over kill -9', async () => {
     const worker = JSON.stringify({
       name: 'kept',

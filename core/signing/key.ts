@@ -1,4 +1,13 @@
-import { createHash, createHmac, createPublicKey, createSecretKey, generateKeyPairSync, hash, type KeyObject, randomBytes } from 'node:crypto'
+import {
+  createHash,
+  createHmac,
+  createPublicKey,
+  createSecretKey,
+  generateKeyPairSync,
+  hash,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
 
 /** A secret, or a device's public key, made ready to check signatures; the type of `key` says which. */
 export interface SigningKey {

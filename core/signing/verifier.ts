@@ -155,7 +155,8 @@ export function checkMac(
 /** The text that the client signed, in the profile of the claim. */
 export function signedText(method: string, target: SignedTarget, claim: SignatureClaim): string {
   const { covered, keyId, timestamp, nonce, bodySha256, alg } = claim
-  if (covered === undefined) return canonicalRequest({ ...target, method, timestamp, nonce, bodySha256 })
+  const { pathname, search } = target
+  if (covered === undefined) return canonicalRequest({ method, pathname, search, timestamp, nonce, bodySha256 })
   const message = { authority: covered.authority, ...target, method, fields: covered.fields }
   return signatureBase(message, covered.deviceIdHeader, { created: timestamp.slice(0, -3), nonce, keyId, alg })
 }

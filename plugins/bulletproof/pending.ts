@@ -4,7 +4,7 @@
  */
 export type Pending<T> = T | Promise<T>
 
-/** `next` of the value: now when it is there, else when it has come. */
-export function after<T, R>(value: Pending<T>, next: (value: T) => Pending<R>): Pending<R> {
-  return value instanceof Promise ? value.then(next) : next(value)
+/** `use` of the value: now when it is there, else when it has come. */
+export function after<T, R>(value: Pending<T>, use: (value: T) => Pending<R>): Pending<R> {
+  return value instanceof Promise ? value.then(use) : use(value)
 }

@@ -64,8 +64,7 @@ describe('two processes on one Redis', () => {
       const servers = await Promise.all([startServer(given), startServer({ ...given, rootDir: `${rootDir}/two` })])
       try {
         const urls = servers.map(({ url }) => url)
-        for (const ahead of [0, 2_000])
-          assert.deepEqual(await sendCopies(urls, await signedNow(ahead), 1_000), { 200: 1, 401: 999 })
+        for (const ahead of [0, 2_000]) assert.deepEqual(await sendCopies(urls, await signedNow(ahead), 1_000), { 200: 1, 401: 999 })
       } finally {
         await Promise.all(servers.map((server) => server.kill()))
       }
@@ -96,8 +95,8 @@ describe('a request with devices in the database and the rest on Redis', () => {
   it('is refused in another process at once when the device was removed, or got a new secret, in this one', () =>
     inFolder((rootDir) => {
       const { plugins } = given()
-      return withApp({ plugins, env, rootDir }, (one) =>
-        withApp({ plugins, env, rootDir }, async (two) => {
+      return withApp({ plugins, env, dataDir: rootDir }, (one) =>
+        withApp({ plugins, env, dataDir: rootDir }, async (two) => {
           const ask = async (secret?: string): Promise<number> => {
             two.clock.set(one.clock.now())
             const headers = await one.headersOf(secret === undefined ? {} : { secret })

@@ -44,5 +44,12 @@ function userOf(ctx: Context): string {
 
 function shown({ deviceId, label, profile, publicKey, createdAt, lastSeenAt }: Device, current: string) {
   const times = { createdAt: new Date(createdAt).toISOString(), lastSeenAt: new Date(lastSeenAt).toISOString() }
-  return { deviceId, ...(label === undefined ? {} : { label }), profile, ...(publicKey === undefined ? {} : { publicKey }), ...times, current: deviceId === current }
+  return {
+    deviceId,
+    ...(label === undefined ? {} : { label }),
+    profile,
+    ...(publicKey === undefined ? {} : { publicKey }),
+    ...times,
+    current: deviceId === current,
+  }
 }

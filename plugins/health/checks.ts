@@ -19,7 +19,6 @@ export interface HealthCheck {
    * Throws when the thing does not work. A returned number is the response time in ms; `null` says that there is nothing
    * to check; nothing means that the time of the run counts. `signal` ends at the deadline and when the plugin stops.
    */
-  // biome-ignore lint/suspicious/noConfusingVoidType: a function without a return statement is a check too
   run(signal: AbortSignal): Promise<number | null | void> | number | null | void
 }
 

@@ -60,8 +60,7 @@ export const jwt = definePlugin({
         tokens,
         checkers,
         responders: host.responders,
-        refused: (ctx, error, layer) =>
-          log.debug({ layer, path: ctx.path, why: messageOf(error.cause ?? error) }, 'bearer token refused'),
+        refused: (ctx, error, layer) => log.debug({ layer, path: ctx.path, why: messageOf(error.cause ?? error) }, 'bearer token refused'),
       }),
     )
   },

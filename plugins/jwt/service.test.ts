@@ -46,6 +46,22 @@ describe('tokens', () => {
     assert.equal(tokens.verify(forge(base, { kid: keys.kid })).sub, 'u1')
   })
 
+  it('judges a token that it has seen by the clock each time, and gives each caller claims of their own', () => {
+    const { tokens, time } = setUp()
+    const later = forge({ ...base, nbf: base.iat + 10 })
+    assert.throws(() => tokens.verify(later))
+    time.now += 10_000
+    const first = tokens.verify(later) as unknown as { sub: string; aud: string }
+    first.sub = 'somebody else'
+    assert.equal(tokens.verify(later).sub, 'u1')
+    assert.throws(() => tokens.verify(later, start))
+    assert.throws(() => tokens.verify(`${later.slice(0, -2)}AA`))
+    time.now = base.exp * 1000 - 1
+    assert.equal(tokens.verify(later).sub, 'u1')
+    time.now += 1
+    assert.throws(() => tokens.verify(later))
+  })
+
   const hostile: readonly [string, () => string][] = [
     ['no signature and alg none', () => jsonwebtoken.sign(base, '', { algorithm: 'none' })],
     ['another secret', () => forge(base, {}, 'another-secret-of-at-least-thirty-two-bytes')],

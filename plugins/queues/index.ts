@@ -23,7 +23,8 @@ export const queues = definePlugin({
     ctx.provide(queuesService, service)
     ctx.onStop(() => service.close())
     // Begun here, so that it goes on while other plugins are set up and started. A process without a role starts nothing.
-    const engine = target === undefined && host.roles.size > 0 ? import('./embedded/engine.js').then((made) => made.loadEngine()) : undefined
+    const engine =
+      target === undefined && host.roles.size > 0 ? import('./embedded/engine.js').then((made) => made.loadEngine()) : undefined
     engine?.catch(() => undefined)
     ctx.onStart(async () => {
       if (target) {

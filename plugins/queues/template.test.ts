@@ -113,7 +113,7 @@ describe('a template', () => {
     assert.equal(await templateFits(template), true)
     const old = await changed((content) => Buffer.from(content.toString('latin1').replace('bullmq@', 'bullmq@0.'), 'latin1'))
     const cut = await changed((content) => content.subarray(0, -100))
-    const flipped = await changed((content) => Buffer.from(content).fill(~(content.at(-9) ?? 0), -9, -8))
+    const flipped = await changed((content) => Buffer.from(content.with(-9, ~(content.at(-9) ?? 0) & 255)))
     const nothing = await changed(() => Buffer.alloc(0))
     const files = [old, cut, flipped, nothing, join(folder, 'absent')]
     assert.deepEqual(await Promise.all(files.map(templateFits)), [false, false, false, false, false])
@@ -132,22 +132,15 @@ describe('a template', () => {
   })
 })
 
-const rootWith = async (make: (dataDir: string) => Promise<void>): Promise<string> => {
-  const rootDir = await fresh()
-  await mkdir(join(rootDir, '.zin', 'data'), { recursive: true })
-  await make(join(rootDir, '.zin', 'data'))
-  return rootDir
-}
-
 queuesContract('an embedded store that PostgreSQL made', async () => {
-  const rootDir = await rootWith((dataDir) => cp(join(folder, 'initdb', 'queue'), join(dataDir, 'queue'), { recursive: true }))
-  return { plugins: [queues()], env: { QUEUE_FSYNC: 'off' }, rootDir }
+  const dataDir = await fresh()
+  await cp(join(folder, 'initdb', 'queue'), join(dataDir, 'queue'), { recursive: true })
+  return { plugins: [queues()], env: { QUEUE_FSYNC: 'off' }, dataDir }
 })
 
 queuesContract('an embedded store made from a template', async () => {
-  const rootDir = await rootWith(async (dataDir) => {
-    const store = await openEmbedded({ dataDir, fsync: false, template })
-    await store.close()
-  })
-  return { plugins: [queues()], env: { QUEUE_FSYNC: 'off' }, rootDir }
+  const dataDir = await fresh()
+  const store = await openEmbedded({ dataDir, fsync: false, template })
+  await store.close()
+  return { plugins: [queues()], env: { QUEUE_FSYNC: 'off' }, dataDir }
 })

@@ -71,7 +71,8 @@ async function startBare(): Promise<Started> {
     if (nonces.has(id)) return refuse()
     nonces.set(id, Number(timestamp) + windowMs)
     ctx.set('Cache-Control', 'no-store')
-    if (method === 'GET' && path === '/api/me') ctx.body = { id: claims.sub, email: claims.email, role: claims.role, deviceId: claims.deviceId }
+    if (method === 'GET' && path === '/api/me')
+      ctx.body = { id: claims.sub, email: claims.email, role: claims.role, deviceId: claims.deviceId }
     else if (method === 'POST' && path === '/api/notes') ctx.body = { length: JSON.parse(body.toString()).text.length }
   })
   const port = await new Promise<number>((resolve) => {
@@ -91,7 +92,17 @@ function read(stream: NodeJS.ReadableStream): Promise<Buffer> {
 
 async function startZin(plugins: readonly Plugin[], env: Readonly<Record<string, string>>): Promise<Started> {
   const quiet = (): void => undefined
-  const log: OwnedLogger = { level: 'info', trace: quiet, debug: quiet, info: quiet, warn: quiet, error: quiet, fatal: quiet, child: () => log, close: async () => undefined }
+  const log: OwnedLogger = {
+    level: 'info',
+    trace: quiet,
+    debug: quiet,
+    info: quiet,
+    warn: quiet,
+    error: quiet,
+    fatal: quiet,
+    child: () => log,
+    close: async () => undefined,
+  }
   const rootDir = process.argv[3] ?? ''
   const host = new Host(
     {

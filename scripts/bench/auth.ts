@@ -10,7 +10,7 @@ import { temporaryFolder } from '../app-process.js'
 import { startServices } from '../services.js'
 import { type BenchRow, formatRows } from './row.js'
 
-const rounds = Number(process.env.R ?? 7)
+const rounds = 7
 const secondsPerRound = 2
 const connections = 32
 /** More than any of the servers answers in a second. */
@@ -77,8 +77,8 @@ interface Comparison {
 }
 
 async function compare(baseline: Server, measured: Server, shape: Shape): Promise<Comparison> {
-  await load(baseline, shape, 1)
-  await load(measured, shape, 1)
+  await load(baseline, shape, 3)
+  await load(measured, shape, 3)
   const pairs: { baseline: number; measured: number }[] = []
   for (let round = 0; round < rounds; round++) {
     // The order changes from round to round, so that neither is always the one that follows the other.

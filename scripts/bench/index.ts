@@ -2,12 +2,18 @@
 import { execSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
+import { benchAuth } from './auth.js'
 import { benchBoot } from './boot.js'
 import { benchHooks } from './hooks.js'
 import { benchHttp } from './http.js'
 import { type BenchRow, formatRows } from './row.js'
 
-const suites: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = { hooks: benchHooks, http: benchHttp, boot: benchBoot }
+const suites: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
+  hooks: benchHooks,
+  http: benchHttp,
+  auth: benchAuth,
+  boot: benchBoot,
+}
 
 const wanted = process.argv.slice(2)
 const chosen = Object.entries(suites).filter(([name]) => wanted.length === 0 || wanted.some((part) => name.includes(part)))

@@ -193,7 +193,7 @@ export function describeStores(
     it(
       'are given to one of many at once',
       withNonces(async (store, { clock }) => {
-        const claims = await Promise.all(Array.from({ length: 50 }, () => store.claim(key, clock.now() + 1_000)))
+        const claims = await Promise.all(Array.from({ length: 50 }, async () => store.claim(key, clock.now() + 1_000)))
         assert.equal(claims.filter(Boolean).length, 1)
       }),
     )

@@ -15,7 +15,15 @@ const lanes = 16
  */
 export async function packFolder(folder: string): Promise<Buffer> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true })
-  const paths = found.map((entry) => [join(entry.path, entry.name).slice(folder.length + 1).replaceAll('\\', '/'), entry.isFile()] as const)
+  const paths = found.map(
+    (entry) =>
+      [
+        join(entry.path, entry.name)
+          .slice(folder.length + 1)
+          .replaceAll('\\', '/'),
+        entry.isFile(),
+      ] as const,
+  )
   const contents: Buffer[] = []
   const entries: Entry[] = []
   for (const [path, isFile] of paths.sort(([a], [b]) => (a < b ? -1 : 1))) {
@@ -38,8 +46,12 @@ export async function unpackFolder(packed: Buffer, folder: string, { sync }: { r
   const files: { readonly path: string; readonly content: Buffer }[] = []
   for (const [name, size] of JSON.parse(data.toString('utf8', 4, at)) as Entry[]) {
     const path = join(folder, name)
-    if (size === -1) folders.push(path)
-    else files.push({ path, content: data.subarray(at, (at += size)) })
+    if (size === -1) {
+      folders.push(path)
+      continue
+    }
+    files.push({ path, content: data.subarray(at, at + size) })
+    at += size
   }
   for (const path of folders) await mkdir(path, { mode: 0o700 })
   const lane = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Pending } from '../../pending.js'
 import type { Lookup } from '../lookup.js'
 
@@ -27,5 +27,5 @@ export interface NonceStore {
  * secret share its nonces.
  */
 export function nonceKey(credential: string, nonce: string): string {
-  return createHash('sha256').update(`zin/nonce/v1\n${credential}\n${nonce}`).digest('hex').slice(0, 32)
+  return hash('sha256', `zin/nonce/v1\n${credential}\n${nonce}`, 'hex').slice(0, 32)
 }

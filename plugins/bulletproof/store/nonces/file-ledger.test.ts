@@ -35,7 +35,7 @@ describe('a ledger in files', () => {
     withLedgers(false, async (open, _folder, clock) => {
       const ledger = open()
       await ledger.begin()
-      const claims = await Promise.all(Array.from({ length: 20 }, () => ledger.claim('a', clock.now() + 1_000)))
+      const claims = await Promise.all(Array.from({ length: 20 }, async () => ledger.claim('a', clock.now() + 1_000)))
       assert.equal(claims.filter(Boolean).length, 1)
     }))
 

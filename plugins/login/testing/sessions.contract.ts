@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Plugin } from 'zin'
+import { bulletproof } from 'zin/plugins/bulletproof'
+import { jwt } from 'zin/plugins/jwt'
+import { createTestHost, type TestHost } from 'zin/testing'
+import { login } from '../index.js'
+import { env, post, type Session, signed } from './session.js'
+
+export interface SessionBackend {
+  readonly plugins: () => readonly Plugin[]
+  readonly stores: 'memory' | 'kv' | 'db' | 'auto'
+  readonly env?: Readonly<Record<string, string>>
+}
+
+const unlimited = { attemptsPerMinute: 10_000, attemptsPerHour: 10_000, addressAttemptsPerMinute: 10_000, addressAttemptsPerHour: 10_000 }
+
+/** What sessions must do when they end while they are in use, whatever they are kept in. */
+export function describeSessions(name: string, backend: () => SessionBackend): void {
+  const withHost = async (test: (host: TestHost, logIn: (deviceId?: string) => Promise<Session>) => Promise<void>): Promise<void> => {
+    const { plugins, stores, env: own = {} } = backend()
+    const host = await createTestHost({
+      env: { ...env, ...own },
+      plugins: [
+        ...plugins(),
+        jwt(),
+        bulletproof({ deviceStore: stores, nonceStore: stores }),
+        login({ verifyCredentials: async (email) => ({ id: 'u1', email, role: 'user' }), ...unlimited }),
+      ],
+    })
+    const logIn = async (deviceId?: string): Promise<Session> => {
+      const { status, body } = await post(host, { email: 'ada@example.com', password: 'p'.repeat(12), ...(deviceId && { deviceId }) })
+      assert.equal(status, 200, JSON.stringify(body))
+      return body
+    }
+    try {
+      // A store takes only requests that are younger than itself.
+      const first = await logIn()
+      while ((await signed(host, first, 'GET', '/api/me')).status !== 200) await turn()
+      await test(host, logIn)
+    } finally {
+      await host.stop()
+    }
+  }
+
+  /** Uses a session 200 times around `end`: what begins after its answer must be refused, and nothing may fail otherwise. */
+  const useAround = async (host: TestHost, session: Session, end: () => Promise<{ readonly status: number }>): Promise<void> => {
+    let ended = false
+    const uses: Promise<readonly [boolean, number]>[] = []
+    let ending: Promise<unknown> | undefined
+    for (let use = 0; use < 200; use += 1) {
+      if (use === 60)
+        ending = end().then(({ status }) => {
+          assert.equal(status, 200)
+          ended = true
+        })
+      if (use === 150) await ending
+      const late = ended
+      uses.push(signed(host, session, 'GET', '/api/me').then(({ status }) => [late, status] as const))
+      await turn()
+    }
+    const results = await Promise.all(uses)
+    for (const [late, status] of results) assert.ok(status === 401 || (!late && status === 200), `${late ? 'late' : 'early'} ${status}`)
+    assert.ok(results.some(([late]) => late))
+    assert.ok(results.some(([, status]) => status === 200))
+  }
+
+  describe(`S24: sessions with ${name}`, () => {
+    it('take nothing that begins after the logout was answered, among 200 uses around it, and no second logout', () =>
+      withHost(async (host, logIn) => {
+        const session = await logIn()
+        await useAround(host, session, () => signed(host, session, 'POST', '/auth/logout'))
+        assert.equal((await signed(host, session, 'POST', '/auth/logout')).status, 401)
+      }))
+
+    it('end for a device that another device removes, also while it is used', () =>
+      withHost(async (host, logIn) => {
+        const [lost, kept] = [await logIn(), await logIn()]
+        await useAround(host, lost, () => signed(host, kept, 'DELETE', `/auth/devices/${lost.deviceId}`))
+        assert.equal((await signed(host, kept, 'GET', '/api/me')).status, 200)
+      }))
+
+    it('end everywhere with logout-all, also while they are used', () =>
+      withHost(async (host, logIn) => {
+        const [here, there] = [await logIn(), await logIn()]
+        await useAround(host, there, () => signed(host, here, 'POST', '/auth/logout-all'))
+        for (const session of [here, there]) assert.equal((await signed(host, session, 'GET', '/api/me')).status, 401)
+        assert.equal((await signed(host, await logIn(), 'GET', '/api/me')).status, 200)
+      }))
+
+    it('can be ended by several logouts at once', () =>
+      withHost(async (host, logIn) => {
+        const session = await logIn()
+        const ends = await Promise.all(Array.from({ length: 8 }, () => signed(host, session, 'POST', '/auth/logout')))
+        const statuses = ends.map(({ status }) => status)
+        assert.ok(statuses.includes(200))
+        assert.ok(
+          statuses.every((status) => status === 200 || status === 401),
+          statuses.join(' '),
+        )
+        assert.equal((await signed(host, session, 'GET', '/api/me')).status, 401)
+      }))
+
+    it('of one device that signs in many times at once leave exactly one secret that is good', () =>
+      withHost(async (host, logIn) => {
+        const { deviceId } = await logIn('laptop')
+        const sessions = await Promise.all(Array.from({ length: 8 }, () => logIn(deviceId)))
+        assert.deepEqual(new Set(sessions.map((session) => session.deviceId)), new Set(['laptop']))
+        const answers = await Promise.all(sessions.map((session) => signed(host, session, 'GET', '/api/me')))
+        assert.equal(answers.filter(({ status }) => status === 200).length, 1)
+      }))
+  })
+}
