@@ -282,6 +282,7 @@ test('dev restarts the app on a change, survives a broken one, and ends with it 
   await said(/waiting for a change/)
   await writeFile(join(folder, 'zin.config.ts'), `${config}\nconsole.log('queue fsync is', process.env.QUEUE_FSYNC)\n`)
   await said(/queue fsync is off/)
+  await said(/listens on/, 2)
   await writeFile(join(folder, 'zin.config.ts'), config)
   await said(/listens on/, 3)
   const { pid } = JSON.parse(await readFile(join(folder, '.zin', 'data', 'run.json'), 'utf8')) as { pid: number }

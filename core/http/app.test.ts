@@ -142,7 +142,7 @@ test('the host list follows the port the app listens on', async (t) => {
   assert.equal((await app.inject({ path: '/hello', headers: { host: `127.0.0.1:${port + 1}` } })).body.code, 'MISDIRECTED')
 })
 
-test('early data is taken for GET and HEAD only', async (t) => {
+test('S40: early data is taken for GET and HEAD only', async (t) => {
   const { app } = makeApp(t, [hello, { ...hello, method: 'POST' }])
   const headers = { 'early-data': '1' }
   assert.equal((await app.inject({ path: '/hello', headers })).status, 200)

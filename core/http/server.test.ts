@@ -25,7 +25,7 @@ function gate(): { readonly slow: typeof hello; readonly entered: Promise<void>;
   return { slow: { ...hello, path: '/slow', handler }, entered, open: () => open() }
 }
 
-test('the path that is routed is the path of the request line, or the request is refused', async (t) => {
+test('S1: the path that is routed is the path of the request line, or the request is refused', async (t) => {
   const port = await listen(makeApp(t, [any]).app)
   const refused = [
     '//evil/api',
@@ -63,7 +63,7 @@ test('the path that is routed is the path of the request line, or the request is
   assert.equal(await exchange(port, rawRequest('CONNECT localhost:80')), '')
 })
 
-test('repeated headers that matter are refused, others are not', async (t) => {
+test('S8: repeated headers that matter are refused, others are not', async (t) => {
   const { app } = makeApp(t, [hello, echo])
   const port = await listen(app)
   const get = async (...headers: string[]): Promise<number> => statusOf(await exchange(port, rawRequest('GET /hello', headers)))

@@ -123,7 +123,7 @@ test('signedFetch signs the bytes that it sends, for every kind of body', async 
   )
 })
 
-test('signedFetch learns the offset of a wrong clock from a 401 and tries once more with a new nonce', async () => {
+test('S12: signedFetch learns the offset of a wrong clock from a 401 and tries once more with a new nonce', async () => {
   const offset = 10 * 60_000
   await withServer(
     ({ headers }) => {

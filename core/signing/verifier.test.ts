@@ -65,7 +65,7 @@ describe('reading the signature headers (layer 3)', () => {
     [names.signature, ['', 'A'.repeat(64), 'a'.repeat(63), 'a'.repeat(65)]],
   ]
   for (const [name, values] of malformed) {
-    it(`refuses every malformed ${name}`, async () => {
+    it(`S9: refuses every malformed ${name}`, async () => {
       for (const value of values) {
         const read = readSignature(await rawHeaders({ [name]: value }), names)
         assert.deepEqual([read.ok, !read.ok && read.layer], [false, 3], JSON.stringify(value))
@@ -73,7 +73,7 @@ describe('reading the signature headers (layer 3)', () => {
     })
   }
 
-  it('refuses an encoded body, an overridden method and repeated headers that change what is read', async () => {
+  it('S8: refuses an encoded body, an overridden method and repeated headers that change what is read', async () => {
     for (const extra of [
       ['Content-Encoding', 'gzip'],
       ['X-HTTP-Method-Override', 'DELETE'],
@@ -166,7 +166,7 @@ describe('the MAC and the body (layer 6)', () => {
     assert.ok('ok' in checkMac('POST', target, read, [], decoy))
   })
 
-  it('does not fit after a change of any signed part', async () => {
+  it('S2: does not fit after a change of any signed part', async () => {
     const read = await claim()
     const flip = (text: string): string => `${text.slice(0, -1)}${text.endsWith('0') ? '1' : '0'}`
     const changed: readonly [string, string, SignatureClaim][] = [
@@ -189,7 +189,7 @@ describe('the MAC and the body (layer 6)', () => {
     assert.ok('ok' in checkMac('POST', undefined, await claim(), [right], decoy))
   })
 
-  it('costs the same number of MACs whether the key is known or not', () => {
+  it('S13: costs the same number of MACs whether the key is known or not', () => {
     assert.equal(padKeys([], 6, decoy).length, 6)
     assert.equal(padKeys([right], 6, decoy).length, 6)
     assert.deepEqual(padKeys([right], 1, decoy), [right])

@@ -26,7 +26,7 @@ for (const { name, ...backend } of backends) {
         assert.deepEqual(countsOf(answers), { 200: 1, 401: 999 })
       }))
 
-    it('is refused as long as the timestamp is good, also when it was ahead of time', () =>
+    it('S5: is refused as long as the timestamp is good, also when it was ahead of time', () =>
       withApp(backend, async (app) => {
         const headers = await app.headersOf({ skew: 59_000 })
         const replay = async (): Promise<number> => (await app.host.inject({ path: '/api/me', headers })).status
@@ -37,7 +37,7 @@ for (const { name, ...backend } of backends) {
         }
       }))
 
-    it('under another key id is refused, for the secret is the same', () =>
+    it('S4: under another key id is refused, for the secret is the same', () =>
       withApp(backend, async (app) => {
         const token = await app.tokenWith({ deviceId: undefined })
         const headers = await app.headersOf({ keyId: 'caller-1', secret: sharedSecret, token })
@@ -46,7 +46,7 @@ for (const { name, ...backend } of backends) {
         assert.equal((await app.host.inject({ path: '/api/me', headers: renamed })).status, 401)
       }))
 
-    it('guard is not spent by requests that do not verify', () =>
+    it('S6: guard is not spent by requests that do not verify', () =>
       withApp(backend, async (app) => {
         const nonce = 'one-nonce-for-all-of-them'
         const wrong = [{ secret: 'wrong' }, { headers: { 'x-sig-device-id': 'dev_x' } }, { skew: 90_000 }]
@@ -60,7 +60,7 @@ for (const { name, ...backend } of backends) {
         assert.equal((await app.send({ nonce })).status, 200)
       }))
 
-    it('is refused after a device is removed, and so is everything else of it', () =>
+    it('S16: is refused after a device is removed, and so is everything else of it', () =>
       withApp(backend, async (app) => {
         assert.equal((await app.send()).status, 200)
         assert.equal(await app.service(devicesService).remove(app.deviceId), true)
@@ -80,7 +80,7 @@ async function bootWith(clock: ReturnType<typeof fakeClock>): Promise<TestHost> 
 }
 
 describe('replay after the store forgot', () => {
-  it('is refused when the process was started again', async () => {
+  it('S7: is refused when the process was started again', async () => {
     const clock = fakeClock()
     const first = await bootWith(clock)
     clock.advance(1_000)
@@ -105,7 +105,7 @@ describe('replay after the store forgot', () => {
     }
   })
 
-  it('is refused when the kv store was emptied', () =>
+  it('S7: is refused when the kv store was emptied', () =>
     withApp({ plugins: [database(), kv()] }, async (app) => {
       const nonce = 'forgotten-nonce-0123'
       const headers = await app.headersOf({ nonce })
@@ -154,7 +154,7 @@ describe('a store that is down', () => {
 describe('over a raw socket', () => {
   const listening = { listen: true, env: { HOST: '127.0.0.1' } }
 
-  it('a signed header that is sent twice is refused, and so are two tokens, hosts or types', () =>
+  it('S8: a signed header that is sent twice is refused, and so are two tokens, hosts or types', () =>
     withApp(listening, async (app) => {
       const good = Object.entries(await app.headersOf())
       for (const name of [
@@ -177,7 +177,7 @@ describe('over a raw socket', () => {
       assert.match(await exchange(app.host.url, requestHead(app.host.url, 'GET /api/me HTTP/1.1', good)), /^HTTP\/1\.1 200 /)
     }))
 
-  it('a request whose signature does not fit is refused before one byte of its body is asked for or read', () =>
+  it('S10: a request whose signature does not fit is refused before one byte of its body is asked for or read', () =>
     withApp(listening, async (app) => {
       const path = '/api/notes'
       const make = async (secret: string): Promise<(readonly [string, string])[]> => [
@@ -193,7 +193,7 @@ describe('over a raw socket', () => {
       assert.match(await exchange(app.host.url, `${await head(app.secret)}{"a":1}`), /^HTTP\/1\.1 200 /)
     }))
 
-  it('the body is hashed as it came: in chunks, with a byte order mark, compressed or not UTF-8', () =>
+  it('S10: the body is hashed as it came: in chunks, with a byte order mark, compressed or not UTF-8', () =>
     withApp(
       {
         ...listening,
@@ -239,7 +239,7 @@ describe('over a raw socket', () => {
       },
     ))
 
-  it('a body counts on methods that seldom have one, and a body that breaks off is refused', () =>
+  it('S10: a body counts on methods that seldom have one, and a body that breaks off is refused', () =>
     withApp(listening, async (app) => {
       const unsigned = requestHead(app.host.url, 'GET /api/me HTTP/1.1', [
         ...Object.entries(await app.headersOf()),

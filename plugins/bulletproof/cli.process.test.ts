@@ -23,7 +23,7 @@ async function valuesOf(folder: string): Promise<Readonly<Record<string, string 
 }
 
 describe('zin key:bulletproof', () => {
-  it('and its aliases change the secret of an app that runs; requests signed with the one before still pass, and the sixth before does not', () =>
+  it('S20: and its aliases change the secret of an app that runs; requests signed with the one before still pass, and the sixth before does not', () =>
     withFolder(env, async ({ folder, zin, start }) => {
       const app = await start()
       const { out: token } = await zin(['jwt:dev', '--sub', '007', '--device-id', 'zin-cli'])
@@ -68,7 +68,7 @@ describe('zin key:bulletproof', () => {
       await Promise.all([overridden.end(), other.end()])
     }))
 
-  it('leaves a valid file whenever it is killed', () =>
+  it('S20: leaves a valid file whenever it is killed', () =>
     withFolder(env, async ({ folder }) => {
       const file = join(folder, '.env')
       const module = JSON.stringify(new URL('./env-file.ts', import.meta.url).href)

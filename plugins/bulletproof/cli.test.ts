@@ -51,7 +51,7 @@ async function inFolder(
 const others = '# comment\nAPP_KEY="a b"\n\nMULTI=\'one\ntwo\'\nexport LAST=x # y\n'
 
 describe('zin key:bulletproof', () => {
-  it('writes a new secret and moves the present one to the backups, newest first', () =>
+  it('S20: writes a new secret and moves the present one to the backups, newest first', () =>
     inFolder(`${others}${SECRET}=first\n`, async (_folder, run) => {
       const one = await run()
       assert.deepEqual(JSON.parse(one.values[BACKUPS] ?? ''), ['first'])
@@ -93,7 +93,7 @@ describe('zin key:bulletproof', () => {
       for (const hidden of ['first-secret', values[SECRET] ?? '']) assert.ok(!out.includes(hidden))
     }))
 
-  it('prints a new secret and writes nothing with --show', () =>
+  it('S20: prints a new secret and writes nothing with --show', () =>
     inFolder(`${SECRET}=first\n`, async (_folder, run) => {
       const { out, text } = await run({ show: true })
       assert.match(out, /^[\w-]{43}$/)

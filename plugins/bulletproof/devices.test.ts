@@ -22,7 +22,7 @@ describe('a device', () => {
       assert.equal((await app.send({ secret })).status, 200)
     }))
 
-  it('of somebody else is left alone: who asks for its id gets another one', () =>
+  it('S23: of somebody else is left alone: who asks for its id gets another one', () =>
     withApp({}, async (app) => {
       const { device } = await app.service(devicesService).enroll({ userId: '8', deviceId: app.deviceId })
       assert.notEqual(device.deviceId, app.deviceId)
@@ -106,7 +106,7 @@ describe('the routes of devices', () => {
 })
 
 describe('a secret at rest', () => {
-  it('is sealed, tied to its row, and sealed anew when the master key changed', async () => {
+  it('S18: is sealed, tied to its row, and sealed anew when the master key changed', async () => {
     const plugins = [database(), jwt(), bulletproof()]
     const routes = [{ method: 'GET', path: '/api/me', summary: 'Me', use: ['bulletproof'], handler: () => ({}) }] as const
     const first = await createTestHost({ env: { APP_KEY: appKey }, plugins, routes })
@@ -172,14 +172,14 @@ describe('who may sign without a device', () => {
     }).then(() => status)
   }
 
-  it('is up to sharedSecretFor', async () => {
+  it('S16: is up to sharedSecretFor', async () => {
     assert.equal(await statusOf({}), 200)
     assert.equal(await statusOf({ sharedSecretFor: 'none' }), 401)
     assert.equal(await statusOf({ sharedSecretFor: 'listed', sharedKeyIds: ['caller'] }), 200)
     assert.equal(await statusOf({ sharedSecretFor: 'listed', sharedKeyIds: ['other'] }), 401)
   })
 
-  it('can use a backup of the secret, but not the sixth', async () => {
+  it('S20: can use a backup of the secret, but not the sixth', async () => {
     const BULLETPROOF_SIGNING_SECRET_BK = JSON.stringify(['b1', 'b2', 'b3', 'b4', 'b5', 'b6'])
     assert.equal(await statusOf({}, { ...caller, secret: 'b5' }, { BULLETPROOF_SIGNING_SECRET_BK }), 200)
     assert.equal(await statusOf({}, { ...caller, secret: 'b6' }, { BULLETPROOF_SIGNING_SECRET_BK }), 401)
@@ -265,7 +265,7 @@ describe('booting', () => {
   }
   const long = 'k'.repeat(40)
 
-  it('in production is refused with a short secret or without the key that seals devices', async () => {
+  it('S17: in production is refused with a short secret or without the key that seals devices', async () => {
     const production = { NODE_ENV: 'production', JWT_SECRET: long }
     await assert.rejects(
       boot({ ...production, APP_KEY: long, BULLETPROOF_SIGNING_SECRET: 'short' }),
@@ -276,7 +276,7 @@ describe('booting', () => {
     await boot({ ...production, APP_KEY: long, BULLETPROOF_SIGNING_SECRET: long })
   })
 
-  it('warns when one key serves two purposes', async () => {
+  it('S17: warns when one key serves two purposes', async () => {
     assert.match(await boot({ APP_KEY: long }), /APP_KEY serves as the shared signing secret too/)
     assert.doesNotMatch(await boot({ APP_KEY: long, BULLETPROOF_SIGNING_SECRET: long }), /serves as/)
   })

@@ -155,7 +155,7 @@ describe('each layer', () => {
       }))
   }
 
-  it('gives one and the same answer, to the byte and header', () =>
+  it('S42: gives one and the same answer, to the byte and header', () =>
     withApp({}, async (app) => {
       const answers = new Set<string>()
       for (const { make } of failing) {
@@ -216,7 +216,7 @@ describe('the failure responder', () => {
 })
 
 describe('secrets', () => {
-  it('are in no line of the log, whatever is sent', () =>
+  it('S39: are in no line of the log, whatever is sent', () =>
     withApp({ env: { LOG_LEVEL: 'trace' } }, async (app) => {
       for (const { make } of [...passing, ...failing]) {
         const sending = await make(app)

@@ -92,7 +92,7 @@ describe('a request with devices in the database and the rest on Redis', () => {
       assert.equal((await app.send()).status, 503)
     }))
 
-  it('is refused in another process at once when the device was removed, or got a new secret, in this one', () =>
+  it('S19: is refused in another process at once when the device was removed, or got a new secret, in this one', () =>
     inFolder((rootDir) => {
       const { plugins } = given()
       return withApp({ plugins, env, dataDir: rootDir }, (one) =>

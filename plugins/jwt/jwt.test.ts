@@ -125,7 +125,7 @@ describe('the middleware key auth', () => {
       assert.ok(!host.logText().includes(good.token))
     }))
 
-  it('uses the app name as issuer and audience, so that tokens of another app with the same secret do not pass', () =>
+  it('S3: uses the app name as issuer and audience, so that tokens of another app with the same secret do not pass', () =>
     withHost(async (host) => {
       const other = await createTestHost({ plugins: [jwt()], env: { ...env, APP_NAME: 'bank' }, clock: fakeClock() })
       const { token, claims } = await other.service(tokensService).issue({ sub: 'u1' })
@@ -145,7 +145,7 @@ describe('the middleware key auth', () => {
 })
 
 describe('revocation', () => {
-  it('reads the store once per request, and keeps what was revoked in it', async () => {
+  it('S24: reads the store once per request, and keeps what was revoked in it', async () => {
     const kv = makeKv()
     await withHost(
       async (host) => {

@@ -98,12 +98,12 @@ describe('tokens', () => {
     ['nothing', () => ''],
   ]
   for (const [what, make] of hostile) {
-    it(`refuses a token with ${what}`, () => {
+    it(`S14: refuses a token with ${what}`, () => {
       assert.throws(() => setUp().tokens.verify(make()), { name: 'ZinError', status: 401, code: 'UNAUTHORIZED', message: 'Unauthorized' })
     })
   }
 
-  it('refuses an HS256 token signed with the public key of an RS256 app', () => {
+  it('S14: refuses an HS256 token signed with the public key of an RS256 app', () => {
     const { privateKey, publicKey } = generateKeyPairSync('rsa', {
       modulusLength: 2048,
       publicKeyEncoding: { type: 'spki', format: 'pem' },
@@ -146,7 +146,7 @@ describe('tokens', () => {
     assert.deepEqual([tokens.isRevokedBy(one.claims, []), tokens.isRevokedBy(other.claims, [])], [true, false])
   })
 
-  it('revokes every earlier token of a user, and none that is issued a millisecond later', async () => {
+  it('S24: revokes every earlier token of a user, and none that is issued a millisecond later', async () => {
     const { tokens, time } = setUp()
     const [mine, foreign] = [await tokens.issue({ sub: 42 }), await tokens.issue({ sub: 43 })]
     await tokens.revokeUser('42')

@@ -43,7 +43,7 @@ async function setUp() {
 }
 
 describe('accounts', () => {
-  it('checks one password for a right one, a wrong one, an unknown user and a disabled one', async () => {
+  it('S22: checks one password for a right one, a wrong one, an unknown user and a disabled one', async () => {
     const { host, accounts, calls } = await setUp()
     await accounts.add({ email: 'ada@example.com', password: 'a-good-password' })
     await accounts.add({ email: 'gone@example.com', password: 'a-good-password' })

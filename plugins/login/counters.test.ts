@@ -98,7 +98,7 @@ describe('the throttle', () => {
       )
     assert.deepEqual([await attempt(), await attempt(), await attempt()], ['passed', 'passed', '60'])
     clock.advance(minute)
-    assert.equal(await attempt(), String(59 * 60))
+    assert.deepEqual([await attempt(), await attempt()], ['passed', String(59 * 60)])
     clock.advance(59 * minute)
     assert.equal(await attempt(), 'passed')
   })

@@ -31,7 +31,7 @@ async function logIn(host: TestHost, email: string, password: string, deviceId?:
 }
 
 describe('POST /auth/login', () => {
-  it('gives a token that names user, role and device, and a secret that signs requests', () =>
+  it('S25: gives a token that names user, role and device, and a secret that signs requests', () =>
     withHost(async (host) => {
       const { id, password } = await addUser(host, 'Ada@Example.com', 'admin')
       const { status, body, headers } = await post(host, { email: 'aDA@example.COM', password })
@@ -71,7 +71,7 @@ describe('POST /auth/login', () => {
         assert.equal((await post(host, { ...good, devicePublicKey })).status, 400)
     }))
 
-  it('gives one answer for a wrong password, an unknown user and a disabled one', () =>
+  it('S22: gives one answer for a wrong password, an unknown user and a disabled one', () =>
     withHost(async (host) => {
       const { password } = await addUser(host, 'ada@example.com')
       const gone = await addUser(host, 'gone@example.com')
@@ -94,7 +94,7 @@ describe('POST /auth/login', () => {
       assert.equal((await signed(host, second, 'GET', '/api/me')).status, 200)
     }))
 
-  it('gives a new device to a user who names the device of another one', () =>
+  it('S23: gives a new device to a user who names the device of another one', () =>
     withHost(async (host) => {
       const [ada, eve] = [await addUser(host, 'ada@example.com'), await addUser(host, 'eve@example.com')]
       const hers = await logIn(host, 'ada@example.com', ada.password)
@@ -136,7 +136,7 @@ describe('POST /auth/login', () => {
     await host.stop()
   })
 
-  it('binds the token to time zone and User-Agent when the options say so', () =>
+  it('S41: binds the token to time zone and User-Agent when the options say so', () =>
     withHost(
       async (host) => {
         const { password } = await addUser(host, 'ada@example.com')
@@ -152,7 +152,7 @@ describe('POST /auth/login', () => {
 })
 
 describe('the throttle of logins', () => {
-  it('answers 429 with Retry-After after five attempts in a minute for one email and address, right password or not', () =>
+  it('S21: answers 429 with Retry-After after five attempts in a minute for one email and address, right password or not', () =>
     withHost(async (host) => {
       const { password } = await addUser(host, 'ada@example.com')
       for (let attempt = 0; attempt < 5; attempt += 1)
@@ -175,14 +175,14 @@ describe('the throttle of logins', () => {
       }
     }))
 
-  it('lets no more parallel attempts pass than the limit', () =>
+  it('S21: lets no more parallel attempts pass than the limit', () =>
     withHost(async (host) => {
       const answers = await Promise.all(Array.from({ length: 30 }, () => post(host, { email: 'ada@example.com', password: 'wrong-one' })))
       const statuses = answers.map(({ status }) => status)
       assert.deepEqual([statuses.filter((status) => status === 401).length, statuses.filter((status) => status === 429).length], [5, 25])
     }))
 
-  it('bounds the attempts of one address over all emails, and does not believe X-Forwarded-For', () =>
+  it('S32: bounds the attempts of one address over all emails, and does not believe X-Forwarded-For', () =>
     withHost(
       async (host) => {
         const attempt = async (index: number) =>

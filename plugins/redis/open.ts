@@ -119,6 +119,8 @@ function makeClient({ target, name, mode, connectTimeoutMs, keyPrefix }: OpenRed
     // 0: what was sent and not answered rejects when the connection breaks; repeating it could count twice.
     maxRetriesPerRequest: failFast ? 0 : null,
     retryStrategy: retry,
+    // A socket that was gone before keeps a timer of this length.
+    disconnectTimeout: 1000,
     lazyConnect: true,
     ...(failFast && { commandTimeout: 5000 }),
     ...(keyPrefix !== undefined && { keyPrefix }),

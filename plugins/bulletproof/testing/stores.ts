@@ -19,11 +19,16 @@ export interface StoresUnderTest {
 export interface StoreBackend {
   readonly driver: 'memory' | 'kv' | 'db'
   readonly plugins: () => readonly Plugin[]
+  /** Whether there is a kv beside the tables, too. */
+  readonly besideKv?: boolean
   readonly env?: Readonly<Record<string, string>>
 }
 
 /** Runs a test on fresh stores of one backend. The plugin under test is there for its tables. */
-export async function withStores({ driver, plugins, env }: StoreBackend, test: (stores: StoresUnderTest) => Promise<void>): Promise<void> {
+export async function withStores(
+  { driver, plugins, env, besideKv = false }: StoreBackend,
+  test: (stores: StoresUnderTest) => Promise<void>,
+): Promise<void> {
   const clock = fakeClock()
   const choice = { deviceStore: driver, nonceStore: driver, tombstoneMs: 86_400_000 }
   const host = await createTestHost({
@@ -32,7 +37,7 @@ export async function withStores({ driver, plugins, env }: StoreBackend, test: (
     plugins: [...plugins(), jwt(), bulletproof(choice)],
   })
   try {
-    const kv = driver === 'kv' ? host.service(kvService) : undefined
+    const kv = driver === 'kv' || besideKv ? host.service(kvService) : undefined
     const database = driver === 'db' ? host.service(databaseService) : undefined
     await test({ ...chooseStores({ ...choice, dataDir: host.rootDir }, () => ({ kv, database }), clock), kv, clock })
   } finally {

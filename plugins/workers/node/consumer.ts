@@ -7,6 +7,7 @@ import type { WorkerRecord } from '../record/record.js'
 import type { WorkerProcessor } from '../types.js'
 import type { Counters } from './counters.js'
 import { jobRunner, jobView } from './run-job.js'
+import { RunningJobs } from './running-jobs.js'
 
 export interface ConsumerParts {
   readonly queues: Queues
@@ -23,7 +24,7 @@ export interface StopLimits {
   readonly cancelMs: number
 }
 
-/** How long closing the connections may take, in ms; a store that is down answers nothing. */
+/** How long a store that may be down gets to note the outcome of ended jobs, and then to close, in ms. */
 const closeMs = 2_000
 
 /** The same complaint of a store that is down is logged once in this time. */
@@ -32,16 +33,20 @@ const quietMs = 30_000
 /** Consumes the jobs of one worker. Used once: a worker that starts again gets a new one. */
 export class Consumer {
   readonly #worker: Worker
+  readonly #jobs: RunningJobs
 
-  private constructor(worker: Worker) {
+  private constructor(worker: Worker, jobs: RunningJobs) {
     this.#worker = worker
+    this.#jobs = jobs
   }
 
   /** Connects within the connection timeout, or throws QUEUE_CONNECTION_ERROR. */
   static async open(record: WorkerRecord, processor: WorkerProcessor, counters: Counters, parts: ConsumerParts): Promise<Consumer> {
     const { queues, hooks, clock } = parts
     const run = jobRunner(record.name, processor, counters, clock, hooks.onJobStart)
-    const worker = queues.worker(record.queueName, run, {
+    const jobs = new RunningJobs()
+    // Three arguments: BullMQ can cancel a job only then.
+    const worker = queues.worker(record.queueName, (job, token, signal) => jobs.track(() => run(job, token, signal)), {
       name: record.name,
       concurrency: record.concurrency,
       autorun: false,
@@ -64,16 +69,19 @@ export class Consumer {
       throw workerErrors.QUEUE_CONNECTION_ERROR(`Worker "${record.name}" did not start`, messageOf(error))
     }
     worker.run().catch(complain)
-    return new Consumer(worker)
+    return new Consumer(worker, jobs)
   }
 
   /** Takes no more jobs, lets running ones end, cancels those that do not, and closes. Always ends. */
   async close({ drainMs, cancelMs }: StopLimits): Promise<void> {
-    const drained = this.#worker.pause()
+    const waiting = new AbortController()
+    // A pause waits for ever for a store that is down, so it is also enough that nothing runs here any more.
+    const drained = Promise.race([this.#worker.pause(), this.#jobs.quiet(closeMs, waiting.signal)])
     if (!(await succeedsWithin(drained, drainMs))) {
       this.#worker.cancelAllJobs('shutdown')
       await succeedsWithin(drained, cancelMs)
     }
+    waiting.abort()
     await succeedsWithin(this.#worker.close(true), closeMs)
   }
 }

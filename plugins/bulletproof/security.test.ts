@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { database, databaseService } from 'zin/plugins/database'
+import { sharedSecret, withApp } from './testing/app.js'
+import { exchange, requestHead } from './testing/socket.js'
+
+const listening = { listen: true, env: { HOST: '127.0.0.1' } }
+
+describe('over a raw socket', () => {
+  it('S1: no request line reaches a route by another path than the one that was signed', () =>
+    withApp(
+      {
+        ...listening,
+        routes: [{ method: 'GET', path: '/api/admin', summary: 'Admin', use: ['auth', 'bulletproof'], handler: () => ({ admin: true }) }],
+      },
+      async (app) => {
+        const answer = async (target: string, signed: string): Promise<string> => {
+          const headers = Object.entries(await app.headersOf({ path: signed }))
+          return exchange(app.host.url, requestHead(app.host.url, `GET ${target} HTTP/1.1`, headers), /\r\n\r\n[\s\S]*\}|^HTTP\/1\.1 4/)
+        }
+        assert.match(await answer('/api/admin', '/api/admin'), /^HTTP\/1\.1 200 [\s\S]*"admin":true/)
+        assert.match(await answer('/api/admin?', '/api/admin'), /^HTTP\/1\.1 200 /)
+        const targets = [
+          ...['//evil/api/admin', '/x/../api/admin', '/api/./admin', '/api/%2e/admin', '/x/%2E%2e/api/admin', '/api//admin', '/API/ADMIN'],
+          ...['/api/admin/', '/api/admin#x', '/api\\admin', '/api/%61dmin', '/api/admin%00', '/api/admin;x', '/api/admin/.', 'api/admin'],
+          ...['http://127.0.0.1/api/admin', '*', '/api/admin%2f', '/api%2Fadmin', '/./api/admin', '/api/adm\u00efn', '\\api\\admin'],
+        ]
+        for (const target of targets)
+          for (const signed of ['/api/admin', target.startsWith('/') ? target : '/api/admin'])
+            assert.match(await answer(target, signed), /^HTTP\/1\.1 4\d\d (?![\s\S]*"admin":true)/, `${target} signed as ${signed}`)
+      },
+    ))
+
+  it('S9: a malformed timestamp, nonce, hash or signature is 401 and breaks nothing', () =>
+    withApp(listening, async (app) => {
+      const nonce = 'a-nonce-0123456789'
+      const bad: Record<string, readonly string[]> = {
+        'x-sig-timestamp': ['123abc', '+1', '1e12', '176369000000', '17636900000000', '-1763690000000', '', ' '],
+        'x-sig-nonce': ['short', 'x'.repeat(129), 'a nonce 0123456789', 'nonce-0123456789-\u00e9', '__proto__', '../../0123456789abc'],
+        'x-sig-body-sha256': ['E'.repeat(64), 'e'.repeat(63), 'e'.repeat(65), 'g'.repeat(64)],
+        'x-sig-signature': ['A'.repeat(64), 'a'.repeat(63), 'a'.repeat(66), '0x'.padEnd(64, '0')],
+        'x-sig-key-id': ['', 'a b', 'x'.repeat(129), '\u00e9'],
+      }
+      for (const [name, values] of Object.entries(bad)) {
+        for (const value of values) {
+          const headers = Object.entries({ ...(await app.headersOf({ nonce })), [name]: value })
+          const text = await exchange(app.host.url, requestHead(app.host.url, 'GET /api/me HTTP/1.1', headers))
+          assert.match(text, /^HTTP\/1\.1 401 /, `${name}: ${value}`)
+        }
+      }
+      const nul = Object.entries({ ...(await app.headersOf()), 'x-sig-nonce': 'a\u0000b-0123456789abc' })
+      assert.match(await exchange(app.host.url, requestHead(app.host.url, 'GET /api/me HTTP/1.1', nul), /\r\n\r\n/), /^HTTP\/1\.1 40[01] /)
+      assert.equal((await app.send({ nonce })).status, 200)
+    }))
+
+  it('S40: early data may read but not change anything', () =>
+    withApp(listening, async (app) => {
+      const early = async (method: string, path: string, body = ''): Promise<string> => {
+        const headers = {
+          ...(await app.headersOf({ method, path, ...(body && { body }) })),
+          'early-data': '1',
+          'content-length': `${body.length}`,
+        }
+        return (
+          await exchange(app.host.url, `${requestHead(app.host.url, `${method} ${path} HTTP/1.1`, Object.entries(headers))}${body}`)
+        ).slice(9, 12)
+      }
+      assert.equal(await early('POST', '/api/notes', '{}'), '425')
+      assert.equal(await early('GET', '/api/me'), '200')
+    }))
+})
+
+describe('what is signed', () => {
+  it('S2: is the query as it was sent: order, encoding and repeats count', () =>
+    withApp({}, async (app) => {
+      const status = async (signed: string, sent: string): Promise<number> =>
+        (await app.host.inject({ path: sent, headers: await app.headersOf({ path: signed }) })).status
+      for (const query of ['?a=1&b=2', '?a=%2F', '?a=x+y', '?a=1&a=2', '?a', '?%20', '?a=%c3%a9'])
+        assert.equal(await status(`/api/me${query}`, `/api/me${query}`), 200, query)
+      for (const [signed, sent] of [
+        ['?a=1&b=2', '?b=2&a=1'],
+        ['?a=%2F', '?a=/'],
+        ['?a=%2F', '?a=%2f'],
+        ['?a=x+y', '?a=x%20y'],
+        ['?a=1&a=2', '?a=2&a=1'],
+        ['?a=1&a=2', '?a=2'],
+        ['?a=', '?a'],
+        ['', '?a'],
+        ['?a', ''],
+      ] as const)
+        assert.equal(await status(`/api/me${signed}`, `/api/me${sent}`), 401, `${signed} sent as ${sent}`)
+      assert.equal(await status('/api/me', '/api/me?'), 200)
+    }))
+
+  it('S11: is no other Unicode form of the same text', () =>
+    withApp(
+      { routes: [{ method: 'GET', path: '/names/:name', summary: 'Name', use: ['auth', 'bulletproof'], handler: () => ({}) }] },
+      async (app) => {
+        const [composed, decomposed] = ['/names/caf%C3%A9', '/names/cafe%CC%81']
+        const status = async (signed: string, sent: string): Promise<number> =>
+          (await app.host.inject({ path: sent, headers: await app.headersOf({ path: signed }) })).status
+        assert.deepEqual([await status(composed, composed), await status(decomposed, decomposed)], [200, 200])
+        assert.deepEqual([await status(composed, decomposed), await status(decomposed, composed)], [401, 401])
+      },
+    ))
+})
+
+describe('the nonce store', () => {
+  it('S6: holds nothing after 1,000 requests whose signature does not fit', () =>
+    withApp({ plugins: [database()], options: { nonceStore: 'db' } }, async (app) => {
+      const headers = { ...(await app.headersOf()), 'x-sig-signature': 'a'.repeat(64) }
+      for (let request = 0; request < 1_000; request += 1) {
+        const nonce = `stranger-${request}-0123456789`
+        assert.equal((await app.host.inject({ path: '/api/me', headers: { ...headers, 'x-sig-nonce': nonce } })).status, 401)
+      }
+      const rows = await app.service(databaseService).tables().selectFrom('bulletproof_nonces').selectAll().execute()
+      assert.deepEqual(
+        rows.map(({ id }) => id),
+        ['since'],
+      )
+    }))
+})
+
+describe('another service with the same secrets', () => {
+  it('S3: does not take a request that was made for the first one', () =>
+    withApp({}, (one) =>
+      withApp({ env: { JWT_AUDIENCE: 'billing' } }, async (other) => {
+        other.clock.set(one.clock.now())
+        const headers = await one.headersOf({ keyId: 'caller', secret: sharedSecret, token: await one.tokenWith({ deviceId: undefined }) })
+        assert.equal((await other.host.inject({ path: '/api/me', headers })).status, 401)
+        assert.equal((await one.host.inject({ path: '/api/me', headers })).status, 200)
+      }),
+    ))
+})
