@@ -4,6 +4,7 @@ import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { exampleTitles, exampleValues, readmeExample } from '../plugins/bulletproof/testing/readme-example.js'
+import { templateFits } from '../plugins/queues/embedded/template.js'
 import { copyExample, ownTest, runNode, startApp, temporaryFolder } from './app-process.js'
 import { unpack, withTarball } from './pack.js'
 
@@ -27,6 +28,10 @@ describe('the packed package, installed into examples/custom-plugin', () => {
     const scripts = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.js'))
     const cores = scripts.filter((name) => readFileSync(join(dist, name), 'utf8').includes('Symbol.for("zin.plugin")'))
     assert.equal(cores.length, 1, cores.join(', '))
+  })
+
+  it('brings the files of the embedded queue, made by the versions that it runs on', async () => {
+    assert.equal(await templateFits(join(modules, 'zin', 'dist', 'queue-template')), true)
   })
 
   it('gives a TypeScript 5.9 project its types, the hooks of plugins included', async () => {
