@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type EmbeddedStore, openEmbedded } from './embedded/open.js'
-import { builtTemplate, templateFits, writeTemplate } from './embedded/template.js'
+import { builtTemplate, templateFits, templateStamp, writeTemplate } from './embedded/template.js'
 import { queues } from './index.js'
 import { queuesContract } from './queues.contract.js'
 
@@ -22,24 +22,23 @@ const fresh = async (): Promise<string> => {
   return dir
 }
 
+/** Holds no file but this one more than what PostgreSQL makes, so it tells a store that was unpacked. */
+const mark = 'unpacked'
+const made = async (dataDir: string): Promise<void> => cp(join(folder, 'initdb', 'queue'), join(dataDir, 'queue'), { recursive: true })
+
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'zin-template-'))
   template = join(folder, 'template')
-  const store = await openEmbedded({ dataDir: join(folder, 'initdb'), fsync: false, template: undefined })
+  // A template that is cut off is passed over, and PostgreSQL makes the store.
+  await writeFile(template, `${JSON.stringify({ stamp: templateStamp(), sha256: '' })}\n`)
+  const store = await openEmbedded({ dataDir: join(folder, 'initdb'), fsync: false, template })
   await store.close()
-  await writeTemplate(template, join(folder, 'initdb', 'queue'))
+  const marked = await fresh()
+  await made(marked)
+  await writeFile(join(marked, 'queue', mark), '')
+  await writeTemplate(template, join(marked, 'queue'))
 })
 after(() => rm(folder, { recursive: true, force: true }))
-
-/** Tells a store that was unpacked: nothing else makes this file. */
-const mark = 'unpacked'
-const markedTemplate = async (): Promise<string> => {
-  const marked = join(await fresh(), 'template')
-  await cp(join(folder, 'initdb', 'queue'), join(marked, '..', 'queue'), { recursive: true })
-  await writeFile(join(marked, '..', 'queue', mark), '')
-  await writeTemplate(marked, join(marked, '..', 'queue'))
-  return marked
-}
 
 const facts = async (store: EmbeddedStore): Promise<unknown> => {
   const tables = ['columns', 'routines', 'triggers'].map((view) => `information_schema.${view}`)
@@ -55,17 +54,17 @@ const facts = async (store: EmbeddedStore): Promise<unknown> => {
 describe('a store made from a template', () => {
   it('is what PostgreSQL makes itself: same tables, functions, migrations and settings', async () => {
     const [a, b] = [await fresh(), await fresh()]
-    await cp(join(folder, 'initdb', 'queue'), join(a, 'queue'), { recursive: true })
-    const made = await openEmbedded({ dataDir: a, fsync: true, template: undefined })
+    await made(a)
+    const original = await openEmbedded({ dataDir: a, fsync: true, template: undefined })
     const unpacked = await openEmbedded({ dataDir: b, fsync: true, template })
-    assert.deepEqual(await facts(unpacked), await facts(made))
-    await made.close()
+    assert.deepEqual(await facts(unpacked), await facts(original))
+    await original.close()
     await unpacked.close()
   })
 
   it('can be read by its owner only, and leaves nothing beside it', async () => {
     const dataDir = await fresh()
-    const store = await openEmbedded({ dataDir, fsync: true, template: await markedTemplate() })
+    const store = await openEmbedded({ dataDir, fsync: true, template })
     await store.close()
     assert.deepEqual(await readdir(dataDir), ['queue'])
     assert.equal((await stat(join(dataDir, 'queue'))).mode & 0o077, 0)
@@ -74,8 +73,8 @@ describe('a store made from a template', () => {
 
   it('never replaces one that is there', async () => {
     const dataDir = await fresh()
-    await cp(join(folder, 'initdb', 'queue'), join(dataDir, 'queue'), { recursive: true })
-    const store = await openEmbedded({ dataDir, fsync: false, template: await markedTemplate() })
+    await made(dataDir)
+    const store = await openEmbedded({ dataDir, fsync: false, template })
     await store.close()
     assert.ok(!(await readdir(join(dataDir, 'queue'))).includes(mark))
   })
@@ -83,18 +82,17 @@ describe('a store made from a template', () => {
   it('takes the place of an empty folder', async () => {
     const dataDir = await fresh()
     await mkdir(join(dataDir, 'queue'))
-    const store = await openEmbedded({ dataDir, fsync: false, template: await markedTemplate() })
+    const store = await openEmbedded({ dataDir, fsync: false, template })
     await store.close()
     assert.ok((await readdir(join(dataDir, 'queue'))).includes(mark))
   })
 
   it('is whole or not there when the process is killed while it unpacks, and the next start makes it', async () => {
     const dataDir = await fresh()
-    const marked = await markedTemplate()
-    const killed = spawn(process.execPath, ['--import', 'tsx', child, dataDir, marked], { stdio: 'inherit' })
+    const killed = spawn(process.execPath, ['--import', 'tsx', child, dataDir, template], { stdio: 'inherit' })
     assert.deepEqual(await once(killed, 'exit'), [null, 'SIGKILL'])
     assert.deepEqual((await readdir(dataDir)).sort(), ['lock', 'queue.new'])
-    const store = await openEmbedded({ dataDir, fsync: true, template: marked })
+    const store = await openEmbedded({ dataDir, fsync: true, template })
     await store.pool.query('select count(*) from job')
     await store.close()
     assert.deepEqual(await readdir(dataDir), ['queue'])
@@ -109,6 +107,11 @@ describe('a template', () => {
     return file
   }
 
+  it('that is cut off is passed over: PostgreSQL makes the store', async () => {
+    assert.deepEqual(await readdir(join(folder, 'initdb')), ['queue'])
+    assert.ok((await readdir(join(folder, 'initdb', 'queue'))).includes('PG_VERSION'))
+  })
+
   it('is used when it was made by the versions that run, and is whole', async () => {
     assert.equal(await templateFits(template), true)
     const old = await changed((content) => Buffer.from(content.toString('latin1').replace('bullmq@', 'bullmq@0.'), 'latin1'))
@@ -119,14 +122,6 @@ describe('a template', () => {
     assert.deepEqual(await Promise.all(files.map(templateFits)), [false, false, false, false, false])
   })
 
-  it('that does not fit is passed over: PostgreSQL makes the store', async () => {
-    const dataDir = await fresh()
-    const store = await openEmbedded({ dataDir, fsync: false, template: await changed((content) => content.subarray(0, -100)) })
-    await store.pool.query('select count(*) from job')
-    await store.close()
-    assert.deepEqual(await readdir(dataDir), ['queue'])
-  })
-
   it('has its place in the build of the package', () => {
     assert.equal(builtTemplate(), fileURLToPath(new URL('../../dist/queue-template', import.meta.url)))
   })
@@ -134,7 +129,7 @@ describe('a template', () => {
 
 queuesContract('an embedded store that PostgreSQL made', async () => {
   const dataDir = await fresh()
-  await cp(join(folder, 'initdb', 'queue'), join(dataDir, 'queue'), { recursive: true })
+  await made(dataDir)
   return { plugins: [queues()], env: { QUEUE_FSYNC: 'off' }, dataDir }
 })
 
