@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { describe, it } from 'node:test'
 import { createTestHost } from 'zin/testing'
-import { queues } from './index.js'
+import { queues, queuesService } from './index.js'
 import { queuesContract } from './queues.contract.js'
 
 const REDIS_URL = process.env.TEST_REDIS_URL ?? 'TEST_REDIS_URL is not set'
@@ -17,5 +18,28 @@ describe('queues on a Redis that is not there', () => {
       assert.doesNotMatch(String(error), /hunter2|someone/)
       return true
     })
+  })
+})
+
+describe('a worker on Redis that is closed before its job ended', () => {
+  it('does not connect again when the job ends', async () => {
+    const host = await createTestHost({ plugins: [queues()], env: { REDIS_URL, APP_NAME: `test-${randomUUID()}` } })
+    const service = host.service(queuesService)
+    let end = (): void => undefined
+    const held = new Promise<void>((resolve) => {
+      end = resolve
+    })
+    try {
+      const worker = service.worker('late', () => held)
+      const active = once(worker, 'active')
+      await service.add('late', 'job', {})
+      await active
+      const pausing = worker.pause()
+      await worker.close(true)
+      end()
+      await assert.rejects(pausing, /Connection is closed/)
+    } finally {
+      await host.stop()
+    }
   })
 })

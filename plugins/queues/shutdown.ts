@@ -10,6 +10,10 @@ export async function closeWorker(worker: Worker): Promise<boolean> {
   if (await within(closing, graceMs)) return true
   worker.cancelAllJobs('shutdown')
   if (await within(closing, cancelMs)) return true
+  // That close goes on waiting. The timers it would clear at its end keep the process alive: of stalled jobs, and of the locks.
+  await worker.pause(true)
+  // biome-ignore lint/complexity/useLiteralKeys: it is protected, and only its close could reach it
+  await worker['lockManager'].close()
   await within(worker.disconnect(), 500)
   return false
 }

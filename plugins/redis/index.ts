@@ -1,5 +1,5 @@
 export { abortable } from './abortable.js'
-export type { OpenRedisOptions, RedisClient } from './open.js'
+export type { OpenRedisOptions, OwnedRedisClient, RedisClient } from './open.js'
 export { isRedisUnavailable, openRedis, whenReady } from './open.js'
 export type { RedisNode, RedisTarget } from './target.js'
 export { describeRedis, redisTarget } from './target.js'

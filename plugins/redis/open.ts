@@ -2,10 +2,16 @@ import { createRequire } from 'node:module'
 import type { Cluster, ClusterOptions, Redis, RedisOptions } from 'ioredis'
 import { type Logger, messageOf } from 'zin'
 import { redisErrors } from './errors.js'
+import { RedisFamily } from './family.js'
 import { describeRedis, type RedisTarget } from './target.js'
 
 /** A client of a server, or of a cluster. */
 export type RedisClient = Redis | Cluster
+
+export type OwnedRedisClient = RedisClient & {
+  /** Closes it and its duplicates for good: what they were asked rejects, and so does an attempt to connect one again. */
+  closeAll(): void
+}
 
 export interface OpenRedisOptions {
   readonly target: RedisTarget
@@ -25,8 +31,9 @@ export interface OpenRedisOptions {
 }
 
 /** Connects within the time given, else throws REDIS_UNAVAILABLE. The client is the caller's to close. */
-export async function openRedis(options: OpenRedisOptions): Promise<RedisClient> {
-  const client = makeClient(options)
+export async function openRedis(options: OpenRedisOptions): Promise<OwnedRedisClient> {
+  const family = new RedisFamily()
+  const client = Object.assign(family.adopt(makeClient(options)), { closeAll: () => family.close() })
   let lastError: unknown
   let told = false
   client.on('error', (error: unknown) => {
@@ -43,7 +50,7 @@ export async function openRedis(options: OpenRedisOptions): Promise<RedisClient>
     lastError ??= error
   })
   if (await whenReady(client, options.connectTimeoutMs, () => isRefusal(lastError))) return client
-  client.disconnect()
+  client.closeAll()
   const where = describeRedis(options.target)
   throw isRefusal(lastError)
     ? redisErrors.REDIS_UNAVAILABLE(`${where} refused the log-in: ${messageOf(lastError)}. Correct user and password in ${options.setting}`)

@@ -1,6 +1,15 @@
-import type { Job, JobType, Queue } from 'bullmq'
+import type { Job, JobType, Queue, Worker } from 'bullmq'
 import type { Logger } from 'zin'
-import { abortable, describeRedis, isRedisUnavailable, openRedis, type RedisClient, type RedisTarget, whenReady } from 'zin/plugins/redis'
+import {
+  abortable,
+  describeRedis,
+  isRedisUnavailable,
+  type OwnedRedisClient,
+  openRedis,
+  type RedisClient,
+  type RedisTarget,
+  whenReady,
+} from 'zin/plugins/redis'
 import type { QueueBackend } from '../backend.js'
 import { loadBullmq } from '../bullmq.js'
 import { queueErrors } from '../errors.js'
@@ -34,7 +43,7 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log }: R
     kind: 'redis',
     where,
     makeQueue: (name, options) => new bull.Queue(name, { ...options, connection: producer, prefix }),
-    makeWorker: (name, processor, options) => new bull.Worker(name, processor, { ...options, connection: consumer, prefix }),
+    makeWorker: (name, processor, options) => staysClosed(new bull.Worker(name, processor, { ...options, connection: consumer, prefix })),
     makeEvents: (name) => new bull.QueueEvents(name, { connection: consumer, prefix }),
     makeFlow: () => new bull.FlowProducer({ connection: producer, prefix }),
     async ready() {
@@ -49,19 +58,34 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log }: R
     },
     isUnavailable: isRedisUnavailable,
     close: () => {
-      producer.disconnect()
-      consumer.disconnect()
+      producer.closeAll()
+      consumer.closeAll()
       return Promise.resolve()
     },
   }
 }
 
+/** A pause that still waits for a job or for Redis when the worker is closed would connect it again afterwards. */
+function staysClosed(worker: Worker): Worker {
+  worker.once('closing', () => {
+    worker.getBackend().blockingClient?.then(
+      (client) => {
+        client.connect = () => Promise.reject(new Error('Connection is closed.'))
+      },
+      () => undefined,
+    )
+  })
+  return worker
+}
+
 /** Both or none: when one cannot connect, the other is closed. */
-async function openBoth(opening: readonly [Promise<RedisClient>, Promise<RedisClient>]): Promise<[RedisClient, RedisClient]> {
+async function openBoth(
+  opening: readonly [Promise<OwnedRedisClient>, Promise<OwnedRedisClient>],
+): Promise<[OwnedRedisClient, OwnedRedisClient]> {
   const opened = await Promise.allSettled(opening)
   const failed = opened.find((one) => one.status === 'rejected')
   if (failed) {
-    for (const one of opened) if (one.status === 'fulfilled') one.value.disconnect()
+    for (const one of opened) if (one.status === 'fulfilled') one.value.closeAll()
     throw failed.reason
   }
   return Promise.all(opening)

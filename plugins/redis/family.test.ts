@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { describe, it } from 'node:test'
+import { Redis } from 'ioredis'
+import { RedisFamily } from './family.js'
+
+/** Port 1 refuses. The next attempt is further away than any test waits. */
+const refused = { host: '127.0.0.1', port: 1, lazyConnect: true, maxRetriesPerRequest: null, retryStrategy: () => 3_600_000 }
+
+/** A client between two attempts. */
+async function reconnecting(client: Redis): Promise<Redis> {
+  client.on('error', () => undefined)
+  const told = new Promise((resolve) => client.once('reconnecting', resolve))
+  client.connect().catch(() => undefined)
+  await told
+  return client
+}
+
+describe('a family of Redis clients', () => {
+  it('ends a client that is told to between two attempts, with all that it was asked', async () => {
+    const client = await reconnecting(new RedisFamily().adopt(new Redis(refused)))
+    const asked = client.get('a')
+    const ended = once(client, 'end')
+    client.disconnect()
+    await ended
+    await assert.rejects(asked, /Connection is closed/)
+  })
+
+  it('connects a client again that was told to end', async () => {
+    const client = await reconnecting(new RedisFamily().adopt(new Redis(refused)))
+    client.disconnect()
+    await reconnecting(client)
+    client.disconnect()
+  })
+
+  it('closes duplicates of duplicates for good', async () => {
+    const family = new RedisFamily()
+    const client = family.adopt(new Redis(refused))
+    const clients = await Promise.all([client, client.duplicate(), client.duplicate().duplicate()].map(reconnecting))
+    const ended = clients.map((one) => once(one, 'end'))
+    family.close()
+    await Promise.all(ended)
+    for (const one of clients) await assert.rejects(one.connect(), /Connection is closed/)
+    const late = client.duplicate()
+    await assert.rejects(late.connect(), /Connection is closed/)
+  })
+})
