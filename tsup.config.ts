@@ -3,6 +3,17 @@ import { defineConfig } from 'tsup'
 
 const plugins = readdirSync('plugins').filter((name) => existsSync(`plugins/${name}/index.ts`))
 
+/** Packages that go into `dist`, and those that they bring, with the file of their licence. */
+const bundled = {
+  typebox: 'license',
+  kysely: 'LICENSE',
+  ajv: 'LICENSE',
+  'ajv-formats': 'LICENSE',
+  'fast-deep-equal': 'LICENSE',
+  'fast-uri': 'LICENSE',
+  'json-schema-traverse': 'LICENSE',
+}
+
 // JavaScript only: declarations come from tsc, because bundled ones break `declare module 'zin'`.
 // Shared code lands in chunks, so that every entry sees one copy of the core.
 export default defineConfig({
@@ -19,9 +30,12 @@ export default defineConfig({
   format: ['esm'],
   target: 'node20',
   platform: 'node',
-  // 370 small files, which cost the boot a fifth of its time. What they make are plain objects, so a second copy in an app is harmless.
-  noExternal: ['typebox'],
-  onSuccess: async () => copyFileSync('node_modules/typebox/license', 'dist/typebox.license'),
+  // 700 small files, which cost the boot a third of its time. An app may have a second copy: what they make are plain objects, or objects
+  // that bring their own code.
+  noExternal: Object.keys(bundled),
+  onSuccess: async () => {
+    for (const [name, file] of Object.entries(bundled)) copyFileSync(`node_modules/${name}/${file}`, `dist/${name}.license`)
+  },
   splitting: true,
   sourcemap: true,
   clean: true,

@@ -40,7 +40,7 @@ export class SettingsReader {
   /** Every setting read so far, by name. */
   report(): readonly SettingReport[] {
     return [...this.#rows]
-      .sort(([a], [b]) => a.localeCompare(b))
+      .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([name, row]) => ({
         name,
         value: row.value,

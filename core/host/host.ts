@@ -320,7 +320,7 @@ export class Host {
       settings: () => this.#settings.report(),
       migrations: () =>
         [...this.#parts.migrations].sort(
-          (a, b) => this.#rankOf(a.plugin) - this.#rankOf(b.plugin) || a.migration.id.localeCompare(b.migration.id),
+          (a, b) => this.#rankOf(a.plugin) - this.#rankOf(b.plugin) || (a.migration.id < b.migration.id ? -1 : 1),
         ),
       enable: (name) => this.enable(name),
       disable: (name) => this.disable(name),

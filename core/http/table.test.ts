@@ -40,7 +40,7 @@ test('every problem of a table is listed in one error, and the old table stays',
     /"auht"; did you mean "auth"\?/,
     /must begin with "\/"/,
     /unknown keyword "formt"/,
-    /malformed pattern "\("/,
+    /pattern must be a regular expression, not "\("/,
     /refers to #\/\$defs\/missing/,
     /^8 problems/,
   ]) {

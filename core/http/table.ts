@@ -10,6 +10,7 @@ import { chain } from './middleware.js'
 import { requestContext } from './request-context.js'
 import type { HttpMethod, Route, RouteInfo } from './route.js'
 import { isStatic, pathProblem, RouteTable, shapeOf } from './router.js'
+import { schemaProblems } from './schema-check.js'
 import { pathOf } from './target.js'
 import type { Schemas } from './validate.js'
 
@@ -102,7 +103,7 @@ interface RouteProblem {
   readonly problem: string
 }
 
-function findProblems({ registrations, middleware, schemas }: TableParts): readonly RouteProblem[] {
+function findProblems({ registrations, middleware }: TableParts): readonly RouteProblem[] {
   const problems: RouteProblem[] = []
   const owners = new Map<string, Registration>()
   for (const registration of registrations) {
@@ -123,7 +124,7 @@ function findProblems({ registrations, middleware, schemas }: TableParts): reado
     }
     if (route.probe && !isStatic(path)) add('a probe has a static path')
     if (route.probe && (route.use?.length || route.params || route.query || route.body)) add('a probe takes neither middleware nor input')
-    for (const problem of schemas.problems(route)) add(problem)
+    for (const problem of schemaProblems(route)) add(problem)
   }
   return problems
 }

@@ -3,7 +3,6 @@ import { Ajv } from 'ajv'
 import ajvFormats from 'ajv-formats'
 import { ZinError } from '../errors.js'
 import type { InvalidInput, JsonSchema, Route } from './route.js'
-import { schemaProblems } from './schema-check.js'
 
 /** Most problems that one answer lists. */
 const maxProblems = 20
@@ -24,20 +23,6 @@ export interface RequestParts {
  */
 export class Schemas {
   readonly #engines = new Map<string, Ajv>()
-
-  /** What is wrong with the schemas of a route. */
-  problems(route: Route): readonly string[] {
-    const ajv = this.#engine('json', false)
-    const schemas: [string, JsonSchema | undefined][] = [
-      ['params', route.params],
-      ['query', route.query],
-      ['body', route.body],
-    ]
-    for (const [status, schema] of Object.entries(route.response ?? {})) schemas.push([`response ${status}`, schema])
-    return schemas.flatMap(([part, schema]) =>
-      schema === undefined ? [] : schemaProblems(ajv, schema).map((problem) => `its ${part} schema is broken: ${problem}`),
-    )
-  }
 
   /** A function that throws 400 when a request does not fit the route; `undefined` when the route has no schema. */
   validator(route: Route): ((parts: RequestParts) => void) | undefined {

@@ -52,7 +52,7 @@ export function rollbackOf(
   const place = new Map(known.map((migration, index) => [keyOf(migration), index]))
   const placeOf = (row: AppliedMigration): number => place.get(keyOf(row)) ?? -1
   const newestFirst = [...applied].sort(
-    (a, b) => b.batch - a.batch || b.appliedAt - a.appliedAt || placeOf(b) - placeOf(a) || b.id.localeCompare(a.id),
+    (a, b) => b.batch - a.batch || b.appliedAt - a.appliedAt || placeOf(b) - placeOf(a) || (b.id < a.id ? -1 : 1),
   )
   if (scope === 'all') return newestFirst
   if (scope === 'batch') return newestFirst.filter((row) => row.batch === newestFirst[0]?.batch)

@@ -5,9 +5,9 @@ import { messageOf } from 'zin'
 import { loadBullmq } from '../bullmq.js'
 import { queueErrors } from '../errors.js'
 import { lockData } from './data-lock.js'
-import { type Engine, loadEngine } from './engine.js'
+import { type Engine, loadEngine, startEngine } from './engine.js'
 import { maintain } from './maintenance.js'
-import { initDbParams, postgresMajor, settings } from './parameters.js'
+import { postgresMajor } from './parameters.js'
 import { PglitePool } from './pool.js'
 import { PgliteSession } from './session.js'
 import { builtTemplate, makeFromTemplate } from './template.js'
@@ -40,15 +40,13 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSt
     if (template !== undefined) await makeFromTemplate(dir, template, { sync: fsync })
     await mkdir(dir, { recursive: true })
     // Before the engine is awaited, which other threads compile meanwhile.
-    const { runMigrations } = loadBullmq()
-    db = await openPglite(await engine, dir, fsync).catch((error: unknown) => {
+    loadBullmq()
+    db = await startEngine(await engine, dir, fsync).catch((error: unknown) => {
       throw queueErrors.QUEUE_DATA_UNREADABLE(dir, messageOf(error))
     })
     const session = new PgliteSession(db)
     const pool = new PglitePool(session)
-    const migrating = await pool.connect()
-    await runMigrations(migrating as unknown as Parameters<typeof runMigrations>[0])
-    migrating.release()
+    await migrate(pool)
     // The directory is ours alone: whoever held these jobs is gone, and they need not wait for the lock to run out.
     await pool.query("update job set locked_until_ms = 0 where state = 'active'")
     return {
@@ -69,14 +67,20 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSt
   }
 }
 
-async function openPglite({ PGlite, wasm }: Engine, dir: string, fsync: boolean): Promise<PGlite> {
-  const tuned = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  const common = { initDbStartParams: [...initDbParams], pgliteWasmModule: wasm }
-  if (!fsync) return PGlite.create(dir, { ...common, startParams: [...PGlite.defaultStartParams, ...tuned] })
-  const { fsyncNodeFs } = await import('./fsync-fs.js')
-  // `-F` is "no fsync"; fdatasync, the default of the log, does nothing in this build.
-  const startParams = [...PGlite.defaultStartParams.filter((param) => param !== '-F'), '-c', 'wal_sync_method=fsync', ...tuned]
-  return PGlite.create({ ...common, fs: await fsyncNodeFs(dir), startParams })
+/** Looks first: BullMQ's migrations alter and commit even when there is nothing to do. */
+async function migrate(pool: PglitePool): Promise<void> {
+  const { assertSchemaCompatibility, LATEST_SCHEMA_VERSION, runMigrations, SchemaMigrationRequiredError } = loadBullmq()
+  const client = await pool.connect()
+  const session = client as unknown as Parameters<typeof runMigrations>[0]
+  try {
+    const version = await assertSchemaCompatibility(session).catch((error: unknown) => {
+      if (error instanceof SchemaMigrationRequiredError) return 0
+      throw error
+    })
+    if (version < LATEST_SCHEMA_VERSION) await runMigrations(session)
+  } finally {
+    client.release()
+  }
 }
 
 async function checkVersion(dir: string): Promise<void> {
