@@ -7,6 +7,7 @@ export { env } from './config/env.js'
 export { parseEnvFile } from './config/env-file.js'
 export type { SettingReport, SettingSpec, SettingSpecs, SettingValues } from './config/settings.js'
 export { defineSettings } from './config/settings.js'
+export { updateEnvFile } from './config/update-env-file.js'
 export type { ErrorRow, ZinErrorOptions } from './errors.js'
 export { defineErrors, messageOf, ZinError } from './errors.js'
 export type {
@@ -65,10 +66,10 @@ export { canonicalRequest, DEFAULT_HEADER_PREFIX, KEY_ID_PATTERN, signatureHeade
 export type { DecoyKey, SigningKey } from './signing/key.js'
 export { decoyKey, PUBLIC_KEY_PATTERN, publicSigningKey, sha256Hex, signingKey } from './signing/key.js'
 export type { BackupSecret, SharedKeyring, SharedSecretSetting } from './signing/keyring.js'
-export { createSharedKeyring, parseBackups } from './signing/keyring.js'
+export { createSharedKeyring, parseBackups, parseSecrets } from './signing/keyring.js'
 export type { SealBinding, Sealer, Unsealed } from './signing/seal.js'
 export { createSealer } from './signing/seal.js'
-export type { BindingClaims, SignatureClaim, SignatureFault, SignatureProfile, SignedTarget } from './signing/verifier.js'
+export type { BindingClaims, SignatureClaim, SignatureFault, SignatureProfile, SignatureReader, SignedTarget } from './signing/verifier.js'
 export {
   checkBindings,
   checkBody,
@@ -81,6 +82,7 @@ export {
   padKeys,
   readSignature,
   replayed,
+  signatureReader,
   signedTarget,
   signedText,
 } from './signing/verifier.js'

@@ -186,7 +186,11 @@ export class HttpApp {
   #run(ctx: Context, requestId: string, step: Step): void {
     try {
       const pending = step(ctx)
-      if (pending) pending.then(() => this.#finish(ctx, requestId)).catch((thrown: unknown) => this.#fail(ctx, requestId, thrown))
+      if (pending)
+        pending.then(
+          () => this.#finish(ctx, requestId),
+          (thrown: unknown) => this.#fail(ctx, requestId, thrown),
+        )
       else this.#finish(ctx, requestId)
     } catch (thrown) {
       void this.#fail(ctx, requestId, thrown)
@@ -195,8 +199,12 @@ export class HttpApp {
 
   #finish(ctx: Context, requestId: string): void {
     const status = ctx.res.statusCode
-    if (status >= 400 && lacksBody(ctx)) void this.#fail(ctx, requestId, statusError(status))
-    else this.#send(ctx)
+    try {
+      if (status >= 400 && lacksBody(ctx)) throw statusError(status)
+      this.#send(ctx)
+    } catch (thrown) {
+      void this.#fail(ctx, requestId, thrown)
+    }
   }
 
   async #fail(ctx: Context, requestId: string, thrown: unknown): Promise<void> {

@@ -50,6 +50,19 @@ test('a middleware may ask for a lower limit', async (t) => {
   assert.equal((await app.inject({ method: 'POST', path: '/json', body: { a: 12345 } })).status, 413)
 })
 
+test('a middleware that takes more does not raise the limit of the route', async (t) => {
+  const { app } = makeApp(t)
+  app.addMiddleware('test', 'large', async (ctx, next) => {
+    await captureBody(ctx, 500)
+    await next()
+  })
+  app.addRoute('test', { ...json, use: ['large'], bodyLimit: 10 })
+  app.compile()
+  const answer = await app.inject({ method: 'POST', path: '/json', body: { a: 12345 } })
+  assert.equal(answer.status, 413)
+  assert.equal((await app.inject({ method: 'POST', path: '/json', body: { a: 1 } })).status, 200)
+})
+
 test('only JSON in UTF-8 without compression is taken as JSON', async (t) => {
   const { app } = makeApp(t, [json])
   const send = (type: string | undefined, body: string | Buffer = '{}', more = {}) =>

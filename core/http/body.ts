@@ -12,8 +12,17 @@ const limitKey = Symbol('zin.bodyLimit')
 const defaultLimit = 1024 * 1024
 
 interface BodyState {
-  [captured]?: Promise<Buffer>
+  [captured]?: Captured
   [limitKey]?: number
+}
+
+/** The one reading of a body. */
+interface Captured {
+  /** Most bytes that it takes. */
+  readonly limit: number
+  readonly reading: Promise<Buffer>
+  /** There when the reading is over, so that whoever comes later need not wait. */
+  bytes?: Buffer
 }
 
 /** Fixes the most bytes that {@link captureBody} reads for this request. */
@@ -28,16 +37,38 @@ export function setBodyLimit(ctx: Context, limit: number): void {
  *
  * Throws a ZinError: 413 `PAYLOAD_TOO_LARGE`, 400 `BODY_ABORTED` when the client went away.
  */
-export async function captureBody(ctx: Context, limit?: number): Promise<Buffer> {
+export function captureBody(ctx: Context, limit?: number): Promise<Buffer> {
   const state = ctx as BodyState
   const most = limit ?? state[limitKey] ?? defaultLimit
-  state[captured] ??= announcesBody(ctx.req) ? readBytes(ctx.req, ctx.res, most) : Promise.resolve(Buffer.alloc(0))
-  const bytes = await state[captured]
-  if (bytes.length > most) throw httpErrors.PAYLOAD_TOO_LARGE(most)
+  state[captured] ??= startReading(ctx, most)
+  const { reading, limit: kept } = state[captured]
+  return kept <= most ? reading : reading.then((bytes) => within(bytes, most))
+}
+
+/** {@link captureBody}, at once when a middleware had the body read. */
+function bodyBytes(ctx: Context): Buffer | Promise<Buffer> {
+  const state = ctx as BodyState
+  const bytes = state[captured]?.bytes
+  return bytes === undefined ? captureBody(ctx) : within(bytes, state[limitKey] ?? defaultLimit)
+}
+
+function within(bytes: Buffer, limit: number): Buffer {
+  if (bytes.length > limit) throw httpErrors.PAYLOAD_TOO_LARGE(limit)
   return bytes
 }
 
-function readBytes(req: IncomingMessage, res: ServerResponse, limit: number): Promise<Buffer> {
+function startReading({ req, res }: Context, limit: number): Captured {
+  if (!announcesBody(req)) return { limit, reading: Promise.resolve(Buffer.alloc(0)) }
+  const state: Captured = {
+    limit,
+    reading: readBytes(req, res, limit, (bytes) => {
+      state.bytes = bytes
+    }),
+  }
+  return state
+}
+
+function readBytes(req: IncomingMessage, res: ServerResponse, limit: number, done: (bytes: Buffer) => void): Promise<Buffer> {
   if (Number(req.headers['content-length']) > limit) return Promise.reject(httpErrors.PAYLOAD_TOO_LARGE(limit))
   if (req.readableEnded) return Promise.reject(httpErrors.BODY_CONSUMED())
   if (req.destroyed) return Promise.reject(httpErrors.BODY_ABORTED())
@@ -50,14 +81,22 @@ function readBytes(req: IncomingMessage, res: ServerResponse, limit: number): Pr
       chunks.push(chunk)
       if (size <= limit) return
       req.pause()
-      settle(httpErrors.PAYLOAD_TOO_LARGE(limit))
+      fail(httpErrors.PAYLOAD_TOO_LARGE(limit))
     }
-    const onEnd = (): void => settle()
-    const onAbort = (): void => settle(httpErrors.BODY_ABORTED())
-    const settle = (error?: ZinError): void => {
+    let ended = false
+    const onEnd = (): void => {
+      ended = true
+      const bytes = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size)
+      done(bytes)
+      resolve(bytes)
+    }
+    // A request closes when it was read and answered, too.
+    const onAbort = (): void => {
+      if (!ended) fail(httpErrors.BODY_ABORTED())
+    }
+    const fail = (error: ZinError): void => {
       req.off('data', onData).off('end', onEnd).off('error', onAbort).off('close', onAbort)
-      if (error) reject(error)
-      else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size))
+      reject(error)
     }
     req.on('data', onData).on('end', onEnd).on('error', onAbort).on('close', onAbort)
   })
@@ -75,24 +114,35 @@ function continueReading(req: IncomingMessage, res: ServerResponse): void {
   res.writeContinue()
 }
 
+/** How nearly all clients write the type of JSON; what is here needs no parsing. */
+const jsonTypes: ReadonlySet<unknown> = new Set(['application/json', 'application/json; charset=utf-8', 'application/json;charset=UTF-8'])
+
 /**
- * The parsed body of a request for a route. A body that the route does not ask for is read up to the limit and ignored.
- * An empty JSON body is `undefined`.
+ * The parsed body of a request for a route, or the promise of it. A body that the route does not ask for is read up to the
+ * limit and ignored. An empty JSON body is `undefined`.
  */
-export async function readBody(ctx: Context, route: Route): Promise<unknown> {
+export function readBody(ctx: Context, route: Route): unknown {
   const type = route.bodyType ?? (route.body === undefined ? 'none' : 'json')
   const encoding = ctx.req.headers['content-encoding']
   if (type !== 'none' && encoding !== undefined && encoding.toLowerCase() !== 'identity') throw httpErrors.UNSUPPORTED_CONTENT_ENCODING()
-  if (type === 'json') requireType(ctx, ['json', '+json'], 'JSON (Content-Type: application/json)')
+  if (type === 'json' && !isPlainJson(ctx)) requireType(ctx, ['json', '+json'], 'JSON (Content-Type: application/json)')
   if (type === 'form') requireType(ctx, ['urlencoded', 'multipart'], 'a form (urlencoded or multipart)')
-  const bytes = await captureBody(ctx)
+  const bytes = bodyBytes(ctx)
+  return bytes instanceof Promise ? bytes.then((read) => parse(ctx, type, read)) : parse(ctx, type, bytes)
+}
+
+function parse(ctx: Context, type: NonNullable<Route['bodyType']>, bytes: Buffer): unknown {
   if (type === 'raw') return bytes
   if (type === 'none' || bytes.length === 0) return undefined
-  if (type === 'form') return (await import('./form.js')).parseForm(ctx, bytes)
-  const charset = ctx.request.charset.toLowerCase()
+  if (type === 'form') return import('./form.js').then(({ parseForm }) => parseForm(ctx, bytes))
+  const charset = isPlainJson(ctx) ? '' : ctx.request.charset.toLowerCase()
   if (charset !== '' && charset !== 'utf-8' && charset !== 'utf8') throw httpErrors.UNSUPPORTED_MEDIA_TYPE('JSON in UTF-8')
   if (!isUtf8(bytes)) throw httpErrors.INVALID_JSON('it is not UTF-8')
   return parseJson(bytes)
+}
+
+function isPlainJson(ctx: Context): boolean {
+  return jsonTypes.has(ctx.req.headers['content-type'])
 }
 
 function requireType(ctx: Context, types: string[], expected: string): void {

@@ -32,8 +32,9 @@ export function answerRoute(route: Route, schemas: Schemas, warn: Logger | undef
 
   if (route.probe) return (ctx) => answer(ctx, undefined)
   return (ctx) => {
-    if (announcesBody(ctx.req)) return readBody(ctx, route).then((body) => answer(ctx, body))
-    return answer(ctx, route.bodyType === 'raw' ? Buffer.alloc(0) : undefined)
+    if (!announcesBody(ctx.req)) return answer(ctx, route.bodyType === 'raw' ? Buffer.alloc(0) : undefined)
+    const body = readBody(ctx, route)
+    return body instanceof Promise ? body.then((read) => answer(ctx, read)) : answer(ctx, body)
   }
 }
 

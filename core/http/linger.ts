@@ -7,18 +7,30 @@ const dropQuietly = 64 * 1024
 /** How long a client that keeps on sending may do so after its answer went out, in ms. */
 const lingerMs = 1000
 
+/** Whether the connection of a request is closed when nobody reads its body, by what the request says of it. */
+function isClosedUnread(req: IncomingMessage): boolean {
+  return req.headers.expect !== undefined || Number(req.headers['content-length'] ?? Number.POSITIVE_INFINITY) > dropQuietly
+}
+
 /**
  * Closes the connection of a request whose body nobody read, so that the client still gets the answer: it is written at
  * once and ended when the client stopped sending. Closing while bytes arrive would reset the connection, answer included.
+ *
+ * A 401 says nothing about whether the body was read, and so how far the checks came: its `Connection` depends on the request
+ * alone, and Node writes it, always in the same place.
  */
 export function closeAfterUnreadBody(req: IncomingMessage, res: ServerResponse): void {
-  if (req.complete || !announcesBody(req) || res.headersSent) return
-  if (awaitsContinue(req)) {
-    res.setHeader('Connection', 'close')
+  if ((req.complete && res.statusCode !== 401) || !announcesBody(req) || res.headersSent) return
+  if (req.complete) {
+    if (isClosedUnread(req)) res.shouldKeepAlive = false
     return
   }
-  if (Number(req.headers['content-length'] ?? Number.POSITIVE_INFINITY) <= dropQuietly) return
-  res.setHeader('Connection', 'close')
+  if (awaitsContinue(req)) {
+    res.shouldKeepAlive = false
+    return
+  }
+  if (!isClosedUnread(req)) return
+  res.shouldKeepAlive = false
   const end = res.end.bind(res) as (done?: unknown) => ServerResponse
   res.end = ((chunk?: unknown) => {
     if (typeof chunk === 'string' || chunk instanceof Uint8Array) res.write(chunk)

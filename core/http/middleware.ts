@@ -67,7 +67,8 @@ export function chain(middleware: readonly Middleware[], last: Step): Step {
       const step = middleware[index]
       if (!step) return last(ctx)
       const result: unknown = step(ctx as Parameters<Middleware>[0], next(index + 1))
-      return isThenable(result) ? Promise.resolve(result) : undefined
+      // A middleware that hands on what next() gave has nothing to wait for when that was done at once.
+      return result === settled || !isThenable(result) ? undefined : Promise.resolve(result)
     }
     // Koa's contract: next() always gives a promise, and an error comes through it.
     const next =

@@ -18,6 +18,8 @@ export interface SharedKeyring {
   readonly source: SharedSecretSetting | undefined
   /** Length of the present secret in UTF-8 bytes; 0 when none is set. */
   readonly bytes: number
+  /** How many backups are shorter than what is wanted; they are left out. */
+  readonly shortBackups: number
   /** How many keys there are at most, at least 1. */
   readonly slots: number
   /** Present key first, then backups that are still good at `now`. */
@@ -27,11 +29,18 @@ export interface SharedKeyring {
 /**
  * Reads the shared secret and its backups. Settings that are missing count as empty.
  * Throws SIGNING_SECRET_BACKUPS_INVALID, which never quotes the content, for a malformed backup list.
+ *
+ * @param minBackupBytes backups of fewer UTF-8 bytes are left out: a weak secret must not stay good after it was replaced.
  */
-export function createSharedKeyring(settings: Readonly<Record<string, string | undefined>>, maxBackups = 5): SharedKeyring {
+export function createSharedKeyring(
+  settings: Readonly<Record<string, string | undefined>>,
+  maxBackups = 5,
+  minBackupBytes = 0,
+): SharedKeyring {
   const source = SHARED_SECRET_SETTINGS.find((name) => (settings[name] ?? '') !== '')
   const secret = source === undefined ? '' : (settings[source] ?? '')
-  const backups = parseBackups(settings.BULLETPROOF_SIGNING_SECRET_BK ?? '').slice(0, maxBackups)
+  const listed = parseBackups(settings.BULLETPROOF_SIGNING_SECRET_BK ?? '').slice(0, maxBackups)
+  const backups = listed.filter((backup) => Buffer.byteLength(backup.secret) >= minBackupBytes)
   const present = secret === '' ? [] : [{ ...signingKey(secret), notAfter: Number.POSITIVE_INFINITY }]
   const entries = [
     ...present,
@@ -40,6 +49,7 @@ export function createSharedKeyring(settings: Readonly<Record<string, string | u
   return {
     source,
     bytes: Buffer.byteLength(secret),
+    shortBackups: listed.length - backups.length,
     slots: Math.max(1, entries.length),
     keys: (now) => entries.filter((entry) => now <= entry.notAfter),
   }
@@ -58,6 +68,15 @@ export function parseBackups(text: string, setting = 'BULLETPROOF_SIGNING_SECRET
   return entries.map((entry, index) => parseBackup(setting, entry, index))
 }
 
+/** The secrets of a setting's JSON array of texts, newest first. Empty text is none. Throws like {@link parseBackups}. */
+export function parseSecrets(text: string, setting: string): readonly string[] {
+  return parseBackups(text, setting).map(({ secret, notAfter }, index) => {
+    // An end that nobody looks at would be worse than none.
+    if (notAfter !== undefined) throw malformed(setting, `entry ${index} has a "notAfter", which counts for signing secrets only`)
+    return secret
+  })
+}
+
 function parseBackup(setting: string, entry: unknown, index: number): BackupSecret {
   if (typeof entry === 'string' && entry !== '') return { secret: entry }
   const { secret, notAfter } = (typeof entry === 'object' && entry !== null ? entry : {}) as { secret?: unknown; notAfter?: unknown }
@@ -72,6 +91,6 @@ function parseBackup(setting: string, entry: unknown, index: number): BackupSecr
 function malformed(setting: string, why: string): ZinError {
   return new ZinError(
     'SIGNING_SECRET_BACKUPS_INVALID',
-    `${setting}: ${why}; it must be a JSON array of secrets or of {"secret", "notAfter"}, newest first`,
+    `${setting}: ${why}; it must be a JSON array of secrets${setting === 'BULLETPROOF_SIGNING_SECRET_BK' ? ' or of {"secret", "notAfter"}' : ''}, newest first`,
   )
 }

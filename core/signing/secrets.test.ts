@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { signingKey } from './key.js'
-import { createSharedKeyring, parseBackups } from './keyring.js'
+import { createSharedKeyring, parseBackups, parseSecrets } from './keyring.js'
 import { createSealer } from './seal.js'
 
 const idsOf = (settings: Record<string, string>, now = 0, max?: number) =>
@@ -38,6 +38,26 @@ describe('the shared secret', () => {
     const backups = ['1', '2', '3', '4', '5', '6']
     assert.equal(idsOf({ BULLETPROOF_SIGNING_SECRET_BK: JSON.stringify(backups) }).includes(id('6')), false)
     assert.equal(idsOf({ BULLETPROOF_SIGNING_SECRET_BK: JSON.stringify(backups) }, 0, 6).includes(id('6')), true)
+  })
+
+  it('has no backups that are too short, when that is asked for, and counts them', () => {
+    const long = 'x'.repeat(32)
+    const settings = { APP_KEY: 'now', BULLETPROOF_SIGNING_SECRET_BK: JSON.stringify(['weak', long, { secret: 'weak too' }]) }
+    const keyring = createSharedKeyring(settings, 5, 32)
+    assert.deepEqual(
+      keyring.keys(0).map((key) => key.id),
+      ['now', long].map(id),
+    )
+    assert.deepEqual([keyring.shortBackups, keyring.slots], [2, 2])
+    assert.equal(createSharedKeyring(settings).shortBackups, 0)
+  })
+
+  it('of other settings have no end', () => {
+    assert.deepEqual(parseSecrets('["a","b"]', 'APP_KEY_BK'), ['a', 'b'])
+    assert.throws(() => parseSecrets('["a",{"secret":"hush","notAfter":1}]', 'APP_KEY_BK'), {
+      code: 'SIGNING_SECRET_BACKUPS_INVALID',
+      message: /^APP_KEY_BK: entry 1 has a "notAfter"/,
+    })
   })
 
   it('refuses malformed backups without saying what they hold', () => {

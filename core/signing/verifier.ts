@@ -1,88 +1,11 @@
 import { timingSafeEqual, verify } from 'node:crypto'
-import { canonicalRequest, KEY_ID_PATTERN, NONCE_PATTERN, type SignatureHeaderNames, TIMESTAMP_PATTERN } from './canonical.js'
+import { canonicalRequest } from './canonical.js'
 import { fault, type SignatureClaim, type SignatureFault, type SignatureProfile } from './claim.js'
 import { type DecoyKey, hmacSha256, type SigningKey, sha256Hex } from './key.js'
-import { ownSignatures, readOwnSignature } from './rfc9421/reader.js'
-import { SIGNATURE_TAG, signatureBase } from './rfc9421/signature-base.js'
+import { signatureBase } from './rfc9421/signature-base.js'
 
 export type { CoveredMessage, SignatureClaim, SignatureFault, SignatureProfile } from './claim.js'
-
-const hex64 = /^[0-9a-f]{64}$/
-/** Node joins or drops repeats of these, so the bytes that were signed could differ from what the app reads. */
-const singleHeaders: ReadonlySet<string> = new Set([
-  ...['authorization', 'host', 'user-agent', 'content-type', 'content-length', 'content-encoding', 'transfer-encoding'],
-  ...['signature-input', 'signature', 'content-digest'],
-])
-
-/**
- * Layer 3: the headers of one profile are there once and well formed, and nothing about the request makes its meaning
- * ambiguous. The profile is rfc9421 when a `Signature-Input` carries our tag, else v1; never both. Signatures with other
- * tags are left alone.
- *
- * @param rawHeaders as `req.rawHeaders`: names and values in turn, repeats kept.
- */
-export function readSignature(rawHeaders: readonly string[], names: SignatureHeaderNames): SignatureClaim | SignatureFault {
-  const ours: readonly string[] = Object.values(names)
-  const watched = new Map<string, string>()
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = (rawHeaders[index] as string).toLowerCase()
-    if (name === 'x-http-method-override') return fault(3, 'the method is overridden by a header')
-    if (!singleHeaders.has(name) && !ours.includes(name)) continue
-    if (watched.has(name)) return fault(3, `the header ${name} is repeated`)
-    watched.set(name, rawHeaders[index + 1] as string)
-  }
-  const encoding = watched.get('content-encoding')
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') return fault(3, 'the body is encoded')
-
-  const input = watched.get('signature-input')
-  const own = input === undefined ? [] : ownSignatures(input)
-  if (own === undefined) return fault(3, 'malformed signature-input')
-  if (own.length > 1) return fault(3, 'there are several signatures of ours')
-  if (own[0] !== undefined) {
-    if (fiveOf(names).some((name) => watched.get(name) !== undefined)) return fault(3, 'signed in both ways')
-    return readOwnSignature(own[0], watched, names)
-  }
-
-  const [keyId, timestamp, nonce, bodySha256, signature] = fiveOf(names).map((name) => watched.get(name))
-  if (keyId === undefined || timestamp === undefined || nonce === undefined || bodySha256 === undefined || signature === undefined)
-    return fault(
-      3,
-      `missing ${fiveOf(names)
-        .filter((name) => watched.get(name) === undefined)
-        .join(', ')}`,
-    )
-  const forms = [
-    KEY_ID_PATTERN.test(keyId),
-    TIMESTAMP_PATTERN.test(timestamp),
-    NONCE_PATTERN.test(nonce),
-    hex64.test(bodySha256),
-    hex64.test(signature),
-  ]
-  if (forms.includes(false)) return fault(3, `malformed ${fiveOf(names)[forms.indexOf(false)]}`)
-
-  return {
-    ok: true,
-    profile: 'v1',
-    alg: 'hmac-sha256',
-    keyId,
-    timestamp,
-    nonce,
-    bodySha256,
-    signature,
-    deviceId: watched.get(names.deviceId),
-    timezone: watched.get(names.timezone),
-    userAgent: watched.get('user-agent'),
-  }
-}
-
-function fiveOf(names: SignatureHeaderNames): readonly string[] {
-  return [names.keyId, names.timestamp, names.nonce, names.bodySha256, names.signature]
-}
-
-/** Whether a request carries any of the five headers, or our tag, so that it means to be a signed one. */
-export function isSigned(headers: Readonly<Record<string, unknown>>, names: SignatureHeaderNames): boolean {
-  return fiveOf(names).some((name) => headers[name] !== undefined) || String(headers['signature-input']).includes(`"${SIGNATURE_TAG}"`)
-}
+export { isSigned, readSignature, type SignatureReader, signatureReader } from './signature-reader.js'
 
 /** Layer 4: both ends of the window count as inside. */
 export function checkFreshness(claim: SignatureClaim, now: number, windowMs: number): SignatureFault | undefined {

@@ -11,26 +11,31 @@ export interface SecretFacts {
   readonly nonceDriver: 'memory' | 'kv' | 'db'
 }
 
-const MIN_BYTES = 32
+/** What production asks of secrets, in bytes. */
+export const MIN_SECRET_BYTES = 32
 
 /** What keeps the plugin from starting in production, and what the operator should hear. */
 export function checkSecrets(facts: SecretFacts): { readonly error: ZinError | undefined; readonly warnings: readonly string[] } {
   const { production, shared, sharedSecretFor, appKeyBytes, deviceDriver, nonceDriver } = facts
   const uses = sharedSecretFor !== 'none'
-  const short = uses && shared.source !== undefined && shared.bytes < MIN_BYTES
+  // Whatever `sharedSecretFor` says: the service for signed requests takes it from callers without a device.
+  const short = shared.source !== undefined && shared.bytes < MIN_SECRET_BYTES
   const unsealed = deviceDriver !== 'memory' && appKeyBytes === 0
-  const weakSeal = deviceDriver !== 'memory' && appKeyBytes > 0 && appKeyBytes < MIN_BYTES
+  const weakSeal = deviceDriver !== 'memory' && appKeyBytes > 0 && appKeyBytes < MIN_SECRET_BYTES
   const problems = [
     short ? bulletproofErrors.BULLETPROOF_SECRET_TOO_SHORT(shared.source ?? '', shared.bytes) : undefined,
     unsealed ? bulletproofErrors.BULLETPROOF_APP_KEY_MISSING(deviceDriver) : undefined,
     weakSeal ? bulletproofErrors.BULLETPROOF_APP_KEY_TOO_SHORT(appKeyBytes) : undefined,
   ]
   const warnings = [
-    short && !production ? `${shared.source} has ${shared.bytes} bytes; production refuses fewer than ${MIN_BYTES}` : '',
+    short && !production ? `${shared.source} has ${shared.bytes} bytes; production refuses fewer than ${MIN_SECRET_BYTES}` : '',
     unsealed && !production ? 'APP_KEY is not set: device secrets are sealed with a key of this process, and devices end with it' : '',
-    weakSeal && !production ? `APP_KEY has ${appKeyBytes} bytes; production refuses fewer than ${MIN_BYTES}` : '',
+    weakSeal && !production ? `APP_KEY has ${appKeyBytes} bytes; production refuses fewer than ${MIN_SECRET_BYTES}` : '',
     uses && shared.source !== undefined && shared.source !== 'BULLETPROOF_SIGNING_SECRET'
       ? `${shared.source} serves as the shared signing secret too; run "zin key:bulletproof" to give signing a secret of its own`
+      : '',
+    shared.shortBackups > 0
+      ? `${shared.shortBackups} of the secrets in BULLETPROOF_SIGNING_SECRET_BK have fewer than ${MIN_SECRET_BYTES} bytes and are not taken in production`
       : '',
     production && sharedSecretFor === 'unknown' && shared.source !== undefined
       ? 'the shared secret signs for any key id that is no device (sharedSecretFor "unknown"); "listed" or "none" is narrower'

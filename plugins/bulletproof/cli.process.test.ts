@@ -71,7 +71,7 @@ describe('zin key:bulletproof', () => {
   it('S20: leaves a valid file whenever it is killed', () =>
     withFolder(env, async ({ folder }) => {
       const file = join(folder, '.env')
-      const module = JSON.stringify(new URL('./env-file.ts', import.meta.url).href)
+      const module = JSON.stringify(new URL('../../core/config/update-env-file.ts', import.meta.url).href)
       const program = `import { updateEnvFile } from ${module}
         process.stdout.write('.')
         for (let n = 0; ; n++) await updateEnvFile(${JSON.stringify(file)}, () => ({ BULLETPROOF_SIGNING_SECRET: 'n'.repeat(40), BULLETPROOF_SIGNING_SECRET_BK: '["' + n + '"]' }))`

@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { defineCommand, parseBackups } from 'zin'
-import { updateEnvFile } from './env-file.js'
+import { defineCommand, parseBackups, updateEnvFile } from 'zin'
 
 const SECRET = 'BULLETPROOF_SIGNING_SECRET'
 const BACKUPS = 'BULLETPROOF_SIGNING_SECRET_BK'

@@ -186,6 +186,14 @@ describe('who may sign without a device', () => {
     assert.equal(await statusOf({ maxBackups: 6 }, { ...caller, secret: 'b6' }, { BULLETPROOF_SIGNING_SECRET_BK }), 200)
   })
 
+  it('S20: cannot use a backup in production that is too weak for it: replacing a weak secret ends it', async () => {
+    const long = 'x'.repeat(32)
+    const env = { NODE_ENV: 'production', BULLETPROOF_SIGNING_SECRET_BK: JSON.stringify(['weak', long]) }
+    assert.equal(await statusOf({}, { ...caller, secret: long }, env), 200)
+    assert.equal(await statusOf({}, { ...caller, secret: 'weak' }, env), 401)
+    assert.equal(await statusOf({}, { ...caller, secret: 'weak' }, { ...env, NODE_ENV: 'development' }), 200)
+  })
+
   it('is answered by the resolver for ids that are no device, then by the hook, then by the shared secret', () => {
     const asked: string[] = []
     const hooking = definePlugin({
@@ -274,6 +282,11 @@ describe('booting', () => {
     await assert.rejects(boot({ ...production, BULLETPROOF_SIGNING_SECRET: long }), /APP_KEY seals the device secrets/)
     await assert.rejects(boot({ ...production, APP_KEY: 'short', BULLETPROOF_SIGNING_SECRET: long }), /APP_KEY has 5 bytes/)
     await boot({ ...production, APP_KEY: long, BULLETPROOF_SIGNING_SECRET: long })
+    // Routes of operators take the shared secret whatever sharedSecretFor says.
+    const short = { ...production, APP_KEY: long, BULLETPROOF_SIGNING_SECRET: 'short' }
+    await assert.rejects(boot(short, { sharedSecretFor: 'none' }), /BULLETPROOF_SIGNING_SECRET has 5 bytes/)
+    const log = await boot({ ...production, APP_KEY: long, BULLETPROOF_SIGNING_SECRET_BK: '["weak"]' })
+    assert.match(log, /1 of the secrets in BULLETPROOF_SIGNING_SECRET_BK have fewer than 32 bytes and are not taken in production/)
   })
 
   it('S17: warns when one key serves two purposes', async () => {
@@ -290,6 +303,7 @@ describe('booting', () => {
     }
     assert.match(await refusal({ BULLETPROOF_SIGNING_SECRET_BK: 'hush,hush' }), /BULLETPROOF_SIGNING_SECRET_BK: it is not JSON/)
     assert.match(await refusal({ APP_KEY_BK: '{"hush":1}' }), /APP_KEY_BK: it is not an array/)
+    assert.match(await refusal({ APP_KEY_BK: '[{"secret":"hush","notAfter":1}]' }), /APP_KEY_BK: entry 0 has a "notAfter"/)
     assert.match(await refusal({ SIGNATURE_HEADER_PREFIX: 'X Sig' }), /SIGNATURE_HEADER_PREFIX/)
     assert.match(await refusal({}, { nonceStore: 'kv' }), /nonceStore "kv" needs the plugin kv/)
     for (const windowMs of [999, 300_001, 1.5]) assert.match(await refusal({}, { windowMs }), /windowMs/)

@@ -26,10 +26,6 @@ export const bulletproofErrors = defineErrors({
     status: 500,
     message: (bytes: number) => `bulletproof: APP_KEY has ${bytes} bytes and production needs 32 or more, for it seals the device secrets`,
   },
-  ENV_FILE_BUSY: {
-    status: 500,
-    message: (file: string) => `${file} exists: another command is changing the file, or one was killed; delete it if none runs`,
-  },
 })
 
 /** The one body of every refusal. */

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { createSealer, definePlugin, messageOf, optional, parseBackups, type SharedKeyring, signatureHeaderNames } from 'zin'
+import { createSealer, definePlugin, messageOf, optional, parseSecrets, type SharedKeyring, sha256Hex, signatureHeaderNames } from 'zin'
 import { databaseService } from 'zin/plugins/database'
 import { tokensService } from 'zin/plugins/jwt'
 import { kvService } from 'zin/plugins/kv'
 import { attackCommand } from './attack/command.js'
-import { checkSecrets } from './check-secrets.js'
+import { checkSecrets, MIN_SECRET_BYTES } from './check-secrets.js'
 import { keyCommand } from './cli.js'
 import { devicesService } from './devices.js'
 import { explainCommand } from './explain/command.js'
@@ -56,6 +56,7 @@ export const bulletproof = definePlugin({
     const shared = new LiveKeyring({
       settings,
       maxBackups: options.maxBackups,
+      minBackupBytes: host.app.production ? MIN_SECRET_BYTES : 0,
       overridden: (name) => host.settings().some((row) => row.name === name && row.source === 'environment'),
       problemOf: (keyring) => check(keyring).error,
       log,
@@ -65,7 +66,7 @@ export const bulletproof = definePlugin({
     const nonces = lastingNonces(stores.nonces, stores.ledger, clock, options.windowMs)
     // Without APP_KEY devices end with the process; production refuses to start so, below.
     const master = settings.APP_KEY === '' ? randomBytes(32).toString('base64url') : settings.APP_KEY
-    const sealer = createSealer([master, ...parseBackups(settings.APP_KEY_BK, 'APP_KEY_BK').map((backup) => backup.secret)])
+    const sealer = createSealer([master, ...parseSecrets(settings.APP_KEY_BK, 'APP_KEY_BK')])
     const resolving = hooks.slot('resolveSigningSecret')
     const sharedKeyIds = new Set(options.sharedKeyIds)
 
@@ -77,7 +78,10 @@ export const bulletproof = definePlugin({
       resolve: async (keyId) => (await options.getSecretForKeyId?.(keyId)) ?? (resolving.active ? await resolving.call(keyId) : undefined),
       stale: ({ deviceId, signingSecret }, envelope) => seen.also(stores.devices.reseal(deviceId, signingSecret, envelope)),
       unreadable: ({ deviceId }) =>
-        log.warn({ deviceId }, 'a device secret does not open: APP_KEY changed without APP_KEY_BK, or the record was tampered with'),
+        log.warn(
+          { keyIdHash: sha256Hex(deviceId).slice(0, 16) },
+          'a device secret does not open: APP_KEY changed without APP_KEY_BK, or the record was tampered with',
+        ),
     })
     const seen = new LastSeen({
       clock,
@@ -121,6 +125,7 @@ export const bulletproof = definePlugin({
       attackCommand({
         headerPrefix: options.headerPrefix ?? settings.SIGNATURE_HEADER_PREFIX,
         signedPathPrefix: options.signedPathPrefix,
+        signedAuthority: options.signedAuthority,
         windowMs: options.windowMs,
         tokens: services.tokens,
         clock,

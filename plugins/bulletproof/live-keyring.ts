@@ -10,6 +10,8 @@ export interface LiveKeyringParts {
   /** The settings as they were at boot. */
   readonly settings: Values
   readonly maxBackups: number
+  /** Shorter backups are left out. */
+  readonly minBackupBytes: number
   /** Whether the process environment gives a setting; then `.env` does not count. */
   readonly overridden: (name: string) => boolean
   /** The error that forbids a keyring. */
@@ -30,7 +32,7 @@ export class LiveKeyring implements SharedKeyring {
   constructor(parts: LiveKeyringParts) {
     this.#parts = parts
     this.#values = parts.settings
-    this.#keyring = createSharedKeyring(parts.settings, parts.maxBackups)
+    this.#keyring = createSharedKeyring(parts.settings, parts.maxBackups, parts.minBackupBytes)
   }
 
   get source(): SharedKeyring['source'] {
@@ -39,6 +41,10 @@ export class LiveKeyring implements SharedKeyring {
 
   get bytes(): number {
     return this.#keyring.bytes
+  }
+
+  get shortBackups(): number {
+    return this.#keyring.shortBackups
   }
 
   get slots(): number {
@@ -64,11 +70,11 @@ export class LiveKeyring implements SharedKeyring {
   }
 
   #take(fromFile: Values, file: string): void {
-    const { settings, maxBackups, overridden, problemOf, log } = this.#parts
+    const { settings, maxBackups, minBackupBytes, overridden, problemOf, log } = this.#parts
     const changed = reloadableSettings.filter((name) => !overridden(name)).map((name) => [name, fromFile[name] ?? ''] as const)
     const values = { ...settings, ...Object.fromEntries(changed) }
     if (reloadableSettings.every((name) => (values[name] ?? '') === (this.#values[name] ?? ''))) return
-    const keyring = createSharedKeyring(values, maxBackups)
+    const keyring = createSharedKeyring(values, maxBackups, minBackupBytes)
     const problem = problemOf(keyring)
     if (problem !== undefined) throw problem
     this.#keyring = keyring

@@ -42,12 +42,12 @@ export class HttpChecks implements SignedRequests {
   }
 
   async authenticate(ctx: Context): Promise<SignedUser | Refusal> {
-    return this.decide(ctx)
+    return this.decide(ctx, (result) => result)
   }
 
-  /** {@link authenticate}, at once when no store has to be waited for. */
-  decide(ctx: Context): Pending<SignedUser | Refusal> {
-    return after(this.#parts.verification.authenticate(incomingOf(ctx)), (result) => this.#told(ctx, result))
+  /** {@link authenticate} and what is made of it, at once when no store and no body has to be waited for. */
+  decide<T>(ctx: Context, use: (result: SignedUser | Refusal) => Pending<T>): Pending<T> {
+    return after(this.#parts.verification.authenticate(incomingOf(ctx)), (result) => use(this.#told(ctx, result)))
   }
 
   #told<R extends SignedBy | Refusal>(ctx: Context, result: R): R {
@@ -65,7 +65,7 @@ export class HttpChecks implements SignedRequests {
 /** The middleware behind the key `bulletproof`. */
 export function bulletproofMiddleware(checks: Pick<HttpChecks, 'decide'>, responders: () => Responders): Middleware {
   return (ctx, next) =>
-    after(checks.decide(ctx), (result) => {
+    checks.decide(ctx, (result) => {
       if (!result.ok) return refuse(ctx, responders().bulletproof)
       attachUser(ctx, result.claims)
       ctx.state.signer = result.signer

@@ -17,6 +17,7 @@ export function deviceRoutes(devices: Devices): readonly Route[] {
       use,
       response: { 200: deviceList },
       async handler(ctx) {
+        ctx.set('Cache-Control', 'no-store')
         const list = await devices.list(userOf(ctx))
         return { devices: list.map((device) => shown(device, (ctx.state.signer as Signer).keyId)) }
       },

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
+import crypto from 'node:crypto'
+import { syncBuiltinESMExports } from 'node:module'
 import { describe, it } from 'node:test'
+import { devicesService } from 'zin/plugins/bulletproof'
 import { database, databaseService } from 'zin/plugins/database'
+import { createHeaders, generateDeviceKey } from 'zin/signer'
 import { sharedSecret, withApp } from './testing/app.js'
 import { exchange, requestHead } from './testing/socket.js'
 
@@ -103,6 +107,52 @@ describe('what is signed', () => {
         assert.deepEqual([await status(composed, decomposed), await status(decomposed, composed)], [401, 401])
       },
     ))
+})
+
+describe('S13: how much is computed for a request', () => {
+  it('does not depend on whether its key id is known, its secret right, or its device removed', async (t) => {
+    const counts = { createHmac: 0, verify: 0 }
+    for (const name of ['createHmac', 'verify'] as const) {
+      const original = crypto[name] as (...args: unknown[]) => unknown
+      t.mock.method(crypto, name, (...args: unknown[]) => {
+        counts[name] += 1
+        return original(...args)
+      })
+    }
+    // What a module imported by name follows.
+    syncBuiltinESMExports()
+    t.after(() => {
+      t.mock.restoreAll()
+      syncBuiltinESMExports()
+    })
+    const env = { BULLETPROOF_SIGNING_SECRET_BK: JSON.stringify(['backup-1', 'backup-2']) }
+    await withApp({ env }, async (app) => {
+      const devices = app.service(devicesService)
+      const removed = await devices.enroll({ userId: '7' })
+      await devices.remove(removed.device.deviceId)
+      const { privateKey, publicKey } = await generateDeviceKey()
+      const keyed = (await devices.enroll({ userId: '7', publicKey })).device.deviceId
+      const token = await app.tokenWith({ deviceId: undefined })
+      const ids = [app.deviceId, removed.device.deviceId, keyed, 'nobody', 'zin-cli']
+      const spent = async (send: () => Promise<unknown>): Promise<number[]> => {
+        Object.assign(counts, { createHmac: 0, verify: 0 })
+        await send()
+        return [counts.createHmac, counts.verify]
+      }
+      await app.send({ token })
+      for (const keyId of ids)
+        for (const secret of [app.secret, 'wrong', sharedSecret, 'backup-2'])
+          assert.deepEqual(await spent(() => app.send({ keyId, secret, token })), [3, 0], keyId)
+      for (const keyId of ids) {
+        const headers = await createHeaders({
+          ...{ profile: 'rfc9421', method: 'GET', url: 'http://localhost/api/me', keyId, privateKey },
+          ...{ authorization: `Bearer ${token}`, timestamp: app.clock.now() + 1_000 },
+        })
+        const send = () => app.host.inject({ path: '/api/me', headers: { host: 'localhost', ...headers } })
+        assert.deepEqual(await spent(send), [0, 1], keyId)
+      }
+    })
+  })
 })
 
 describe('the nonce store', () => {

@@ -53,9 +53,9 @@ export function createDevices({ store, sealer, kv, clock, maxPerUser, reservedId
     if (known.userId !== userId) return undefined
     const label = record.label ?? known.label
     const renewed = { ...record, createdAt: known.createdAt, ...(label === undefined ? {} : { label }) }
-    await store.replace(renewed)
+    const replaced = await store.replace(renewed)
     changed(deviceId)
-    return renewed
+    return replaced ? renewed : undefined
   }
 
   const enroll = async (enrolment: Enrolment): Promise<DeviceRecord & { readonly secret: string }> => {

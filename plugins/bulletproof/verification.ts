@@ -10,11 +10,12 @@ import {
   type DecoyKey,
   decoyKey,
   padKeys,
-  readSignature,
   replayed,
   type SignatureClaim,
   type SignatureFault,
   type SignatureHeaderNames,
+  type SignatureReader,
+  signatureReader,
   signedTarget,
 } from 'zin'
 import type { Claims, Tokens } from 'zin/plugins/jwt'
@@ -58,6 +59,7 @@ export interface VerificationParts {
   readonly seen: (device: DeviceRecord) => void
 }
 
+const AUTHORIZATION = 'authorization'
 const bearer = /^Bearer /i
 const BEARER_LENGTH = 7
 
@@ -68,18 +70,19 @@ const BEARER_LENGTH = 7
 export class Verification {
   readonly #parts: VerificationParts
   readonly #decoy: DecoyKey = decoyKey()
+  readonly #readSignature: SignatureReader
 
   constructor(parts: VerificationParts) {
     this.#parts = parts
+    this.#readSignature = signatureReader(parts.names)
   }
 
   /** All nine layers. */
   authenticate(request: Incoming): Pending<SignedUser | Refusal> {
     const { tokens } = this.#parts
-    const claims = request.verified ?? this.#claimsOf(request)
-    if ('ok' in claims && claims.ok === false) return claims as Refusal
-    const user = claims as Claims
-    const claim = readSignature(request.rawHeaders, this.#parts.names)
+    const user = request.verified ?? this.#claimsOf(request)
+    if (typeof user === 'string') return { ok: false, layer: 1, reason: user }
+    const claim = this.#readSignature(request.rawHeaders)
     if (!claim.ok) return claim
     const revocation = { keys: tokens.revocationKeys(user), read: (values: readonly (string | null)[]) => tokens.isRevokedBy(user, values) }
     return after(this.#read(claim, revocation, true), (found) => {
@@ -88,15 +91,13 @@ export class Verification {
         allowedProfile(claim, found.device) ??
         checkBindings(claim, user) ??
         (signer.userId === undefined ? undefined : checkOwner(signer.userId, user.sub))
-      return after(this.#prove(request, claim, found, bind), (result) =>
-        result.ok ? after(this.#accepted(claim, found.device), () => ({ ...result, claims: user })) : result,
-      )
+      return this.#prove(request, claim, found, bind, (signer) => ({ ok: true, signer, claims: user }))
     })
   }
 
   /** Layers 3 to 7 without a token. */
   async verify(request: Incoming, from: readonly ('shared' | 'device')[]): Promise<SignedBy | Refusal> {
-    const claim = readSignature(request.rawHeaders, this.#parts.names)
+    const claim = this.#readSignature(request.rawHeaders)
     if (!claim.ok) return claim
     const found = await this.#read(
       claim,
@@ -108,9 +109,7 @@ export class Verification {
     // The specification's proxies need no device id; one that is there must still be the key id.
     const bind = (): SignatureFault | undefined =>
       allowedProfile(claim, device) ?? (claim.deviceId === undefined ? undefined : checkBindings(claim, {}))
-    const result = await this.#prove(request, claim, { ...found, candidates: allowed }, bind)
-    if (result.ok) await this.#accepted(claim, device)
-    return result
+    return this.#prove<SignedBy>(request, claim, { ...found, candidates: allowed }, bind, (signer) => ({ ok: true, signer }))
   }
 
   /** The pin is written before the answer, so that a client that saw one accepted request is safe from a downgrade. */
@@ -120,13 +119,14 @@ export class Verification {
     return after(pins ? needingStore(() => this.#parts.devices.pin(device.deviceId)) : undefined, () => this.#parts.seen(device))
   }
 
-  #claimsOf(request: Incoming): Claims | Refusal {
+  /** The claims, or why there are none. */
+  #claimsOf(request: Incoming): Claims | string {
     const token = oneToken(request.rawHeaders)
-    if (token === undefined) return { ok: false, layer: 1, reason: 'there is no one bearer token' }
+    if (token === undefined) return 'there is no one bearer token'
     try {
       return this.#parts.tokens.verify(token)
     } catch {
-      return { ok: false, layer: 1, reason: 'the token does not verify' }
+      return 'the token does not verify'
     }
   }
 
@@ -147,12 +147,14 @@ export class Verification {
     })
   }
 
-  #prove(
+  /** What follows the body is one step, so that a request whose stores are in memory waits for its body and for nothing else. */
+  #prove<R extends SignedBy>(
     request: Incoming,
     claim: SignatureClaim,
-    { glance, candidates, ofDevice }: Found,
+    { device, glance, candidates, ofDevice }: Found,
     bind: (signer: Signer) => SignatureFault | undefined,
-  ): Pending<SignedBy | Refusal> {
+    accept: (signer: Signer) => R,
+  ): Pending<R | Refusal> {
     const { windowMs, signedPathPrefix, signedAuthority, slots, clock, nonces } = this.#parts
     const { keys, signer } = candidates
     const early = checkFreshness(claim, clock.now(), windowMs) ?? checkFence(claim, glance.birth) ?? (glance.seen ? replayed : undefined)
@@ -175,7 +177,7 @@ export class Verification {
       if (late !== undefined) return late
       const key = (signer.kind === 'device' ? ofDevice : undefined) ?? nonceKey(`key:${found.id}`, claim.nonce)
       const first = needingStore(() => nonces.claim(key, Number(claim.timestamp), glance.birth))
-      return after(first, (first) => (first ? { ok: true, signer } : replayed))
+      return after(first, (first) => (first ? after(this.#accepted(claim, device), () => accept(signer)) : replayed))
     })
   }
 }
@@ -194,7 +196,8 @@ interface Found {
 function oneToken(rawHeaders: readonly string[]): string | undefined {
   let value: string | undefined
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    if (rawHeaders[index]?.toLowerCase() !== 'authorization') continue
+    const name = rawHeaders[index] as string
+    if (name.length !== AUTHORIZATION.length || name.toLowerCase() !== AUTHORIZATION) continue
     if (value !== undefined) return undefined
     value = rawHeaders[index + 1]
   }

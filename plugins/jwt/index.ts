@@ -1,4 +1,4 @@
-import { definePlugin, messageOf, optional } from 'zin'
+import { definePlugin, messageOf, optional, parseSecrets } from 'zin'
 import { kvService } from 'zin/plugins/kv'
 import { devCommand } from './cli.js'
 import { jwtErrors } from './errors.js'
@@ -27,6 +27,7 @@ export const jwt = definePlugin({
     const keys = readKeys({
       algorithm: options.algorithm ?? settings.JWT_ALGORITHM,
       secret: settings.JWT_SECRET,
+      earlierSecrets: parseSecrets(settings.JWT_SECRET_BK, 'JWT_SECRET_BK'),
       appKey: settings.APP_KEY,
       privateKey: settings.JWT_PRIVATE_KEY,
       publicKey: settings.JWT_PUBLIC_KEY,

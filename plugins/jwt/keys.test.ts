@@ -27,6 +27,18 @@ describe('keys of the tokens', () => {
     assert.deepEqual([own.warnings, derived.warnings], [[], []])
   })
 
+  it('checks tokens with earlier secrets, too, and signs with the present one', () => {
+    const [old, older] = ['an-earlier-secret-of-more-than-32-bytes', 'an-even-earlier-secret-of-over-32-bytes']
+    const before = readKeys({ ...none, secret: old })
+    const keys = readKeys({ ...none, secret, earlierSecrets: [old, older] })
+    assert.equal(keys.signing?.export().toString(), secret)
+    assert.deepEqual([keys.kid, keys.verifying.size], [readKeys({ ...none, secret }).kid, 3])
+    assert.equal(keys.verifying.get(before.kid)?.export().toString(), old)
+    const derived = readKeys({ ...none, appKey: secret, earlierSecrets: [old] })
+    assert.equal(derived.verifying.get(before.kid)?.export().toString(), old)
+    assert.throws(() => readKeys({ ...none, secret, earlierSecrets: [old, 'short'] }), { message: /JWT_SECRET_BK has 5 bytes/ })
+  })
+
   it('gives every process of an app the same key and key id', () => {
     assert.equal(readKeys({ ...none, appKey: secret }).kid, readKeys({ ...none, appKey: secret }).kid)
     assert.notEqual(readKeys({ ...none, appKey: secret }).kid, readKeys({ ...none, appKey: `${secret}!` }).kid)

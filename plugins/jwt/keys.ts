@@ -22,6 +22,8 @@ export interface Keyring {
 export interface KeyMaterial {
   readonly algorithm: Algorithm
   readonly secret: string
+  /** Secrets that were replaced: they check tokens and sign none. */
+  readonly earlierSecrets?: readonly string[]
   readonly appKey: string
   readonly privateKey: string
   readonly publicKey: string
@@ -46,11 +48,13 @@ function secretKeys(material: KeyMaterial): Keyring {
     return { ...keyring(algorithm, createSecretKey(randomBytes(derivedBytes)), [warning]), ephemeral: true }
   }
   const bytes = Buffer.from(text, 'utf8')
-  if (bytes.length < minBytes && production) throw jwtErrors.JWT_KEY_TOO_SHORT(name, bytes.length)
+  const earlier = (material.earlierSecrets ?? []).map((secret) => Buffer.from(secret, 'utf8'))
+  for (const [from, { length }] of [[name, bytes] as const, ...earlier.map((key) => ['JWT_SECRET_BK', key] as const)])
+    if (length < minBytes && production) throw jwtErrors.JWT_KEY_TOO_SHORT(from, length)
   const warnings = bytes.length < minBytes ? [`${name} has ${bytes.length} bytes; production refuses fewer than ${minBytes}`] : []
   // APP_KEY serves several purposes, so each gets a key of its own; JWT_SECRET is shared with other issuers as it is.
   const key = name === 'APP_KEY' ? Buffer.from(hkdfSync('sha256', bytes, '', label, derivedBytes)) : bytes
-  return keyring(algorithm, createSecretKey(key), warnings)
+  return keyring(algorithm, createSecretKey(key), warnings, earlier)
 }
 
 function pemKeys({ algorithm, privateKey, publicKey }: KeyMaterial): Keyring {
@@ -83,9 +87,10 @@ function readPem(name: string, text: string, read: (pem: string) => KeyObject, a
   return key
 }
 
-function keyring(algorithm: Algorithm, key: KeyObject, warnings: readonly string[]): Keyring {
+function keyring(algorithm: Algorithm, key: KeyObject, warnings: readonly string[], earlier: readonly Buffer[] = []): Keyring {
   const kid = fingerprint(key.export())
-  return { algorithm, kid, signing: key, verifying: new Map([[kid, key]]), ephemeral: false, warnings }
+  const verifying = new Map([...earlier.map((bytes) => [fingerprint(bytes), createSecretKey(bytes)] as const), [kid, key]])
+  return { algorithm, kid, signing: key, verifying, ephemeral: false, warnings }
 }
 
 /** Names a key without saying anything about it: a secret is 32 bytes of entropy, so 8 bytes of its labelled hash give nothing away. */

@@ -126,6 +126,22 @@ describe('tokens', () => {
     })
   }
 
+  it('accepts tokens of an earlier secret by the key id that they name, and none of a secret that was taken out', async () => {
+    const old = 'an-earlier-secret-of-more-than-32-bytes'
+    const { token } = await setUp({}, { secret: old }).tokens.issue({ sub: 'u1' })
+    const { tokens, keys } = setUp({}, { earlierSecrets: [old] })
+    assert.equal(tokens.verify(token).sub, 'u1')
+    assert.equal(tokens.verify((await tokens.issue({ sub: 'u2' })).token).sub, 'u2')
+    const kid = setUp({}, { secret: old }).keys.kid
+    for (const [name, forged] of [
+      ['no key id', forge(base, {}, old)],
+      ['the id of the present key', forge(base, { kid: keys.kid }, old)],
+      ['the id of the earlier key', forge(base, { kid })],
+    ] as const)
+      assert.throws(() => tokens.verify(forged), { status: 401 }, name)
+    assert.throws(() => setUp().tokens.verify(token), { status: 401 })
+  })
+
   it('ends a token at its exp, and refuses to issue one that outlives the limit', async () => {
     const { tokens, time } = setUp()
     const { token } = await tokens.issue({ sub: 'u1' }, { expiresInSeconds: 10 })

@@ -2,6 +2,12 @@ import { defineSettings } from 'zin'
 
 export const jwtSettings = defineSettings({
   JWT_SECRET: { type: 'string', default: '', secret: true, summary: 'Secret of HS256 tokens, used as it is; 32 bytes or more' },
+  JWT_SECRET_BK: {
+    type: 'string',
+    default: '',
+    secret: true,
+    summary: 'Earlier secrets whose HS256 tokens are still accepted: JSON array of texts',
+  },
   APP_KEY: {
     type: 'string',
     default: '',

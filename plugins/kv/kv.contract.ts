@@ -82,6 +82,28 @@ export function kvContract(name: string, makeStore: () => Promise<KvContractStor
       assert.equal(await race(), 1)
     })
 
+    it('writes over the value that is expected, and over no other', async () => {
+      assert.equal(await kv.set('swap', 'b', { ifValue: 'a' }), false)
+      assert.equal(await kv.get('swap'), null)
+      await kv.set('swap', 'é')
+      for (const other of ['É', 'e', 'é ', '', 'éé']) assert.equal(await kv.set('swap', 'x', { ifValue: other }), false)
+      assert.equal(await kv.set('swap', 'é', { ifValue: 'é' }), true)
+      assert.equal(await kv.set('swap', '', { ifValue: 'é' }), true)
+      assert.equal(await kv.set('swap', 'z', { ifValue: '' }), true)
+      assert.equal(await kv.get('swap'), 'z')
+    })
+
+    it('lets one of 30 that try write over a value, with the life that it gives', async () => {
+      await kv.set('race', 'begin', { ttlMs: 60_000 })
+      const won = await Promise.all(Array.from({ length: 30 }, (_, i) => kv.set('race', `v${i}`, { ifValue: 'begin' })))
+      assert.deepEqual(won.filter(Boolean), [true])
+      assert.equal(await kv.get('race'), `v${won.indexOf(true)}`)
+      assert.equal(await kv.set('race', 'short', { ifValue: `v${won.indexOf(true)}`, ttlMs: 40 }), true)
+      await pass(40)
+      assert.equal(await kv.set('race', 'late', { ifValue: 'short' }), false)
+      assert.equal(await kv.get('race'), null)
+    })
+
     it('counts 50 increments at once without losing one', async () => {
       const sums = await Promise.all(Array.from({ length: 50 }, () => kv.increment('counter')))
       assert.deepEqual(

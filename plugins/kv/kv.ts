@@ -6,6 +6,8 @@ export interface SetOptions {
   readonly ttlMs?: number
   /** Write only when the key is absent; atomic. */
   readonly ifAbsent?: boolean
+  /** Write only when the key holds exactly this value; atomic. Not together with `ifAbsent`. */
+  readonly ifValue?: string
 }
 
 /** A small key-value store shared by all processes of the app. Keys and values are text. */

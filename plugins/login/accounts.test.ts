@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
@@ -226,14 +226,22 @@ describe('the seed', () => {
     await writeFile(join(rootDir, '.env'), '# mine\nDEMO_PASSWORD=\nAPP_KEY=abc', { mode: 0o644 })
     const lines = await seedOnce(parts, rootDir)
     const text = await readFile(join(rootDir, '.env'), 'utf8')
-    const password = /^DEMO_PASSWORD=([\w-]{22})$/m.exec(text)?.[1] ?? ''
-    assert.equal(text, `# mine\nAPP_KEY=abc\nDEMO_PASSWORD=${password}\n`)
+    const password = /^DEMO_PASSWORD='([\w-]{22})'$/m.exec(text)?.[1] ?? ''
+    assert.equal(text, `# mine\nDEMO_PASSWORD='${password}'\nAPP_KEY=abc`)
     assert.equal((await stat(join(rootDir, '.env'))).mode & 0o777, 0o600)
     assert.equal(lines.length, 1)
     assert.ok(lines[0]?.includes(password))
     assert.ok(!parts.host.logText().includes(password))
     assert.equal((await parts.accounts.verify('demo@example.com', password))?.role, 'admin')
     assert.deepEqual(await seedOnce(parts, rootDir), [])
+    await parts.host.stop()
+  })
+
+  it('leaves .env to a command that is changing it, and says so', async () => {
+    const [parts, rootDir] = [await setUp(), await newFolder()]
+    await writeFile(join(rootDir, '.env.new'), 'half')
+    assert.match((await seedOnce(parts, rootDir)).join(), /not kept anywhere/)
+    assert.deepEqual(await readdir(rootDir), ['.env.new'])
     await parts.host.stop()
   })
 

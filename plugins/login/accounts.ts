@@ -3,7 +3,7 @@ import type { Clock } from 'zin'
 import { loginErrors } from './errors.js'
 import type { VerifiedUser } from './options.js'
 import type { Passwords } from './passwords.js'
-import type { User, Users } from './store/users.js'
+import type { User, UserChange, Users } from './store/users.js'
 
 export interface NewAccount {
   readonly email: string
@@ -12,16 +12,26 @@ export interface NewAccount {
   readonly role?: string | undefined
 }
 
+/** A user whose password was right a moment ago. */
+export interface CheckedUser extends VerifiedUser {
+  /** Whether the user still is enabled and has that password: both may change while a session is made. */
+  readonly stands: () => Promise<boolean>
+}
+
 /** The built-in users: rows of a table and their passwords. */
 export interface Accounts {
   /** The user when the password is right. One password check in every case. */
-  verify(email: string, password: string): Promise<VerifiedUser | undefined>
+  verify(email: string, password: string): Promise<CheckedUser | undefined>
   /** `undefined` when the email is taken. Throws USER_INVALID. */
   add(account: NewAccount): Promise<User | undefined>
   has(email: string): Promise<boolean>
   list(): Promise<readonly User[]>
-  /** The user that is disabled now. Throws USER_NOT_FOUND. */
+  /** The user that is disabled now, or was before. Throws USER_NOT_FOUND. */
   disable(email: string): Promise<User>
+  /** The user that may log in now. Throws USER_NOT_FOUND. */
+  enable(email: string): Promise<User>
+  /** The user that has this password now. Throws USER_NOT_FOUND and USER_INVALID. */
+  setPassword(email: string, password: string): Promise<User>
 }
 
 const emailGrammar = /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u
@@ -29,19 +39,30 @@ const minPassword = 8
 const maxPassword = 128
 
 export function createAccounts(users: Users, passwords: Passwords, clock: Clock): Accounts {
+  const existing = async (email: string): Promise<User> => {
+    const user = await users.find(canonical(email))
+    if (user === undefined) throw loginErrors.USER_NOT_FOUND(email)
+    return user
+  }
+  const change = async (user: User, to: UserChange): Promise<void> => {
+    if (!(await users.change(user.email, to))) throw loginErrors.USER_NOT_FOUND(user.email)
+  }
+
   return {
     async verify(email, password) {
       const user = await users.find(canonical(email))
       const fits = await passwords.check(password, user?.passwordHash)
       if (!fits || user === undefined || user.disabledAt !== undefined) return undefined
-      return { id: user.id, email: user.email, role: user.role }
+      const stands = async (): Promise<boolean> => {
+        const now = await users.find(user.email)
+        return now?.id === user.id && now.passwordHash === user.passwordHash && now.disabledAt === undefined
+      }
+      return { id: user.id, email: user.email, role: user.role, stands }
     },
     async add({ email, password, role = 'user' }) {
       const id = canonical(email)
       if (id.length > 320 || !emailGrammar.test(id)) throw loginErrors.USER_INVALID(`"${email}" is no email address`)
-      if (password.length < minPassword || password.length > maxPassword) {
-        throw loginErrors.USER_INVALID(`A password has ${minPassword} to ${maxPassword} characters; this one has ${password.length}`)
-      }
+      checkPassword(password)
       if (role === '' || role.length > 100) throw loginErrors.USER_INVALID('A role has 1 to 100 characters')
       const user: User = { id: randomUUID(), email: id, passwordHash: await passwords.hash(password), role, createdAt: clock.now() }
       return (await users.add(user)) ? user : undefined
@@ -49,12 +70,30 @@ export function createAccounts(users: Users, passwords: Passwords, clock: Clock)
     has: async (email) => (await users.find(canonical(email))) !== undefined,
     list: () => users.list(),
     async disable(email) {
-      const at = clock.now()
-      const user = await users.find(canonical(email))
-      if (user === undefined || !(await users.disable(user.email, at))) throw loginErrors.USER_NOT_FOUND(email)
-      return { ...user, disabledAt: at }
+      const user = await existing(email)
+      if (user.disabledAt !== undefined) return user
+      const disabledAt = clock.now()
+      await change(user, { disabledAt })
+      return { ...user, disabledAt }
+    },
+    async enable(email) {
+      const { disabledAt: _, ...user } = await existing(email)
+      await change(user, { disabledAt: null })
+      return user
+    },
+    async setPassword(email, password) {
+      checkPassword(password)
+      const user = await existing(email)
+      const passwordHash = await passwords.hash(password)
+      await change(user, { passwordHash })
+      return { ...user, passwordHash }
     },
   }
+}
+
+function checkPassword(password: string): void {
+  if (password.length < minPassword || password.length > maxPassword)
+    throw loginErrors.USER_INVALID(`A password has ${minPassword} to ${maxPassword} characters; this one has ${password.length}`)
 }
 
 function canonical(email: string): string {

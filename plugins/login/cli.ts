@@ -13,9 +13,26 @@ export interface UserCommandParts {
   readonly input: () => AsyncIterable<Uint8Array | string>
 }
 
+/** How a command gets a password; never as an argument, which other users of the machine can read. */
+const passwordOptions = {
+  'password-stdin': { type: 'boolean', summary: 'Reads the password from the first line of standard input' },
+  generate: { type: 'boolean', summary: 'Makes a password and prints it once' },
+} as const
+
 const isoTime = (ms: number | undefined): string => (ms === undefined ? '' : new Date(ms).toISOString())
 
 export function userCommands({ accounts, tokens, devices, input }: UserCommandParts): readonly Command[] {
+  const passwordOf = async (generate: boolean): Promise<{ readonly password: string; readonly made?: { readonly password: string } }> => {
+    if (!generate) return { password: await firstLine(input()) }
+    const password = newPassword()
+    return { password, made: { password } }
+  }
+  /** What a user was before has no more sessions. Gives how many devices there were. */
+  const endSessions = async (id: string): Promise<number> => {
+    await tokens().revokeUser(id)
+    return devices().removeAll(id)
+  }
+
   return [
     defineCommand({
       name: 'user:add',
@@ -23,19 +40,17 @@ export function userCommands({ accounts, tokens, devices, input }: UserCommandPa
       args: [{ name: 'email', summary: 'Email address; upper and lower case are the same' }],
       options: {
         role: { type: 'string', summary: 'Claim role of the tokens', default: 'user' },
-        'password-stdin': { type: 'boolean', summary: 'Reads the password from the first line of standard input' },
-        generate: { type: 'boolean', summary: 'Makes a password and prints it once' },
+        ...passwordOptions,
       },
       json: true,
       needs: 'services',
       async run({ args, options, print }) {
-        if (options.generate === options['password-stdin'])
-          return refuse(print, 'Say how the password comes: --password-stdin or --generate')
-        const made = options.generate ? newPassword() : undefined
+        if (options.generate === options['password-stdin']) return refuse(print)
         const email = args.email ?? ''
-        const user = await accounts.add({ email, role: options.role, password: made ?? (await firstLine(input())) })
+        const { password, made } = await passwordOf(options.generate)
+        const user = await accounts.add({ email, role: options.role, password })
         if (user === undefined) throw loginErrors.USER_EXISTS(email)
-        print.record({ id: user.id, email: user.email, role: user.role, ...(made !== undefined && { password: made }) })
+        print.record({ id: user.id, email: user.email, role: user.role, ...made })
         return 0
       },
     }),
@@ -58,22 +73,46 @@ export function userCommands({ accounts, tokens, devices, input }: UserCommandPa
       },
     }),
     defineCommand({
+      name: 'user:password',
+      summary: 'Gives a user a new password and ends the tokens and devices there are',
+      args: [{ name: 'email', summary: 'Email address' }],
+      options: passwordOptions,
+      json: true,
+      needs: 'services',
+      async run({ args, options, print }) {
+        if (options.generate === options['password-stdin']) return refuse(print)
+        const { password, made } = await passwordOf(options.generate)
+        const user = await accounts.setPassword(args.email ?? '', password)
+        print.record({ id: user.id, email: user.email, devicesRemoved: await endSessions(user.id), ...made })
+        return 0
+      },
+    }),
+    defineCommand({
       name: 'user:disable',
       summary: 'Refuses further logins of a user and ends the tokens and devices there are',
       args: [{ name: 'email', summary: 'Email address' }],
       needs: 'services',
       async run({ args, print }) {
+        // Of a user that is disabled already, too: an earlier call may have failed in between.
         const user = await accounts.disable(args.email ?? '')
-        await tokens().revokeUser(user.id)
-        const ended = await devices().removeAll(user.id)
-        print.line(`${user.email} is disabled; ${ended} device(s) removed`)
+        print.line(`${user.email} is disabled; ${await endSessions(user.id)} device(s) removed`)
+      },
+    }),
+    defineCommand({
+      name: 'user:enable',
+      summary: 'Lets a disabled user log in again, with the same password',
+      args: [{ name: 'email', summary: 'Email address' }],
+      needs: 'services',
+      async run({ args, print }) {
+        const { email } = await accounts.enable(args.email ?? '')
+        print.line(`${email} may log in`)
       },
     }),
   ]
 }
 
-function refuse(print: Printer, why: string): number {
-  print.error(why)
+function refuse(print: Printer): number {
+  print.error('Say how the password comes: --password-stdin or --generate')
   return 2
 }
 

@@ -8,7 +8,7 @@ export const loginErrors = defineErrors({
   },
   LOGIN_OPTION_INVALID: { status: 500, message: (what: string) => `login: ${what}` },
   USER_EXISTS: { status: 409, message: (email: string) => `A user with the email "${email}" exists already; see zin user:list` },
-  USER_NOT_FOUND: { status: 404, message: (email: string) => `No enabled user has the email "${email}"; see zin user:list` },
+  USER_NOT_FOUND: { status: 404, message: (email: string) => `No user has the email "${email}"; see zin user:list` },
   USER_INVALID: { status: 400, message: (what: string) => `${what}` },
 })
 

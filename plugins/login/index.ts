@@ -3,6 +3,7 @@ import { devicesService } from 'zin/plugins/bulletproof'
 import { databaseService } from 'zin/plugins/database'
 import { tokensService } from 'zin/plugins/jwt'
 import { kvService } from 'zin/plugins/kv'
+import type { Accounts } from './accounts.js'
 import { builtInAccounts } from './built-in.js'
 import { kvCounters, memoryCounters } from './counters.js'
 import { loginErrors } from './errors.js'
@@ -25,7 +26,7 @@ export const login = definePlugin({
   setup(ctx) {
     const { options, settings, services, clock, log } = ctx
     checkOptions(options)
-    const verify = options.verifyCredentials ?? builtInAccounts(ctx).verify
+    const verify = options.verifyCredentials === undefined ? builtInAccounts(ctx).verify : ownUsers(options.verifyCredentials)
 
     // Decided once: a kv that goes away later must refuse logins, not forget the attempts.
     const counters = services.kv === undefined ? memoryCounters(clock) : kvCounters(() => services.kv, clock)
@@ -42,6 +43,14 @@ export const login = definePlugin({
     ctx.routes(loginRoutes(service, signatureHeaderNames(settings.SIGNATURE_HEADER_PREFIX)))
   },
 })
+
+/** Users that the app checks by itself: it ends the sessions of those that it locks out. */
+function ownUsers(verify: NonNullable<LoginOptions['verifyCredentials']>): Accounts['verify'] {
+  return async (email, password) => {
+    const user = await verify(email, password)
+    return user && { ...user, stands: async () => true }
+  }
+}
 
 /** What the schema of the options cannot say. */
 function checkOptions({ verifyCredentials, seed }: LoginOptions): void {

@@ -274,7 +274,7 @@ describe('the boot of the plugin login', () => {
     await assert.rejects(boot({ verifyCredentials: async () => undefined, seed }), /remove one of them/)
   })
 
-  it('removes devices of a user who is disabled, and the tokens end too', () =>
+  it('removes devices of a user who is disabled, and the tokens end too; disabling again ends what is left', () =>
     withHost(async (host) => {
       const { id, password } = await addUser(host, 'ada@example.com')
       const session = await logIn(host, 'ada@example.com', password)
@@ -282,6 +282,63 @@ describe('the boot of the plugin login', () => {
       assert.deepEqual(lines, ['ada@example.com is disabled; 1 device(s) removed'])
       assert.deepEqual(await host.service(devicesService).list(id), [])
       assert.equal((await signed(host, session, 'GET', '/api/me')).status, 401)
+      await host.service(devicesService).enroll({ userId: id })
+      const again = await run(host, 'user:disable', { email: 'ada@example.com' })
+      assert.deepEqual(again.lines, ['ada@example.com is disabled; 1 device(s) removed'])
+    }))
+})
+
+describe('a user', () => {
+  it('who is enabled again may log in, and the sessions from before stay ended', () =>
+    withHost(async (host) => {
+      const { password } = await addUser(host, 'ada@example.com')
+      const session = await logIn(host, 'ada@example.com', password)
+      await run(host, 'user:disable', { email: 'ada@example.com' })
+      assert.equal((await post(host, { email: 'ada@example.com', password })).status, 401)
+      for (const _twice of [1, 2])
+        assert.deepEqual((await run(host, 'user:enable', { email: 'ADA@example.com' })).lines, ['ada@example.com may log in'])
+      const next = await logIn(host, 'ada@example.com', password)
+      assert.equal((await signed(host, session, 'GET', '/api/me')).status, 401)
+      assert.equal((await signed(host, next, 'GET', '/api/me')).status, 200)
+    }))
+
+  it('who gets a new password logs in with it alone, and every session from before ends', () =>
+    withHost(async (host) => {
+      const { password } = await addUser(host, 'ada@example.com')
+      const session = await logIn(host, 'ada@example.com', password)
+      const generated = { generate: true, 'password-stdin': false }
+      const { record } = await run(host, 'user:password', { email: 'ada@example.com' }, generated)
+      assert.deepEqual([record.email, record.devicesRemoved], ['ada@example.com', 1])
+      assert.equal((await signed(host, session, 'GET', '/api/me')).status, 401)
+      assert.equal((await post(host, { email: 'ada@example.com', password })).status, 401)
+      assert.equal((await signed(host, await logIn(host, 'ada@example.com', record.password), 'GET', '/api/me')).status, 200)
+      assert.ok(!host.logText().includes(record.password))
+      await run(host, 'user:disable', { email: 'ada@example.com' })
+      const { record: other } = await run(host, 'user:password', { email: 'ada@example.com' }, generated)
+      assert.equal((await post(host, { email: 'ada@example.com', password: other.password })).status, 401)
+      for (const name of ['user:password', 'user:disable', 'user:enable'])
+        await assert.rejects(run(host, name, { email: 'nobody@example.com' }, generated), { code: 'USER_NOT_FOUND' })
+    }))
+
+  it('S24: who is disabled, or gets a new password, while a login checks the old one gets no session of it', () =>
+    withHost(async (host) => {
+      const { id, password } = await addUser(host, 'ada@example.com')
+      for (const [name, options] of [
+        ['user:disable', {}],
+        ['user:password', { generate: true, 'password-stdin': false }],
+      ] as const) {
+        const devices = host.service(devicesService)
+        const { enroll } = devices
+        // The command runs to its end between the check of the password and the end of the login.
+        devices.enroll = async (enrolment) => {
+          devices.enroll = enroll
+          await run(host, name, { email: 'ada@example.com' }, options)
+          return devices.enroll(enrolment)
+        }
+        assert.deepEqual((await post(host, { email: 'ada@example.com', password })).body, wrong, name)
+        assert.deepEqual(await devices.list(id), [])
+        await run(host, 'user:enable', { email: 'ada@example.com' })
+      }
     }))
 })
 

@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto'
-import type { Logger } from 'zin'
+import { type Logger, sha256Hex } from 'zin'
 import type { Devices } from 'zin/plugins/bulletproof'
 import type { Claims, Tokens } from 'zin/plugins/jwt'
+import type { CheckedUser } from './accounts.js'
 import { invalidCredentials } from './errors.js'
-import type { VerifiedUser } from './options.js'
 import type { Throttle } from './throttle.js'
 
 export interface LoginRequest {
@@ -26,7 +25,7 @@ export interface LoginAnswer {
 }
 
 export interface LoginParts {
-  readonly verify: (email: string, password: string) => Promise<VerifiedUser | undefined>
+  readonly verify: (email: string, password: string) => Promise<CheckedUser | undefined>
   readonly tokens: () => Tokens
   readonly devices: () => Devices
   readonly throttle: Throttle
@@ -52,7 +51,7 @@ export function createLogin(parts: LoginParts): Login {
 
   const bindings = ({ timezone, userAgent }: LoginRequest): { tz?: string; uaHash?: string } => ({
     ...(parts.bindTimezone && timezone !== undefined && zoneGrammar.test(timezone) && { tz: timezone }),
-    ...(parts.bindUserAgent && userAgent !== undefined && { uaHash: createHash('sha256').update(userAgent).digest('hex') }),
+    ...(parts.bindUserAgent && userAgent !== undefined && { uaHash: sha256Hex(userAgent) }),
   })
 
   return {
@@ -66,16 +65,22 @@ export function createLogin(parts: LoginParts): Login {
       }
       const { device, secret } = await devices().enroll({ userId: String(user.id), deviceId: wanted, publicKey })
       const { deviceId } = device
-      const { token } = await tokens().issue({ sub: user.id, email: user.email, role: user.role, deviceId, ...bindings(request) })
+      const issued = await tokens().issue({ sub: user.id, email: user.email, role: user.role, deviceId, ...bindings(request) })
+      // Who is disabled or gets a new password from now on loses this session with all others; until now it was not there to end.
+      if (!(await user.stands())) {
+        await tokens().revoke(issued.claims)
+        await devices().remove(deviceId)
+        throw invalidCredentials()
+      }
       await throttle.succeeded(email, address)
-      log.info({ userId: user.id, deviceId }, 'logged in')
-      return { jwt: token, deviceId, deviceSecret: secret }
+      log.info({ userId: user.id, keyIdHash: hashOf(deviceId) }, 'logged in')
+      return { jwt: issued.token, deviceId, deviceSecret: secret }
     },
 
     async logout(claims, deviceId) {
       await tokens().revoke(claims)
       if (deviceId !== undefined && claims.sub !== undefined) await devices().remove(deviceId, String(claims.sub))
-      log.info({ userId: claims.sub, deviceId }, 'logged out')
+      log.info({ userId: claims.sub, keyIdHash: deviceId && hashOf(deviceId) }, 'logged out')
     },
 
     async logoutAll(claims) {
@@ -86,4 +91,9 @@ export function createLogin(parts: LoginParts): Login {
       log.info({ userId: claims.sub }, 'logged out everywhere')
     },
   }
+}
+
+/** As bulletproof logs the key ids of requests, so that lines of one device can be found. */
+function hashOf(deviceId: string): string {
+  return sha256Hex(deviceId).slice(0, 16)
 }

@@ -1,4 +1,4 @@
-import { createHash, createHmac, createSecretKey, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, createSecretKey, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto'
 import jsonwebtoken from 'jsonwebtoken'
 import Koa from 'koa'
 import type { Plugin } from 'zin'
@@ -16,12 +16,15 @@ import type { OwnedLogger } from '../../core/log/logger.js'
 /** What a client needs to sign requests. */
 interface Started {
   readonly port: number
-  readonly token: string
+  /** Of one user, each with an id of its own. */
+  readonly tokens: readonly string[]
   readonly deviceId: string
   readonly secret: string
 }
 
 const windowMs = 60_000
+/** More than the plugin jwt remembers at a time. */
+const tokenCount = 12_000
 const user = { sub: '7', email: 'ada@example.com', role: 'admin' }
 
 /** The same checks by hand, in the shortest way that is right: what an app would have if it wrote them itself. */
@@ -32,7 +35,9 @@ async function startBare(): Promise<Started> {
   const jwtKey = createSecretKey(randomBytes(32))
   const names = { issuer: 'bench', audience: 'bench' }
   const jwtOptions = { ...names, algorithms: ['HS256' as const] }
-  const token = jsonwebtoken.sign({ ...user, deviceId }, jwtKey, { ...names, expiresIn: 3600, jwtid: 'bench' })
+  const tokens = Array.from({ length: tokenCount }, () =>
+    jsonwebtoken.sign({ ...user, deviceId }, jwtKey, { ...names, expiresIn: 3600, jwtid: randomUUID() }),
+  )
   const devices = new Map([[deviceId, { key, owner: user.sub }]])
   const revoked = new Set<string>()
   const nonces = new Map<string, number>()
@@ -78,7 +83,7 @@ async function startBare(): Promise<Started> {
   const port = await new Promise<number>((resolve) => {
     const server = koa.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port))
   })
-  return { port, token, deviceId, secret }
+  return { port, tokens, deviceId, secret }
 }
 
 function read(stream: NodeJS.ReadableStream): Promise<Buffer> {
@@ -135,8 +140,9 @@ async function startZin(plugins: readonly Plugin[], env: Readonly<Record<string,
   const address = await host.start({ listen: true })
   const { device, secret } = await host.service(devicesService).enroll({ userId: user.sub })
   const { deviceId } = device
-  const { token } = await host.service(tokensService).issue({ ...user, deviceId })
-  return { port: address?.port ?? 0, token, deviceId, secret }
+  const tokens: string[] = []
+  while (tokens.length < tokenCount) tokens.push((await host.service(tokensService).issue({ ...user, deviceId })).token)
+  return { port: address?.port ?? 0, tokens, deviceId, secret }
 }
 
 const [, , kind, , redisUrl = ''] = process.argv

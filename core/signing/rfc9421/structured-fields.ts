@@ -29,7 +29,7 @@ export type Member = Item | InnerList
  */
 export function parseDictionary(text: string): ReadonlyMap<string, Member> | undefined {
   try {
-    return readDictionary(new Cursor(text.replace(/^ +| +$/g, '')))
+    return readDictionary(new Cursor(withoutOuterSpaces(text)))
   } catch (error) {
     if (error instanceof Malformed) return undefined
     throw error
@@ -37,6 +37,14 @@ export function parseDictionary(text: string): ReadonlyMap<string, Member> | und
 }
 
 class Malformed extends Error {}
+
+/** By hand: a pattern for the end of the text would try anew at each of many spaces within it. */
+function withoutOuterSpaces(text: string): string {
+  let [from, to] = [0, text.length]
+  while (text[from] === ' ') from += 1
+  while (to > from && text[to - 1] === ' ') to -= 1
+  return text.slice(from, to)
+}
 
 /** The rest of a text; every pattern is sticky. */
 class Cursor {

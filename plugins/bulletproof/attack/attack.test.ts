@@ -1,19 +1,23 @@
 import assert from 'node:assert/strict'
-import { createHmac } from 'node:crypto'
+import { createHmac, generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { httpbis } from 'http-message-signatures'
 import { canonicalRequest, signatureHeaderNames } from 'zin'
 import { devicesService } from 'zin/plugins/bulletproof'
 import { tokensService } from 'zin/plugins/jwt'
 import { createTestHost, fakeClock, type TestHost } from 'zin/testing'
 import { withApp } from '../testing/app.js'
 import { startWeakApp, type Weakness, weakKeyId, weakSecret } from '../testing/weak-app.js'
+import { type MessageWeakness, startWeakMessages } from '../testing/weak-messages.js'
 import { type AttackOptions, type AttackReport, attackApp } from './attack-app.js'
 import { attacks } from './attacks.js'
+import { messageAttacks } from './families/message.js'
 import type { Target } from './kit.js'
+import { withOwnKey, withSecret } from './message.js'
 import type { Finding } from './run.js'
 
 const me: Target = { method: 'GET', path: '/api/me', body: undefined, contentType: 'application/json' }
@@ -23,6 +27,7 @@ const usual = {
   attacks,
   names: signatureHeaderNames(),
   signedPathPrefix: '',
+  signedAuthority: '',
   windowMs: 60_000,
   patient: false,
   shared: false,
@@ -112,6 +117,60 @@ describe('the attacks find', () => {
   })
 })
 
+describe('the attacks by RFC 9421 find', () => {
+  const findingsOn = async (...weaknesses: readonly MessageWeakness[]): Promise<readonly Finding[]> => {
+    const { host, me: credential, messages } = await startWeakMessages(httpbis.verifyMessage, ...weaknesses)
+    try {
+      const options = { ...usual, attacks: messageAttacks, origin: new URL(host.url), target: notes, me: credential, messages }
+      return findingsOf(await attackApp(options))
+    } finally {
+      await host.stop()
+    }
+  }
+  const cases: readonly (readonly [title: string, weakness: MessageWeakness, named: readonly string[]])[] = [
+    [
+      'an app that asks a library, and nothing more',
+      'library',
+      [
+        'dropped-component',
+        'odd-components',
+        'odd-parameters',
+        'time',
+        'changed-body',
+        'several-signatures',
+        'other-key',
+        'both-profiles',
+        'replay',
+      ],
+    ],
+    [
+      'an app that does not compare the signature',
+      'mac',
+      ['changed-parameters', 'changed-header', 'changed-target', 'odd-signature', 'key-confusion'],
+    ],
+    ['an app that takes a public key for a secret', 'key', ['key-confusion']],
+    ['an app that remembers no nonce', 'nonce', ['replay']],
+    ['an app that takes v1 from a device that signed by RFC 9421', 'pin', ['downgrade']],
+  ]
+  for (const [title, weakness, named] of cases) {
+    it(`${title}, and name it`, async () => {
+      const holes = holesOf(await findingsOn(weakness))
+      for (const name of named) assert.ok(holes.includes(`message:${name}`), `message:${name} is not among ${holes.join(', ')}`)
+      if (weakness !== 'library' && weakness !== 'mac')
+        assert.deepEqual(
+          holes,
+          named.map((name) => `message:${name}`),
+        )
+    })
+  }
+
+  it('nothing in the same app when it forgets nothing, and are left out where nobody signs so', async () => {
+    assert.deepEqual(notSafe(await findingsOn()), [])
+    const findings = await weakHoles(me)
+    for (const { attack, verdict } of findings) if (attack.startsWith('message:')) assert.equal(verdict, 'skipped')
+  })
+})
+
 /** What a device, another device of the same user and another user have. */
 async function callers(host: TestHost) {
   const caller = async (userId: string) => {
@@ -121,7 +180,12 @@ async function callers(host: TestHost) {
   }
   const mint = async (claims: Readonly<Record<string, unknown>>, expiresInSeconds?: number): Promise<string> =>
     (await host.service(tokensService).issue(claims, expiresInSeconds === undefined ? {} : { expiresInSeconds })).token
-  return { me: await caller('7'), second: await caller('7'), other: await caller('8'), mint }
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  const { x = '' } = publicKey.export({ format: 'jwk' })
+  const { device } = await host.service(devicesService).enroll({ userId: '7', publicKey: x })
+  const keyed = withOwnKey(device.deviceId, await mint({ sub: '7', deviceId: device.deviceId }), privateKey, x)
+  const messages = [withSecret(await caller('7')), keyed]
+  return { me: await caller('7'), second: await caller('7'), other: await caller('8'), messages, mint }
 }
 
 describe('an app with bulletproof', () => {
@@ -154,7 +218,10 @@ describe('an app with bulletproof', () => {
         token: await tokenWith({ deviceId: 'zin-cli' }),
       }
       const findings = findingsOf(
-        await attackApp({ ...usual, origin: new URL(host.url), target: me, me: credential, shared: true, now: () => clock.now() }),
+        await attackApp({
+          ...{ ...usual, origin: new URL(host.url), target: me, me: credential, shared: true, now: () => clock.now() },
+          messages: [withSecret(credential)],
+        }),
       )
       assert.deepEqual(holesOf(findings), [])
       assert.deepEqual(

@@ -3,6 +3,7 @@ import { bodyAttacks } from './families/body.js'
 import { fieldAttacks } from './families/fields.js'
 import { headerAttacks } from './families/headers.js'
 import { identityAttacks } from './families/identity.js'
+import { messageAttacks } from './families/message.js'
 import { missingAttacks } from './families/missing.js'
 import { replayAttacks } from './families/replay.js'
 import { targetAttacks } from './families/target.js'
@@ -20,4 +21,5 @@ export const attacks: readonly Attack[] = [
   ...headerAttacks,
   ...bodyAttacks,
   ...targetAttacks,
+  ...messageAttacks,
 ]

@@ -7,6 +7,7 @@ import type { CredentialOptions } from './credentials.js'
 export interface AttackCommandParts {
   readonly headerPrefix: string
   readonly signedPathPrefix: string
+  readonly signedAuthority: string
   readonly windowMs: number
   readonly tokens: Pick<Tokens, 'issue' | 'ephemeral'>
   readonly clock: Clock
@@ -81,6 +82,7 @@ export function attackCommand(parts: AttackCommandParts): Command {
           attacks,
           names: signatureHeaderNames(headerPrefix),
           signedPathPrefix: parts.signedPathPrefix,
+          signedAuthority: parts.signedAuthority,
           windowMs: options.window,
           patient: options.slow,
           now: () => parts.clock.now(),

@@ -1,11 +1,15 @@
-import { createHeaders } from 'zin/signer'
+import { generateKeyPairSync } from 'node:crypto'
+import { createHeaders, type Rfc9421Credential } from 'zin/signer'
 import { type Credential, userAgent } from './kit.js'
+import { type MessageCredential, withOwnKey, withSecret } from './message.js'
 
 export interface Credentials {
   readonly me: Credential
   readonly shared: boolean
   readonly second?: Credential
   readonly other?: Credential
+  /** Callers that sign by RFC 9421: after a login two devices of their own, one by its secret and one by its key. */
+  readonly messages: readonly MessageCredential[]
   /** Ends what was begun for the attack. */
   end(): Promise<void>
 }
@@ -34,16 +38,19 @@ export async function findCredentials(parts: CredentialParts): Promise<Credentia
   const { options, env } = parts
   const other = await named(parts, 'other-')
   const own = await named(parts, '')
-  const sessions = [own, other].flatMap((found) => (found?.session === true ? [found.credential] : []))
   if (own !== undefined) {
     const second = own.session ? await login(parts, '') : undefined
+    const messages = own.session ? await messageLogins(parts) : []
+    const sessions = [own, other].flatMap((found) => (found?.session === true ? [found.credential] : []))
     if (second !== undefined) sessions.push(second)
+    const ends = [...sessions.map((session) => () => logout(parts, session)), ...messages.map(({ end }) => end)]
     return {
       me: own.credential,
       shared: false,
+      messages: messages.map(({ as }) => as),
       ...(second === undefined ? {} : { second }),
       ...(other === undefined ? {} : { other: other.credential }),
-      end: async () => void (await Promise.allSettled(sessions.map((session) => logout(parts, session)))),
+      end: async () => void (await Promise.allSettled(ends.map((end) => end()))),
     }
   }
   const secret = env.BULLETPROOF_SIGNING_SECRET || env.AUTH_KEY || env.APP_KEY || ''
@@ -52,7 +59,8 @@ export async function findCredentials(parts: CredentialParts): Promise<Credentia
       'it needs credentials: --email and --password-env, or --key-id, --secret-env and --token-env, or the secrets of the app in .env',
     )
   const keyId = 'zin-cli'
-  return { ...none, me: { keyId, secret, token: await parts.mint({ sub: 'zin-auth-attack', deviceId: keyId }) }, shared: true }
+  const me = { keyId, secret, token: await parts.mint({ sub: 'zin-auth-attack', deviceId: keyId }) }
+  return { ...none, me, messages: [withSecret(me)], shared: true }
 }
 
 interface Named {
@@ -79,9 +87,23 @@ function fromEnv({ options, env }: CredentialParts, option: keyof CredentialOpti
   return value
 }
 
-async function login(parts: CredentialParts, whose: '' | 'other-'): Promise<Credential> {
+/** Two more devices of the user: one signs by its secret, and one by its own key where the login takes one. */
+async function messageLogins(parts: CredentialParts): Promise<readonly { readonly as: MessageCredential; end(): Promise<void> }[]> {
+  const bySecret = await login(parts, '')
+  const ofSecret = { as: withSecret(bySecret), end: () => logout(parts, bySecret, { profile: 'rfc9421', secret: bySecret.secret }) }
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  const { x: devicePublicKey = '' } = publicKey.export({ format: 'jwk' })
+  const byKey = await login(parts, '', { devicePublicKey })
+  if (byKey.secret !== '')
+    return [ofSecret, { as: withSecret(byKey), end: () => logout(parts, byKey, { profile: 'rfc9421', secret: byKey.secret }) }]
+  const pem = String(privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  const ofKey = withOwnKey(byKey.keyId, byKey.token, privateKey, devicePublicKey)
+  return [ofSecret, { as: ofKey, end: () => logout(parts, byKey, { profile: 'rfc9421', privateKey: pem }) }]
+}
+
+async function login(parts: CredentialParts, whose: '' | 'other-', more: Readonly<Record<string, string>> = {}): Promise<Credential> {
   const { origin, signal, options } = parts
-  const body = JSON.stringify({ email: options[`${whose}email`], password: fromEnv(parts, `${whose}password-env`) })
+  const body = JSON.stringify({ email: options[`${whose}email`], password: fromEnv(parts, `${whose}password-env`), ...more })
   const headers = { 'content-type': 'application/json', 'user-agent': userAgent }
   const answer = await fetch(new URL('/auth/login', origin), { method: 'POST', headers, body, redirect: 'manual', signal }).catch(
     (error: unknown) => {
@@ -97,10 +119,24 @@ async function login(parts: CredentialParts, whose: '' | 'other-'): Promise<Cred
   return { keyId: deviceId, secret: deviceSecret, token: jwt }
 }
 
-async function logout({ origin, headerPrefix }: CredentialParts, { keyId, secret, token }: Credential): Promise<void> {
+type Signing = { readonly profile?: 'v1'; readonly secret: string } | ({ readonly profile: 'rfc9421' } & Rfc9421Credential)
+
+async function logout(
+  { origin, headerPrefix }: CredentialParts,
+  { keyId, secret, token }: Credential,
+  by: Signing = { secret },
+): Promise<void> {
   const url = new URL('/auth/logout', origin)
-  const signed = await createHeaders({ method: 'POST', url, keyId, secret, headerPrefix })
-  const headers = { ...signed, authorization: `Bearer ${token}`, 'user-agent': userAgent }
+  const authorization = `Bearer ${token}`
+  const signed = await createHeaders({
+    method: 'POST',
+    url,
+    keyId,
+    headerPrefix,
+    ...by,
+    ...(by.profile === 'rfc9421' ? { authorization } : {}),
+  })
+  const headers = { ...signed, authorization, 'user-agent': userAgent }
   await fetch(url, { method: 'POST', headers, redirect: 'manual', signal: AbortSignal.timeout(5_000) })
 }
 

@@ -1,5 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { canonicalRequest, type SignatureHeaderNames, sha256Hex } from 'zin'
+import type { MessageCredential } from './message.js'
 import type { WireRequest } from './wire.js'
 
 /** What one caller signs with. */
@@ -25,6 +26,8 @@ export interface KitParts {
   readonly names: SignatureHeaderNames
   /** Path prefix that clients sign and a gateway removes. */
   readonly signedPathPrefix: string
+  /** What clients sign as the host by RFC 9421; empty for {@link host}. */
+  readonly signedAuthority: string
   readonly windowMs: number
   /** How exactly the server's clock is known, in ms. */
   readonly marginMs: number
@@ -38,6 +41,8 @@ export interface KitParts {
   readonly second?: Credential
   /** Another user. */
   readonly other?: Credential
+  /** Callers that sign by RFC 9421. A device among them is pinned to it, so it is none of the others. */
+  readonly messages?: readonly MessageCredential[]
   /** Makes tokens that the app takes; only for somebody who has its key. */
   readonly mint?: (claims: Readonly<Record<string, unknown>>, expiresInSeconds?: number) => Promise<string>
   /** Whether attacks may take longer than the window. */

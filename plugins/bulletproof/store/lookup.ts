@@ -18,18 +18,33 @@ export function readTogether<L extends readonly Lookup<unknown>[]>(
   kv: Pick<Kv, 'getMany'> | undefined,
   ...lookups: L
 ): Pending<{ [I in keyof L]: L[I] extends Lookup<infer T> ? T : never }> {
+  // biome-ignore lint/suspicious/noExplicitAny: a tuple built by position
+  return readAll(kv, lookups) as any
+}
+
+function readAll(kv: Pick<Kv, 'getMany'> | undefined, lookups: readonly Lookup<unknown>[]): Pending<readonly unknown[]> {
   const keys = lookups.flatMap((lookup) => lookup.keys)
   if (keys.length > 0 && kv === undefined) throw new Error('the kv store is gone')
-  const values = keys.length > 0 && kv !== undefined ? kv.getMany(keys) : undefined
-  let next = 0
-  const reads = lookups.map((lookup) => {
-    const from = next
-    next += lookup.keys.length
-    if (lookup.keys.length === 0 || values === undefined) return lookup.read([])
-    return values.then((all) => lookup.read(all.slice(from, from + lookup.keys.length)))
-  })
-  // biome-ignore lint/suspicious/noExplicitAny: a tuple built by position
-  return (reads.some((read) => read instanceof Promise) ? Promise.all(reads) : reads) as any
+  const fetched = keys.length > 0 ? kv?.getMany(keys) : undefined
+  const own = together(lookups.map((lookup) => (lookup.keys.length === 0 ? lookup.read([]) : undefined)))
+  if (fetched === undefined) return own
+  const withValues = (values: readonly (string | null)[], results: readonly unknown[]): Pending<readonly unknown[]> => {
+    let next = 0
+    return together(
+      lookups.map((lookup, index) => {
+        const from = next
+        next += lookup.keys.length
+        return from === next ? results[index] : lookup.read(values.slice(from, next))
+      }),
+    )
+  }
+  // Both are waited for at once: neither may fail without being heard.
+  if (own instanceof Promise) return Promise.all([fetched, own]).then(([values, results]) => withValues(values, results))
+  return fetched.then((values) => withValues(values, own))
+}
+
+function together(reads: readonly Pending<unknown>[]): Pending<readonly unknown[]> {
+  return reads.some((read) => read instanceof Promise) ? Promise.all(reads) : reads
 }
 
 /** One lookup on its own. */

@@ -77,6 +77,45 @@ export function describeStores(
     )
 
     it(
+      'are not replaced for another user, or when there is none',
+      withDevices(async (store, find) => {
+        assert.equal(await store.replace(record()), false)
+        assert.equal(await find('dev_1'), undefined)
+        await store.insert(record())
+        assert.equal(await store.replace(record({ userId: '8', signingSecret: 'sealed-8' })), false)
+        assert.deepEqual(await find('dev_1'), record())
+        await store.remove('dev_1', 5)
+        assert.equal(await store.replace(record({ userId: '8' })), false)
+        assert.equal(await store.replace(record({ signingSecret: 'sealed-2' })), true)
+        assert.deepEqual(await find('dev_1'), record({ signingSecret: 'sealed-2' }))
+        assert.deepEqual(await store.list('8'), [])
+      }),
+    )
+
+    it(
+      'that sign in, end and are changed at once are in use and listed, or removed and remembered',
+      withDevices(async (store, find) => {
+        await store.insert(record())
+        for (let round = 1; round <= 20; round += 1) {
+          const next = `sealed-${round + 1}`
+          const writes = [
+            () => store.replace(record({ signingSecret: next })),
+            () => store.remove('dev_1', round),
+            () => store.reseal('dev_1', `sealed-${round}`, 'an-old-secret-again'),
+            () => store.pin('dev_1'),
+            () => store.touch('dev_1', round),
+          ]
+          await Promise.all([...writes.slice(round % 5), ...writes.slice(0, round % 5)].map((write) => write()))
+          const found = await find('dev_1')
+          const listed = (await store.list('7')).map(({ signingSecret }) => signingSecret)
+          if (found?.removedAt === undefined) assert.deepEqual([found?.signingSecret, listed], [next, [next]])
+          else assert.deepEqual([found.signingSecret, listed], ['', []])
+          assert.equal(await store.replace(record({ signingSecret: next })), true)
+        }
+      }),
+    )
+
+    it(
       'keep who they were and when they ended after removal, but no secret',
       withDevices(async (store, find) => {
         await store.insert(record())

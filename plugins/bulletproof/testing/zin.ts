@@ -19,6 +19,8 @@ export interface AppFolder {
 
 export interface RunningApp {
   readonly url: string
+  /** All that it has printed so far. */
+  output(): string
   /** Waits for a line of its output. */
   said(pattern: RegExp): Promise<void>
   end(): Promise<void>
@@ -36,10 +38,11 @@ export default defineConfig({
 })
 `
 
-export async function withFolder(env: string, test: (app: AppFolder) => Promise<void>): Promise<void> {
+/** @param configuration text of `zin.config.ts`; default: all of authentication, with users of its own. */
+export async function withFolder(env: string, test: (app: AppFolder) => Promise<void>, configuration = config): Promise<void> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'zin-auth-cli-')))
   await writeFile(join(folder, 'package.json'), '{"name":"shop","type":"module"}')
-  await writeFile(join(folder, 'zin.config.ts'), config)
+  await writeFile(join(folder, 'zin.config.ts'), configuration)
   await writeFile(join(folder, '.env'), env)
   const running = new Set<ChildProcess>()
   const launch = (args: readonly string[], more: Readonly<Record<string, string>> = {}) => {
@@ -78,8 +81,9 @@ export async function withFolder(env: string, test: (app: AppFolder) => Promise<
           })
         await said(/listens on http:\S+/)
         return {
-          url: /listens on (http:\S+)/.exec(text.out)?.[1] ?? '',
+          url: /listens on (http:[^\s"]+)/.exec(text.out)?.[1] ?? '',
           said,
+          output: () => text.out + text.err,
           async end() {
             const exited = once(child, 'exit')
             child.kill('SIGTERM')

@@ -40,6 +40,20 @@ export function databaseStore({ database, clock }: { readonly database: Database
     return expired.numDeletedRows > 0n && database.insertIfAbsent('zin_kv', row)
   }
 
+  const setIfValue = async (key: string, value: string, ttlMs: number | undefined, before: string): Promise<boolean> => {
+    const { sql } = await import('kysely')
+    const now = clock.now()
+    const { id, ...columns } = rowOf(key, value, ttlMs, now)
+    const held = sql.ref('value')
+    // A collation of MySQL takes several texts for one; bytes are what counts.
+    const same =
+      database.dialect === 'mysql'
+        ? sql<SqlBool>`cast(convert(${held} using utf8mb4) as binary) = cast(${before} as binary)`
+        : sql<SqlBool>`${held} = ${before}`
+    const result = await tables().updateTable('zin_kv').set(columns).where('id', '=', id).where(alive(now)).where(same).executeTakeFirst()
+    return result.numUpdatedRows > 0n
+  }
+
   const add = async (key: string, by: number, ttlMs: number | undefined): Promise<number> => {
     const { sql } = await import('kysely')
     const now = clock.now()
@@ -87,7 +101,8 @@ export function databaseStore({ database, clock }: { readonly database: Database
       const values = new Map(rows.map((row) => [row.id, row.value]))
       return ids.map((id) => values.get(id) ?? null)
     },
-    async set(key, value, { ttlMs, ifAbsent = false } = {}) {
+    async set(key, value, { ttlMs, ifAbsent = false, ifValue } = {}) {
+      if (ifValue !== undefined) return setIfValue(key, value, ttlMs, ifValue)
       if (ifAbsent) return setIfAbsent(key, value, ttlMs)
       await database.upsert('zin_kv', ['id'], rowOf(key, value, ttlMs, clock.now()))
       return true

@@ -12,6 +12,12 @@ local sum = redis.call('INCRBY', KEYS[1], ARGV[1])
 if ARGV[2] ~= '0' and redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 return sum`
 
+/** Writes over one value and no other. An argument 0 is a key that stays. */
+const swapScript = `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+if ARGV[3] == '0' then redis.call('SET', KEYS[1], ARGV[2]) else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
+return 1`
+
 export interface RedisStoreDeps {
   readonly client: RedisClient
   readonly clock: Clock
@@ -39,8 +45,10 @@ export function redisStore({ client, clock, where }: RedisStoreDeps): KvStore {
       // Keys of a cluster live on several nodes; these go out together and come back together.
       return client.isCluster ? ask(() => Promise.all(keys.map((key) => client.get(key)))) : ask(() => client.mget(...keys))
     },
-    set: (key, value, { ttlMs, ifAbsent = false } = {}) =>
+    set: (key, value, { ttlMs, ifAbsent = false, ifValue } = {}) =>
       ask(async () => {
+        if (ifValue !== undefined)
+          return (await client.eval(swapScript, 1, key, ifValue, value, ttlMs === undefined ? 0 : lifeOf(ttlMs))) === 1
         if (ttlMs === undefined) return (ifAbsent ? await client.set(key, value, 'NX') : await client.set(key, value)) === 'OK'
         const life = lifeOf(ttlMs)
         return (ifAbsent ? await client.set(key, value, 'PX', life, 'NX') : await client.set(key, value, 'PX', life)) === 'OK'

@@ -19,8 +19,14 @@ export interface Users {
   add(user: User): Promise<boolean>
   /** By email. */
   list(): Promise<readonly User[]>
-  /** False when no enabled user has the email. */
-  disable(email: string, at: number): Promise<boolean>
+  /** False when no user has the email. */
+  change(email: string, change: UserChange): Promise<boolean>
+}
+
+export interface UserChange {
+  readonly passwordHash?: string
+  /** ms since 1970; `null` lets the user log in again. */
+  readonly disabledAt?: number | null
 }
 
 interface UserTables {
@@ -64,14 +70,16 @@ export function databaseUsers(database: () => Database | undefined): Users {
       ),
     list: () =>
       ask(async (store) => (await store.tables<UserTables>().selectFrom('zin_users').selectAll().orderBy('email').execute()).map(userOf)),
-    disable: (email, at) =>
+    change: (email, { passwordHash, disabledAt }) =>
       ask(async (store) => {
         const result = await store
           .tables<UserTables>()
           .updateTable('zin_users')
-          .set({ disabled_at: at })
+          .set({
+            ...(passwordHash === undefined ? {} : { password_hash: passwordHash }),
+            ...(disabledAt === undefined ? {} : { disabled_at: disabledAt }),
+          })
           .where('email', '=', email)
-          .where('disabled_at', 'is', null)
           .executeTakeFirst()
         return result.numUpdatedRows > 0n
       }),

@@ -57,8 +57,9 @@ export function cachedDevices(store: DeviceStore, kvNow: () => Kv, clock: Clock)
       return inserted
     },
     async replace(record) {
-      await store.replace(record)
+      const replaced = await store.replace(record)
       await changed(record.deviceId)
+      return replaced
     },
     async reseal(deviceId, before, after) {
       await store.reseal(deviceId, before, after)

@@ -30,8 +30,14 @@ export function dbDevices(databaseNow: () => Database): DeviceStore {
     insert: (record) => databaseNow().insertIfAbsent(TABLE, { ...rowOf(record) }),
 
     async replace(record) {
-      const { device_id, ...columns } = rowOf(record)
-      await tables().updateTable(TABLE).set(columns).where('device_id', '=', device_id).execute()
+      const { device_id, user_id, ...columns } = rowOf(record)
+      const result = await tables()
+        .updateTable(TABLE)
+        .set(columns)
+        .where('device_id', '=', device_id)
+        .where('user_id', '=', user_id)
+        .executeTakeFirst()
+      return result.numUpdatedRows > 0n
     },
 
     async reseal(deviceId, before, after) {

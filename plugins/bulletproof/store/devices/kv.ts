@@ -1,23 +1,27 @@
 import type { Kv } from 'zin/plugins/kv'
+import type { Pending } from '../../pending.js'
 import type { DeviceRecord, DeviceStore } from './contract.js'
 
 /** Places for device ids per user. More than a user may have, so that a free one is always found. */
 const SLOTS = 128
 
-/** What is written under a device's key: the record, and the user's slot that points to it. */
+/** What is written under a device's key: the record, and, while it is in use, the user's slot that points to it. */
 interface Stored extends DeviceRecord {
-  readonly slot: number
+  readonly slot?: number
+}
+
+interface Rewrite {
+  readonly before: Stored
+  readonly after: Stored
 }
 
 const deviceKey = (deviceId: string): string => `bulletproof:device:${deviceId}`
-const removedKey = (deviceId: string): string => `bulletproof:removed:${deviceId}`
-const pinnedKey = (deviceId: string): string => `bulletproof:pinned:${deviceId}`
 const seenKey = (deviceId: string): string => `bulletproof:seen:${deviceId}`
 const slotKey = (userId: string, slot: number): string => `bulletproof:user:${userId}:${slot}`
 
 /**
- * Devices in the kv store. A device in use, its removal, its pin and its last use are keys of their own, so that no write can
- * undo another: a removal outweighs a record, and so does a pin. The devices of a user are found through a ring of slots.
+ * Devices in the kv store: one key for each, in use or removed, which is written over only by who has read what it holds, so
+ * that no write undoes another. Their last use is a key of its own. The devices of a user are found through a ring of slots.
  */
 export function kvDevices(kvNow: () => Kv, tombstoneMs: number): DeviceStore {
   const takeSlot = async ({ userId, deviceId }: DeviceRecord): Promise<number> => {
@@ -29,42 +33,59 @@ export function kvDevices(kvNow: () => Kv, tombstoneMs: number): DeviceStore {
     }
     throw new Error(`all ${SLOTS} device slots of the user are taken`)
   }
-  const load = async (deviceId: string): Promise<Stored | undefined> => parse(await kvNow().get(deviceKey(deviceId)))
+
+  /** Changes what a device holds, anew when another write came first. `undefined` when there is nothing to change. */
+  const rewrite = async (deviceId: string, change: (stored: Stored) => Pending<Stored | undefined>): Promise<Rewrite | undefined> => {
+    const kv = kvNow()
+    for (;;) {
+      const text = await kv.get(deviceKey(deviceId))
+      const before = parse(text)
+      const after = before && (await change(before))
+      if (text === null || before === undefined || after === undefined) return undefined
+      const life = after.removedAt === undefined ? {} : { ttlMs: tombstoneMs }
+      if (await kv.set(deviceKey(deviceId), JSON.stringify(after), { ifValue: text, ...life })) return { before, after }
+    }
+  }
 
   return {
     driver: 'kv',
     find: (deviceId) => ({
-      keys: [deviceKey(deviceId), removedKey(deviceId), pinnedKey(deviceId)],
-      read: ([device = null, removed = null, pinned = null]) => recordOf(removed ?? device, pinned),
+      keys: [deviceKey(deviceId)],
+      read: ([text = null]) => recordOf(text),
     }),
 
     async insert(record) {
       const kv = kvNow()
-      if ((await kv.get(removedKey(record.deviceId))) !== null) return false
       const slot = await takeSlot(record)
       const written = await kv.set(deviceKey(record.deviceId), JSON.stringify({ ...record, slot }), { ifAbsent: true })
-      await kv.delete(written ? pinnedKey(record.deviceId) : slotKey(record.userId, slot))
+      if (!written) await kv.delete(slotKey(record.userId, slot))
       return written
     },
 
     async replace(record) {
       const kv = kvNow()
-      const slot = (await load(record.deviceId))?.slot ?? (await takeSlot(record))
-      await kv.set(deviceKey(record.deviceId), JSON.stringify({ ...record, slot }))
-      await kv.set(seenKey(record.deviceId), String(record.lastSeenAt))
-      await kv.delete(pinnedKey(record.deviceId))
-      await kv.delete(removedKey(record.deviceId))
+      const { deviceId, userId } = record
+      let taken: number | undefined
+      const slotOf = async ({ slot }: Stored): Promise<number> => {
+        if (slot === undefined) taken ??= await takeSlot(record)
+        return slot ?? (taken as number)
+      }
+      const done = await rewrite(deviceId, async (stored) =>
+        stored.userId === userId ? { ...record, slot: await slotOf(stored) } : undefined,
+      )
+      if (taken !== undefined && done?.after.slot !== taken) await kv.delete(slotKey(userId, taken))
+      if (done !== undefined) await kv.set(seenKey(deviceId), String(record.lastSeenAt))
+      return done !== undefined
     },
 
-    // The kv has no compare-and-set: a login of this very device in the same instant could be written over, and is repeated by its user.
     async reseal(deviceId, before, after) {
-      const stored = await load(deviceId)
-      if (stored?.signingSecret === before) await kvNow().set(deviceKey(deviceId), JSON.stringify({ ...stored, signingSecret: after }))
+      await rewrite(deviceId, (stored) => (stored.signingSecret === before ? { ...stored, signingSecret: after } : undefined))
     },
 
-    // A login of this very device in the same instant could be pinned with it, and is repeated by its user.
     async pin(deviceId) {
-      await kvNow().set(pinnedKey(deviceId), '1')
+      await rewrite(deviceId, (stored) =>
+        stored.removedAt === undefined && stored.profile === 'v1' ? { ...stored, profile: 'rfc9421' } : undefined,
+      )
     },
 
     async list(userId) {
@@ -72,26 +93,25 @@ export function kvDevices(kvNow: () => Kv, tombstoneMs: number): DeviceStore {
       const slots = Array.from({ length: SLOTS }, (_, slot) => slotKey(userId, slot))
       const ids = (await kv.getMany(slots)).filter((id): id is string => id !== null)
       if (ids.length === 0) return []
-      const values = await kv.getMany(ids.flatMap((id) => [deviceKey(id), removedKey(id), pinnedKey(id), seenKey(id)]))
+      const values = await kv.getMany(ids.flatMap((id) => [deviceKey(id), seenKey(id)]))
       return ids.flatMap((_, index) => {
-        const [device = null, removed = null, pinned = null, seen = null] = values.slice(index * 4, index * 4 + 4)
-        const record = removed === null ? recordOf(device, pinned) : undefined
-        return record === undefined ? [] : [seen === null ? record : { ...record, lastSeenAt: Number(seen) }]
+        const [device = null, seen = null] = values.slice(index * 2, index * 2 + 2)
+        const record = recordOf(device)
+        if (record === undefined || record.removedAt !== undefined || record.userId !== userId) return []
+        return [seen === null ? record : { ...record, lastSeenAt: Number(seen) }]
       })
     },
 
     async remove(deviceId, at) {
       const kv = kvNow()
-      const stored = await load(deviceId)
-      if (stored === undefined) return false
-      const { slot, ...record } = stored
-      const tombstone = { ...record, signingSecret: '', removedAt: at }
-      const first = await kv.set(removedKey(deviceId), JSON.stringify(tombstone), { ttlMs: tombstoneMs, ifAbsent: true })
-      await kv.delete(deviceKey(deviceId))
+      const done = await rewrite(deviceId, ({ slot: _, ...stored }) =>
+        stored.removedAt === undefined ? { ...stored, signingSecret: '', removedAt: at } : undefined,
+      )
+      if (done === undefined) return false
       await kv.delete(seenKey(deviceId))
-      await kv.delete(pinnedKey(deviceId))
-      await kv.delete(slotKey(record.userId, slot))
-      return first
+      const { userId, slot } = done.before
+      if (slot !== undefined) await kv.delete(slotKey(userId, slot))
+      return true
     },
 
     async touch(deviceId, at) {
@@ -103,11 +123,11 @@ export function kvDevices(kvNow: () => Kv, tombstoneMs: number): DeviceStore {
   }
 }
 
-function recordOf(text: string | null, pinned: string | null): DeviceRecord | undefined {
+function recordOf(text: string | null): DeviceRecord | undefined {
   const stored = parse(text)
   if (stored === undefined) return undefined
   const { slot: _, ...record } = stored
-  return pinned === null ? record : { ...record, profile: 'rfc9421' }
+  return record
 }
 
 function parse(text: string | null): Stored | undefined {

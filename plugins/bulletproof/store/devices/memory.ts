@@ -31,7 +31,9 @@ export function memoryDevices(): DeviceStore {
       return true
     },
     async replace(record) {
+      if (records.get(record.deviceId)?.userId !== record.userId) return false
       write(record)
+      return true
     },
     async reseal(deviceId, before, after) {
       if (records.get(deviceId)?.signingSecret === before) patch(deviceId, { signingSecret: after })

@@ -13,7 +13,7 @@ export function dbLedger(databaseNow: () => Database, clock: Clock): Ledger {
     marginMs: 2 * CLOCK_TOLERANCE_MS,
     begin: () => markBirth(databaseNow(), clock),
     has: async (key) => (await readOne(undefined, table.glance([key]))).seen,
-    claim: (key, until) => table.claim(key, until),
+    claim: (key, _timestamp, until) => table.claim(key, until),
     sweep: () => table.sweep(),
   }
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { appendFile, type FileHandle, mkdtemp, open as openFile, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -7,66 +7,142 @@ import { type FakeClock, fakeClock } from 'zin/testing'
 import { fileLedger } from './file-ledger.js'
 import type { Ledger } from './ledger.js'
 
-async function withLedgers(shared: boolean, test: (open: () => Ledger, folder: string, clock: FakeClock) => Promise<void>): Promise<void> {
+type Take = (ledger: Ledger, key: string, aheadMs?: number) => Promise<boolean>
+
+/** `take` claims a nonce for a second, for a request dated so far ahead. */
+async function withLedgers(
+  shared: boolean,
+  test: (open: () => Ledger, folder: string, clock: FakeClock, take: Take) => Promise<void>,
+): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'zin-ledger-'))
   const clock = fakeClock()
   try {
-    await test(() => fileLedger(join(folder, 'ledger'), clock, shared), join(folder, 'ledger'), clock)
+    const take: Take = async (ledger, key, aheadMs = 500) => ledger.claim(key, clock.now() + aheadMs, clock.now() + 1_000)
+    await test(() => fileLedger(join(folder, 'ledger'), clock, shared), join(folder, 'ledger'), clock, take)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
 }
 
+async function prototypeOfFiles(folder: string): Promise<FileHandle> {
+  const file = await openFile(join(folder, '..', 'probe'), 'w')
+  await file.close()
+  return Object.getPrototypeOf(file)
+}
+
 describe('a ledger in files', () => {
   it('knows what one before it took, until it ends', () =>
-    withLedgers(false, async (open, _folder, clock) => {
+    withLedgers(false, async (open, _folder, clock, take) => {
       const first = open()
       assert.equal(await first.begin(), true)
-      assert.equal(await first.claim('a', clock.now() + 1_000), true)
+      assert.equal(await take(first, 'a'), true)
       const second = open()
       assert.equal(await second.begin(), false)
       assert.deepEqual([await second.has('a'), await second.has('b')], [true, false])
-      assert.equal(await second.claim('a', clock.now() + 1_000), false)
+      assert.equal(await take(second, 'a'), false)
       clock.advance(1_001)
       assert.equal(await second.has('a'), false)
     }))
 
   it('gives a nonce to one of many at once', () =>
-    withLedgers(false, async (open, _folder, clock) => {
+    withLedgers(false, async (open, _folder, _clock, take) => {
       const ledger = open()
       await ledger.begin()
-      const claims = await Promise.all(Array.from({ length: 20 }, async () => ledger.claim('a', clock.now() + 1_000)))
+      const claims = await Promise.all(Array.from({ length: 20 }, async () => take(ledger, 'a')))
       assert.equal(claims.filter(Boolean).length, 1)
     }))
 
   it('that is shared knows at once what another one took', () =>
-    withLedgers(true, async (open, _folder, clock) => {
+    withLedgers(true, async (open, _folder, _clock, take) => {
       const [one, two] = [open(), open()]
       await one.begin()
       await two.begin()
-      assert.equal(await one.claim('a', clock.now() + 1_000), true)
+      assert.equal(await take(one, 'a'), true)
       assert.equal(await two.has('a'), true)
-      assert.equal(await two.claim('a', clock.now() + 1_000), false)
+      assert.equal(await take(two, 'a'), false)
+    }))
+
+  it('that is shared knows it for all that ask at the same time', () =>
+    withLedgers(true, async (open, _folder, _clock, take) => {
+      const [one, two] = [open(), open()]
+      await one.begin()
+      await two.begin()
+      assert.equal(await take(one, 'a'), true)
+      assert.deepEqual(await Promise.all(['a', 'a', 'b', 'a'].map(async (key) => two.has(key))), [true, true, false, true])
+    }))
+
+  it('that is shared gets over files that another one removes', () =>
+    withLedgers(true, async (open, _folder, clock, take) => {
+      const [one, two] = [open(), open()]
+      await one.begin()
+      await two.begin()
+      await take(one, 'a')
+      clock.advance(60 * 60_000)
+      const asked = Promise.all(Array.from({ length: 50 }, async () => two.has('a')))
+      await one.sweep()
+      assert.ok((await asked).every((taken) => !taken))
+    }))
+
+  it('loses nothing but the line that a power cut broke off', () =>
+    withLedgers(false, async (open, folder, clock, take) => {
+      const first = open()
+      await first.begin()
+      await take(first, 'a')
+      const [name = ''] = await readdir(folder)
+      await appendFile(join(folder, name), `broken ${String(clock.now()).slice(0, 5)}`)
+      const second = open()
+      await second.begin()
+      await take(second, 'b')
+      const third = open()
+      await third.begin()
+      assert.deepEqual(await Promise.all(['a', 'b', 'broken'].map(async (key) => third.has(key))), [true, true, false])
+    }))
+
+  it('has what is more than a second ahead on the disk before it says yes, and many claims share a sync', (t) =>
+    withLedgers(false, async (open, folder, _clock, take) => {
+      const syncs: string[] = []
+      const files = await prototypeOfFiles(folder)
+      for (const method of ['datasync', 'sync'] as const) {
+        const original = files[method]
+        t.mock.method(files, method, async function (this: FileHandle) {
+          await original.call(this)
+          syncs.push(method)
+        })
+      }
+      const ledger = open()
+      await ledger.begin()
+      syncs.length = 0
+      await Promise.all(['a', 'b'].map((key) => take(ledger, key, 1_000)))
+      assert.deepEqual(syncs, [])
+      assert.equal(await take(ledger, 'c', 1_001), true)
+      assert.deepEqual(syncs, ['datasync', 'sync'])
+      const claims = Array.from({ length: 200 }, (_, index) => take(ledger, `many-${index}`, 60_000))
+      assert.ok((await Promise.all(claims)).every(Boolean))
+      assert.deepEqual(syncs, ['datasync', 'sync', 'datasync'])
+      t.mock.method(files, 'datasync', () => Promise.reject(new Error('the disk is gone')))
+      await assert.rejects(take(ledger, 'd', 60_000), /the disk is gone/)
+      assert.equal(ledger.has('d'), true)
+      assert.equal(await take(ledger, 'e', 500), true)
     }))
 
   it('removes the files of what has ended, and no others', () =>
-    withLedgers(false, async (open, folder, clock) => {
+    withLedgers(false, async (open, folder, clock, take) => {
       const ledger = open()
       await ledger.begin()
-      await ledger.claim('a', clock.now() + 1_000)
+      await take(ledger, 'a')
       clock.advance(60 * 60_000)
-      await ledger.claim('b', clock.now() + 1_000)
+      await take(ledger, 'b')
       await ledger.sweep()
       assert.equal((await readdir(folder)).length, 1)
       assert.equal(await ledger.has('b'), true)
     }))
 
   it('fails when nothing can be written, so that the request is not accepted', () =>
-    withLedgers(false, async (open, folder, clock) => {
+    withLedgers(false, async (open, folder, _clock, take) => {
       const ledger = open()
       await ledger.begin()
       await rm(folder, { recursive: true })
-      await assert.rejects(async () => ledger.claim('a', clock.now() + 1_000))
-      await assert.rejects(async () => ledger.claim('b', clock.now() + 1_000))
+      await assert.rejects(async () => take(ledger, 'a'))
+      await assert.rejects(async () => take(ledger, 'b'))
     }))
 })

@@ -1,14 +1,20 @@
-import { appendFile, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import type { Clock } from 'zin'
+import { createJournal, syncFolder } from './journal.js'
 import { CLOCK_TOLERANCE_MS, type Ledger } from './ledger.js'
+import { sharedRuns } from './shared-runs.js'
 
 /** Nonces that end within the same span share a file, which goes as a whole, in ms. Longer than any nonce is kept. */
 const SPAN = 15 * 60_000
 
+/** No machine is back within this time from a power cut, in ms: what is dated less ahead is older than the app when it begins anew. */
+const OUTAGE_MS = 1_000
+
 /**
  * A ledger of lines in files, for apps without a database: it outlives the process, and every process on this machine that
- * has the same data folder may use it.
+ * has the same data folder may use it. What matters after a power cut is on the disk before a claim is answered; claims that
+ * come together wait for it together.
  *
  * @param shared whether other processes write too; then the files are looked at each time, and what is only a little ahead
  *   need not go through here. Alone, everything ahead does.
@@ -17,19 +23,23 @@ export function fileLedger(folder: string, clock: Clock, shared: boolean): Ledge
   const taken = new Map<string, number>()
   const sizes = new Map<string, number>()
   const aheadMs = shared ? CLOCK_TOLERANCE_MS : 0
+  const written = createJournal(folder, false)
+  const onDisk = createJournal(folder, true)
 
-  const load = async (): Promise<void> => {
-    for (const name of await readdir(folder)) {
-      const file = join(folder, name)
-      const { size } = await stat(file)
-      if (sizes.get(name) === size) continue
-      sizes.set(name, size)
-      for (const line of (await readFile(file, 'utf8')).split('\n')) {
-        const [key = '', until] = line.split(' ')
-        if (Number(until) >= clock.now()) taken.set(key, Number(until))
-      }
+  const read = async (name: string): Promise<void> => {
+    const file = join(folder, name)
+    const { size } = await stat(file)
+    if (sizes.get(name) === size) return
+    for (const line of (await readFile(file, 'utf8')).split('\n')) {
+      const [key = '', until] = line.split(' ')
+      if (Number(until) >= clock.now()) taken.set(key, Number(until))
     }
+    // Last, so that a file that was not read is not taken for one that was.
+    sizes.set(name, size)
   }
+  const load = sharedRuns(async () => {
+    for (const name of await readdir(folder)) await read(name).catch(unlessGone)
+  })
   const isTaken = (key: string): boolean => (taken.get(key) ?? 0) >= clock.now()
 
   return {
@@ -38,15 +48,17 @@ export function fileLedger(folder: string, clock: Clock, shared: boolean): Ledge
     marginMs: 2 * aheadMs,
     async begin() {
       const made = await mkdir(folder, { recursive: true, mode: 0o700 })
+      if (made !== undefined) await syncFolder(dirname(made))
       await load()
       return made !== undefined
     },
     has: (key) => (shared ? load().then(() => isTaken(key)) : isTaken(key)),
-    async claim(key, until) {
+    async claim(key, timestamp, until) {
       if (shared) await load()
       if (isTaken(key)) return false
       taken.set(key, until)
-      await appendFile(join(folder, String(Math.floor(until / SPAN))), `${key} ${until}\n`, { mode: 0o600 })
+      const append = timestamp > clock.now() + OUTAGE_MS ? onDisk : written
+      await append(String(Math.floor(until / SPAN)), `${key} ${until}`)
       return true
     },
     async sweep() {
@@ -59,4 +71,9 @@ export function fileLedger(folder: string, clock: Clock, shared: boolean): Ledge
       }
     },
   }
+}
+
+/** Another process may have swept the file away, and then it held nothing that counts. */
+function unlessGone(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'ENOENT') throw error
 }

@@ -1,5 +1,6 @@
 import type { Clock } from 'zin'
 import type { Kv } from 'zin/plugins/kv'
+import { after } from '../../pending.js'
 import type { NonceStore } from './contract.js'
 import type { Ledger } from './ledger.js'
 
@@ -24,10 +25,10 @@ export function kvNonces(kvNow: () => Kv, clock: Clock, ledger: Pick<Ledger, 'be
     driver: 'kv',
     glance: (keys) => ({
       keys: [BIRTH, ...keys.map(keyOf)],
-      read: async ([birth = null, ...values]) => ({
-        birth: birth === null ? await begin() : Number(birth),
-        seen: values.some((value) => value !== null),
-      }),
+      read: ([birth = null, ...values]) => {
+        const seen = values.some((value) => value !== null)
+        return after(birth === null ? begin() : Number(birth), (birth) => ({ birth, seen }))
+      },
     }),
     claim: (key, until) => kvNow().set(keyOf(key), '1', { ifAbsent: true, ttlMs: Math.max(1, until - clock.now() + 1) }),
     async open() {

@@ -18,7 +18,7 @@ export function lastingNonces(store: NonceStore, ledger: Ledger | undefined, clo
   /** Asked for what is dated ahead, and for what a younger store may have forgotten; else the store alone knows. */
   const isFree = (key: string, timestamp: number, birth: number): Pending<boolean> => {
     if (ledger === undefined) return true
-    if (timestamp > clock.now() + ledger.aheadMs) return ledger.claim(key, timestamp + windowMs)
+    if (timestamp > clock.now() + ledger.aheadMs) return ledger.claim(key, timestamp, timestamp + windowMs)
     return timestamp > birth + windowMs || after(ledger.has(key), (taken) => !taken)
   }
   return {

@@ -13,8 +13,8 @@ export interface Ledger {
   /** True when it is new, so that no store can have lost anything. */
   begin(): Promise<boolean>
   has(key: string): Pending<boolean>
-  /** Takes a nonce until `until`, ms since 1970; true for exactly one caller. */
-  claim(key: string, until: number): Pending<boolean>
+  /** Takes the nonce of a request with this timestamp until `until`, both ms since 1970; true for exactly one caller. */
+  claim(key: string, timestamp: number, until: number): Pending<boolean>
   /** Forgets what has expired. */
   sweep(): Promise<void>
 }

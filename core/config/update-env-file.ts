@@ -1,12 +1,13 @@
 import { open, readFile, realpath, rename, stat, unlink } from 'node:fs/promises'
-import { parseEnvFile } from 'zin'
-import { bulletproofErrors } from './errors.js'
+import { ZinError } from '../errors.js'
+import { parseEnvFile } from './env-file.js'
 
 type Values = Readonly<Record<string, string>>
 
 /**
  * Changes values of a `.env` file in one step: a reader sees the old file or the new one, whenever the process dies.
- * The new file is readable by its owner only. A missing file counts as empty. Two commands cannot do it at the same time.
+ * The new file is readable by its owner only. A missing file counts as empty; other lines stay as they are. Two processes
+ * cannot do it at the same time.
  * Throws ENV_FILE_BUSY (another one is at it) and ZIN_ENV_FILE (the file is malformed).
  *
  * @param change gets the present values and gives the ones to write; their names and values must hold no `'` and no line break.
@@ -20,7 +21,7 @@ export async function updateEnvFile(
   const temporary = `${file}.new`
   await discardIfStale(temporary)
   const handle = await open(temporary, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
-    throw error.code === 'EEXIST' ? bulletproofErrors.ENV_FILE_BUSY(temporary) : error
+    throw error.code === 'EEXIST' ? busy(temporary) : error
   })
   try {
     const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -48,6 +49,10 @@ const STALE_MS = 30_000
 async function discardIfStale(temporary: string): Promise<void> {
   const found = await stat(temporary).catch(() => undefined)
   if (found !== undefined && Date.now() - found.mtimeMs > STALE_MS) await unlink(temporary).catch(() => undefined)
+}
+
+function busy(file: string): ZinError {
+  return new ZinError('ENV_FILE_BUSY', `${file} exists: another process is changing the file, or one was killed; delete it if none runs`)
 }
 
 /** Puts `name='value'` in the place of every assignment of the name, or at the end. */
