@@ -72,14 +72,15 @@ module.exports = {
       comment: 'Declare it in package.json.',
       severity: 'error',
       from: {},
-      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
+      // An optional peer counts as undeclared there, and as for development where the tests use it.
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['npm-peer'] },
     },
     {
       name: 'no-development-package-at-run-time',
       comment: 'Move it to dependencies.',
       severity: 'error',
       from: { path: '^(core|plugins)/', pathNot: test },
-      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only', 'npm-peer'] },
     },
     {
       name: 'no-unresolvable',

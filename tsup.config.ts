@@ -25,6 +25,8 @@ export default defineConfig({
     // For scripts/start.mjs.
     'core/cli/scaffold': 'core/cli/scaffold.ts',
     'plugins/index': 'plugins/index.ts',
+    // Loaded by the threads and processes that run processors.
+    'plugins/workers/processors/sandbox/child': 'plugins/workers/processors/sandbox/child.ts',
     ...Object.fromEntries(plugins.map((name) => [`plugins/${name}/index`, `plugins/${name}/index.ts`])),
   },
   format: ['esm'],

@@ -95,6 +95,8 @@ export interface CommandSpec<O extends OptionSpecs = OptionSpecs> {
   /** Adds `--json`. */
   readonly json?: boolean
   readonly needs: 'nothing' | 'config' | 'services' | 'running app'
+  /** With `services`: plugins to start instead of the one that owns the command, with all they depend on. */
+  readonly starts?: readonly string[]
   run(ctx: CommandContext<O>): number | void | Promise<number | void>
 }
 

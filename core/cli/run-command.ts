@@ -24,7 +24,7 @@ export async function runCommand(match: Match<Command>, terminal: Terminal, sign
     const { args, options } = parseArguments(command, rest)
     const print = createPrinter({ stdout: terminal.stdout, stderr: terminal.stderr, json: options.json === true })
     if (needsApp) app ??= await openApp({ cwd: terminal.cwd, environment: terminal.env, roles: [] })
-    if (app !== undefined && command.needs === 'services') await app.host.startOnly([plugin])
+    if (app !== undefined && command.needs === 'services') await app.host.startOnly(command.starts ?? [plugin])
     const client = app !== undefined && command.needs === 'running app' ? await clientFor(app, options, signal) : undefined
     const context = contextFor(command, { args, options, print, terminal, signal, app: needsApp ? app : undefined, client })
     return (await command.run(context)) ?? 0

@@ -1,5 +1,5 @@
 import { defineConfig } from 'zin'
-import { bulletproof, database, health, jwt, kv, login, ops, queues, workers } from 'zin/plugins'
+import { bulletproof, database, health, jwt, kv, login, ops, queues, workerHealth, workers } from 'zin/plugins'
 import { emails } from './emails/index.js'
 
 // Data live in .zin/data until REDIS_URL and DB_* name servers; nothing else changes then.
@@ -14,6 +14,7 @@ export default defineConfig({
     login({ seed: { email: 'demo@example.com', role: 'user', passwordSetting: 'DEMO_PASSWORD' } }),
     ops(),
     workers(),
+    workerHealth(),
     emails(),
   ],
 })

@@ -1,55 +1,87 @@
-import { defineCommand, type HostView, type Printer } from 'zin'
+import { type Command, type CommandContext, defineCommand, type HostView, type OptionSpec, type OptionSpecs, type Printer } from 'zin'
 import { databaseErrors } from './errors.js'
-import type { MigrationResult, Migrator } from './migrations/migrator.js'
+import type { MigrationResult, Migrations } from './migrations/migrations.js'
 
 export interface MigrateCommandDeps {
-  readonly migrator: Migrator
+  readonly migrations: Migrations
   readonly app: HostView['app']
 }
 
 /** `zin migrate`: applies, shows and undoes migrations. */
-export function migrateCommand({ migrator, app }: MigrateCommandDeps) {
-  return defineCommand({
+export function migrateCommand({ migrations, app }: MigrateCommandDeps): Command {
+  return migrationCommand({
     name: 'migrate',
     summary: 'Apply waiting migrations; show or undo applied ones',
-    needs: 'services',
-    json: true,
-    options: {
-      status: { type: 'boolean', summary: 'Show every migration and whether it is applied' },
-      rollback: { type: 'boolean', summary: 'Undo the last batch, or the last --step migrations' },
-      step: { type: 'int', min: 1, summary: 'How many migrations --rollback undoes' },
-      reset: { type: 'boolean', summary: 'Undo every migration' },
-      fresh: { type: 'boolean', summary: 'Undo every migration and apply all again' },
-      plugin: { type: 'string', summary: 'Only the migrations of this plugin' },
-      force: { type: 'boolean', summary: 'Allow --rollback, --reset and --fresh in production' },
+    app,
+    scope: { name: 'plugin', spec: { type: 'string', summary: 'Only the migrations of this plugin' } },
+    migrations: () => migrations,
+    plugins({ plugin }, host) {
+      if (typeof plugin !== 'string') return undefined
+      if (host.plugins().some((one) => one.name === plugin)) return [plugin]
+      throw databaseErrors.MIGRATION_REFUSED(`No plugin is named "${plugin}"; see zin plugins`)
     },
-    async run({ options, print, host }) {
-      const { status, rollback, step, reset, fresh, plugin, force } = options
-      const modes = [status && '--status', rollback && '--rollback', reset && '--reset', fresh && '--fresh'].filter(
-        (mode) => typeof mode === 'string',
+  })
+}
+
+export interface MigrationCommand {
+  readonly name: string
+  readonly summary: string
+  readonly app: HostView['app']
+  /** The option that says whose migrations are meant. */
+  readonly scope: { readonly name: string; readonly spec: OptionSpec }
+  /** Called when the command runs; may throw. */
+  migrations(): Migrations
+  /** Plugins whose migrations are meant; undefined: all. */
+  plugins(options: Readonly<Record<string, unknown>>, host: HostView): readonly string[] | undefined
+}
+
+const modes = ['status', 'rollback', 'reset', 'fresh'] as const
+
+/**
+ * Makes a command with the options of `zin migrate` for the migrations of some plugins. It starts nothing but the database, so
+ * that it works while migrations wait and while the app runs.
+ */
+export function migrationCommand({ name, summary, app, scope, migrations, plugins }: MigrationCommand): Command {
+  const specs = {
+    status: { type: 'boolean', summary: 'Show every migration and whether it is applied' },
+    rollback: { type: 'boolean', summary: 'Undo the last batch, or the last --step migrations' },
+    step: { type: 'int', min: 1, summary: 'How many migrations --rollback undoes' },
+    reset: { type: 'boolean', summary: 'Undo every migration' },
+    fresh: { type: 'boolean', summary: 'Undo every migration and apply all again' },
+    force: { type: 'boolean', summary: 'Allow --rollback, --reset and --fresh in production' },
+  } as const satisfies OptionSpecs
+  const run = async ({ options, print, host }: CommandContext<typeof specs>): Promise<number> => {
+    const { status, rollback, step, reset, fresh, force } = options
+    const chosen = modes.filter((mode) => options[mode]).map((mode) => `--${mode}`)
+    if (chosen.length > 1) throw databaseErrors.MIGRATION_REFUSED(`${chosen.join(' and ')} exclude each other; give one`)
+    if (step !== undefined && !rollback) throw databaseErrors.MIGRATION_REFUSED('--step goes with --rollback')
+    const filter = { plugins: plugins(options, host) }
+    if ((rollback || reset || fresh) && app.production && !force) {
+      throw databaseErrors.MIGRATION_REFUSED(`${chosen[0]} loses data; in production add --force if you mean it`)
+    }
+    const history = migrations()
+    if (status) {
+      const rows = await history.status(filter)
+      print.table(
+        rows.map((row) => ({ ...row, appliedAt: row.appliedAt === null ? null : new Date(row.appliedAt).toISOString() })),
+        ['plugin', 'id', 'status', 'batch', 'appliedAt'],
       )
-      if (modes.length > 1) throw databaseErrors.MIGRATION_REFUSED(`${modes.join(' and ')} exclude each other; give one`)
-      if (step !== undefined && !rollback) throw databaseErrors.MIGRATION_REFUSED('--step goes with --rollback')
-      if (plugin !== undefined && !host.plugins().some((one) => one.name === plugin)) {
-        throw databaseErrors.MIGRATION_REFUSED(`No plugin is named "${plugin}"; see zin plugins`)
-      }
-      if ((rollback || reset || fresh) && app.production && !force) {
-        throw databaseErrors.MIGRATION_REFUSED(`${modes[0]} loses data; in production add --force if you mean it`)
-      }
-      if (status) {
-        const rows = await migrator.status({ plugin })
-        print.table(
-          rows.map((row) => ({ ...row, appliedAt: row.appliedAt === null ? null : new Date(row.appliedAt).toISOString() })),
-          ['plugin', 'id', 'status', 'batch', 'appliedAt'],
-        )
-        return 0
-      }
-      const results: MigrationResult[] = []
-      if (rollback) results.push(...(await migrator.down(step === undefined ? 'batch' : { steps: step }, { plugin })))
-      if (reset || fresh) results.push(...(await migrator.down('all', { plugin })))
-      if (!rollback && !reset && !hasFailed(results)) results.push(...(await migrator.up({ plugin })))
-      return report(results, print)
-    },
+      return 0
+    }
+    const results: MigrationResult[] = []
+    if (rollback) results.push(...(await history.down(step === undefined ? 'batch' : { steps: step }, filter)))
+    if (reset || fresh) results.push(...(await history.down('all', filter)))
+    if (!rollback && !reset && !hasFailed(results)) results.push(...(await history.up(filter)))
+    return report(results, print)
+  }
+  return defineCommand({
+    name,
+    summary,
+    needs: 'services',
+    starts: ['database'],
+    json: true,
+    options: { ...specs, [scope.name]: scope.spec },
+    run: (context) => run(context as unknown as CommandContext<typeof specs>),
   })
 }
 

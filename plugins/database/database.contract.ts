@@ -3,7 +3,8 @@ import { after, before, describe, it } from 'node:test'
 import { type Migration, systemClock } from 'zin'
 import type { ConnectionConfig } from './connections/config.js'
 import { defineMigration } from './migrations/migration.js'
-import { createMigrator, type Migrator } from './migrations/migrator.js'
+import type { Migrations } from './migrations/migrations.js'
+import { createMigrator } from './migrations/migrator.js'
 import { createDatabase, type OwnedDatabase } from './service.js'
 import { memoryLog } from './testing/memory-log.js'
 
@@ -51,7 +52,7 @@ export function databaseContract(name: string, makeStore: () => Promise<Contract
     const { log, lines } = memoryLog()
     const open = (): OwnedDatabase =>
       createDatabase({ configs: [store.config], clock: systemClock, log, connectTimeoutMs: 5000, acquireTimeoutMs: 300 })
-    const migratorOf = (owner: OwnedDatabase, known: readonly (readonly [string, Migration])[]): Migrator =>
+    const migratorOf = (owner: OwnedDatabase, known: readonly (readonly [string, Migration])[]): Migrations =>
       createMigrator({
         connection: owner.main,
         known: () => known.map(([plugin, migration]) => ({ plugin, migration })),
@@ -151,9 +152,9 @@ export function databaseContract(name: string, makeStore: () => Promise<Contract
         (await migrator.status()).map(({ status }) => status),
         ['applied', 'pending'],
       )
-      assert.deepEqual(await migrator.down({ steps: 1 }, { plugin: 'tags' }), [])
+      assert.deepEqual(await migrator.down({ steps: 1 }, { plugins: ['tags'] }), [])
       assert.deepEqual(
-        (await migrator.up({ plugin: 'tags' })).map(({ id }) => id),
+        (await migrator.up({ plugins: ['tags'] })).map(({ id }) => id),
         ['0001_create_tags'],
       )
     })

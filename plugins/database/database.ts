@@ -1,9 +1,13 @@
 import type { Kysely } from 'kysely'
 import { defineService } from 'zin'
+import type { Migrations } from './migrations/migrations.js'
 
 /** SQL tables behind Kysely. One schema serves SQLite and MySQL/MariaDB: see the README's portability rules. */
 export interface Database {
+  /** Of the connection `default`. */
   readonly dialect: 'sqlite' | 'mysql'
+  /** Of a connection of the config. Throws DATABASE_UNKNOWN_CONNECTION. */
+  dialectOf(name?: string): 'sqlite' | 'mysql'
   /** False before the first successful connect and after a lost one. */
   readonly connected: boolean
   /** Connects, bounded in time. Safe to call again. */
@@ -21,6 +25,8 @@ export interface Database {
   isUniqueViolation(error: unknown): boolean
   /** Whether an error says that the server cannot be reached (so the caller answers 503). */
   isUnavailable(error: unknown): boolean
+  /** The schema's history on the connection `default`, for commands that show or change it. */
+  readonly migrations: Migrations
 }
 
 export const databaseService = defineService<Database>('database')

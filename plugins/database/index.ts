@@ -3,15 +3,18 @@ import { migrateCommand } from './cli.js'
 import { connectionConfigs } from './connections/config.js'
 import { databaseService } from './database.js'
 import { migrateBeforeStart } from './migrations/gate.js'
-import { createMigrator } from './migrations/migrator.js'
 import { databaseDefaults, databaseOptions } from './options.js'
 import { createDatabase } from './service.js'
 import { databaseSettings } from './settings.js'
 
+export type { MigrationCommand } from './cli.js'
+export { migrationCommand } from './cli.js'
 export type { Database } from './database.js'
 export { databaseService } from './database.js'
 export type { DatabaseMigration } from './migrations/migration.js'
 export { defineMigration } from './migrations/migration.js'
+export type { MigrationFilter, MigrationResult, Migrations } from './migrations/migrations.js'
+export type { MigrationStatus, RollbackScope } from './migrations/plan.js'
 export type { DatabaseOptions, RdbConnectionOptions, SqliteConnectionOptions } from './options.js'
 
 /** SQL tables behind Kysely: SQLite in the data directory, or MySQL and MariaDB; and the migrations of all plugins. */
@@ -29,18 +32,18 @@ export const database = definePlugin({
       configs,
       clock,
       log,
+      known: () => host.migrations(),
       connectTimeoutMs: settings.DB_CONNECT_TIMEOUT_MS,
       acquireTimeoutMs: settings.DB_ACQUIRE_TIMEOUT_MS,
     })
-    const migrator = createMigrator({ connection: service.main, known: () => host.migrations(), clock, log })
     ctx.provide(databaseService, service)
-    ctx.command(migrateCommand({ migrator, app: host.app }))
+    ctx.command(migrateCommand({ migrations: service.migrations, app: host.app }))
     ctx.hooks.on('beforePluginStart', {
       timeoutMs: 600_000,
       handler: async (plugin) => {
         if (!host.migrations().some((entry) => entry.plugin === plugin)) return undefined
         await service.connect()
-        return migrateBeforeStart(migrator, plugin, settings.DB_MIGRATE)
+        return migrateBeforeStart(service.migrations, plugin, settings.DB_MIGRATE)
       },
     })
     ctx.onStart(() => service.connect())

@@ -90,6 +90,25 @@ describe('the plugin database', () => {
     await service.upsert('r', ['id'], { id: 'x' }, 'reports')
     assert.equal(await service.insertIfAbsent('r', { id: 'x' }, 'reports'), false)
     await assert.rejects(service.tables().selectFrom('r').selectAll().execute())
+    assert.deepEqual([service.dialectOf(), service.dialectOf('reports')], ['sqlite', 'sqlite'])
+    assert.throws(() => service.dialectOf('nowhere'), { code: 'DATABASE_UNKNOWN_CONNECTION' })
+    await host.stop()
+  })
+})
+
+describe('the migrations of the service', () => {
+  it('are those of all plugins, or of some, and are undone newest first', async () => {
+    const names = ['notes', 'tags', 'sums']
+    const host = await createTestHost({ plugins: [database(), ...names.map((name) => plugin(name, [table(`0001_${name}`, name)]))] })
+    const { migrations } = host.service(databaseService)
+    const some = { plugins: ['tags', 'sums'] }
+    assert.deepEqual((await migrations.status(some)).map((row) => [row.plugin, row.status]).toSorted(), [
+      ['sums', 'applied'],
+      ['tags', 'applied'],
+    ])
+    assert.deepEqual((await migrations.down('all', some)).map((row) => row.plugin).toSorted(), ['sums', 'tags'])
+    assert.deepEqual(await migrations.down('all', { plugins: [] }), [])
+    assert.deepEqual((await migrations.up()).map((row) => row.plugin).toSorted(), ['sums', 'tags'])
     await host.stop()
   })
 })

@@ -1,4 +1,4 @@
-import type { Clock, Logger } from 'zin'
+import type { Clock, Logger, Migration } from 'zin'
 import type { ConnectionConfig } from './connections/config.js'
 import type { Connection } from './connections/connection.js'
 import { mysqlConnection } from './connections/mysql.js'
@@ -6,12 +6,15 @@ import { sqliteConnection } from './connections/sqlite.js'
 import type { Database } from './database.js'
 import { databaseErrors } from './errors.js'
 import { isUnavailable, isUniqueViolation } from './failures.js'
+import { createMigrator } from './migrations/migrator.js'
 import { insertIfAbsent, upsert } from './writes.js'
 
 export interface DatabaseDeps {
   readonly configs: readonly [ConnectionConfig, ...ConnectionConfig[]]
   readonly clock: Clock
   readonly log: Logger
+  /** Migrations of all plugins, in the order in which they apply. Default: none. */
+  readonly known?: () => readonly { readonly plugin: string; readonly migration: Migration }[]
   readonly connectTimeoutMs: number
   readonly acquireTimeoutMs: number
 }
@@ -23,7 +26,7 @@ export interface OwnedDatabase extends Database {
   close(): Promise<void>
 }
 
-export function createDatabase({ configs, ...deps }: DatabaseDeps): OwnedDatabase {
+export function createDatabase({ configs, known = () => [], ...deps }: DatabaseDeps): OwnedDatabase {
   const make = (config: ConnectionConfig): Connection =>
     config.driver === 'sqlite' ? sqliteConnection(config, deps) : mysqlConnection(config, deps)
   const main = make(configs[0])
@@ -38,6 +41,7 @@ export function createDatabase({ configs, ...deps }: DatabaseDeps): OwnedDatabas
   return {
     main,
     dialect: main.dialect,
+    dialectOf: (name) => named(name).dialect,
     get connected() {
       return main.connected
     },
@@ -53,6 +57,7 @@ export function createDatabase({ configs, ...deps }: DatabaseDeps): OwnedDatabas
     insertIfAbsent: async (table, row, name) => insertIfAbsent(named(name).tables(), table, row),
     isUniqueViolation,
     isUnavailable,
+    migrations: createMigrator({ connection: main, known, clock: deps.clock, log: deps.log }),
     async close() {
       await Promise.all([...connections.values()].map((connection) => connection.close()))
     },

@@ -14,6 +14,8 @@ export interface QueueBackend {
   ready(): Promise<void>
   /** Jobs of a state in the order of the contract. */
   page(queue: Queue, state: ListedState, offset: number, limit: number): Promise<readonly Job[]>
+  /** The waiting job that runs first among those whose number of priority is above this one; 0 is that of a job without one. */
+  firstAbove(queue: Queue, priority: number): Promise<Job | undefined>
   /** Notes that a queue exists. */
   remember(name: string): void
   names(): Promise<readonly string[]>

@@ -4,7 +4,7 @@ import { queuesService } from './queues.js'
 import { createQueues } from './service.js'
 import { queuesSettings } from './settings.js'
 
-export type { ListedState, QueueCounts, Queues } from './queues.js'
+export type { JobTemplate, ListedState, QueueCounts, Queues } from './queues.js'
 export { queuesService } from './queues.js'
 
 const maintainEveryMs = 60_000

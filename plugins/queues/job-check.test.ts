@@ -18,6 +18,11 @@ describe('the check of a job', () => {
     fc.assert(fc.property(text, (value) => refused({ [value]: [value] }) === value.includes('\0')))
   })
 
+  it('refuses what JSON does not know, and allows no data at all', () => {
+    for (const data of [() => 1, Symbol('x'), 1n]) assert.throws(() => checkJob('q', 'job', data, {}, 100), { code: 'QUEUE_INVALID_JOB' })
+    for (const data of [undefined, null, 0, '']) checkJob('q', 'job', data, {}, 100)
+  })
+
   it('measures bytes, not characters, and allows exactly the limit', () => {
     checkJob('q', 'job', 'é'.repeat(10), {}, 22)
     assert.throws(() => checkJob('q', 'job', 'é'.repeat(10), {}, 21), { code: 'PAYLOAD_TOO_LARGE' })

@@ -16,17 +16,19 @@ export function checkJob(queue: string, jobName: string, data: unknown, options:
   if ('repeat' in options && options.repeat !== undefined) {
     throw queueErrors.QUEUE_INVALID_JOB(
       queue,
-      'the option "repeat" no longer exists and would add the job once. Use queue(name).upsertJobScheduler(id, { every } or { pattern }, template)',
+      'the option "repeat" no longer exists and would add the job once. Use schedule(queue, id, { every } or { pattern }, template)',
     )
   }
 }
 
 function jsonOf(queue: string, data: unknown): string {
   try {
-    return JSON.stringify(data) ?? ''
+    const json = JSON.stringify(data) as string | undefined
+    if (json !== undefined || data === undefined) return json ?? ''
   } catch (error) {
     throw queueErrors.QUEUE_INVALID_JOB(queue, `its data cannot be written as JSON: ${messageOf(error)}`)
   }
+  throw queueErrors.QUEUE_INVALID_JOB(queue, `its data is a ${typeof data}, which cannot be written as JSON`)
 }
 
 /** `\u0000` of JSON, but not the six characters behind an escaped backslash. */

@@ -245,6 +245,74 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
       await Promise.all([child.close(), parent.close()])
     })
 
+    it('adds a flow with the retention of its queues, all of it or nothing', async () => {
+      const parents = fresh()
+      const children = fresh()
+      const added = await queues.addFlow({ name: 'sum', queueName: parents, children: [{ name: 'a', queueName: children, data: 1 }] })
+      const plain = await queues.add(parents, 'plain', {})
+      for (const job of [added.job, ...(added.children ?? []).map((node) => node.job)]) {
+        assert.deepEqual([job.opts.removeOnComplete, job.opts.removeOnFail], [plain.opts.removeOnComplete, plain.opts.removeOnFail])
+      }
+      assert.ok((await queues.names()).includes(children))
+      const bad = [
+        { name: 'fine', queueName: children },
+        { name: 'bad', queueName: children, data: 'a\0b' },
+      ]
+      await assert.rejects(queues.addFlow({ name: 'sum', queueName: parents, children: bad }), { code: 'QUEUE_INVALID_JOB' })
+      assert.equal((await queues.counts(children)).waiting, 1)
+      assert.equal((await queues.counts(parents)).waitingChildren, 1)
+    })
+
+    it('keeps every option of a job, also those that BullMQ does not know', async () => {
+      const queue = fresh()
+      const { id } = await queues.add(queue, 'x', {}, { priority: 51, timeout: 1234 } as object)
+      const job = await queues.queue(queue).getJob(id ?? '')
+      assert.deepEqual([job?.priority, (job?.opts as { timeout?: number }).timeout], [51, 1234])
+    })
+
+    it('knows since when the oldest waiting job of all priorities waits', async () => {
+      const queue = fresh()
+      assert.equal(await queues.oldestWaiting(queue), undefined)
+      await queues.add(queue, 'later', {}, { delay: 60_000, timestamp: 1 })
+      assert.equal(await queues.oldestWaiting(queue), undefined)
+      for (const [priority, timestamp] of [
+        [1, 5000],
+        [101, 3000],
+        [91, 4000],
+        [0, 6000],
+      ] as const) {
+        await queues.add(queue, 'x', {}, { priority, timestamp })
+      }
+      assert.equal(await queues.oldestWaiting(queue), 3000)
+    })
+
+    it('schedules with the checks and the retention of add, and says which of its jobs it does not remove', async () => {
+      const queue = fresh()
+      await assert.rejects(queues.schedule(queue, 's', { every: 1000 }, { name: 'x', data: 'a\0b' }), { code: 'QUEUE_INVALID_JOB' })
+      const job = await queues.schedule(
+        queue,
+        's',
+        { pattern: '0 0 1 1 *', tz: 'UTC' },
+        { name: 'tick', data: { n: 1 }, options: { attempts: 2 } },
+      )
+      const plain = await queues.add(queue, 'plain', {})
+      assert.deepEqual([job?.name, job?.opts.attempts, job?.opts.removeOnFail], ['tick', 2, plain.opts.removeOnFail])
+      await assert.rejects((await queues.queue(queue).getJob(job?.id ?? ''))?.remove() ?? Promise.resolve(), { code: -8 })
+    })
+
+    it('knows when a pattern is due, in a time zone that changes its clocks', () => {
+      const next = (pattern: string, after: string): string =>
+        new Date(queues.nextRun(pattern, 'Europe/Berlin', Date.parse(after)) ?? 0).toISOString()
+      assert.equal(next('0 9 * * *', '2026-03-28T12:00:00Z'), '2026-03-29T07:00:00.000Z')
+      // A time that is left out comes an hour later, and one that comes twice counts once.
+      assert.equal(next('30 2 * * *', '2026-03-28T12:00:00Z'), '2026-03-29T01:30:00.000Z')
+      assert.equal(next('30 2 * * *', '2026-10-24T12:00:00Z'), '2026-10-25T00:30:00.000Z')
+      assert.equal(next('30 2 * * *', '2026-10-25T00:30:00Z'), '2026-10-26T01:30:00.000Z')
+      // What is due in every hour is due in both.
+      assert.equal(next('30 * * * *', '2026-10-25T00:30:00Z'), '2026-10-25T01:30:00.000Z')
+      assert.throws(() => queues.nextRun('nonsense', 'UTC', 0))
+    })
+
     it('repeats by a job scheduler until it is removed', async () => {
       const queue = fresh()
       const worker = queues.worker(queue, async () => undefined)
@@ -260,7 +328,7 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
       const queue = fresh()
       await assert.rejects(queues.add(queue, 'x', {}, { repeat: { every: 1000 } } as object), {
         code: 'QUEUE_INVALID_JOB',
-        message: /upsertJobScheduler/,
+        message: /schedule\(/,
       })
       await assert.rejects(queues.add(queue, 'x', { text: 'a\0b' }), { code: 'QUEUE_INVALID_JOB', status: 400 })
       const circular: Record<string, unknown> = {}

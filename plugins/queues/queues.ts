@@ -1,4 +1,16 @@
-import type { FlowProducer, Job, JobsOptions, Processor, Queue, QueueEvents, Worker, WorkerOptions } from 'bullmq'
+import type {
+  FlowJob,
+  FlowProducer,
+  Job,
+  JobNode,
+  JobsOptions,
+  Processor,
+  Queue,
+  QueueEvents,
+  RepeatOptions,
+  Worker,
+  WorkerOptions,
+} from 'bullmq'
 import { defineService } from 'zin'
 
 /** Jobs of one queue by state. `waiting` counts plain and prioritised jobs, paused or not. */
@@ -9,6 +21,13 @@ export interface QueueCounts {
   readonly completed: number
   readonly failed: number
   readonly waitingChildren: number
+}
+
+/** What each job of a schedule is made of. */
+export interface JobTemplate {
+  readonly name: string
+  readonly data?: unknown
+  readonly options?: JobsOptions
 }
 
 export type ListedState = 'waiting' | 'active' | 'delayed' | 'completed' | 'failed'
@@ -29,9 +48,20 @@ export interface Queues {
    * 413 PAYLOAD_TOO_LARGE, 503 QUEUE_CONNECTION_ERROR.
    */
   add(queue: string, jobName: string, data: unknown, options?: JobsOptions): Promise<Job>
+  /** Adds a tree of jobs, all of them or none, each with the checks and the retention of `add`. A job runs when its children are done. */
+  addFlow(flow: FlowJob): Promise<JobNode>
+  /**
+   * Adds or replaces the recurring job `id` of a queue, with the checks and the retention of `add`. Answers the first job that it
+   * adds; undefined when the timing has come to its end.
+   */
+  schedule(queue: string, id: string, timing: RepeatOptions, template: JobTemplate): Promise<Job | undefined>
+  /** When a cron pattern is due next after a time, both in ms since 1970; undefined: never. Throws for what is no pattern or zone. */
+  nextRun(pattern: string, tz: string, after: number): number | undefined
   counts(queue: string): Promise<QueueCounts>
   /** Jobs of one state: waiting oldest first, finished newest first; the same on both backends. */
   list(queue: string, state: ListedState, page: { readonly offset: number; readonly limit: number }): Promise<readonly Job[]>
+  /** Since when the oldest of the waiting jobs of all priorities could run, ms since 1970; undefined: none waits. Cheap at any length. */
+  oldestWaiting(queue: string): Promise<number | undefined>
   /** Names of all queues that exist in the store. */
   names(): Promise<readonly string[]>
   ping(signal?: AbortSignal): Promise<number>

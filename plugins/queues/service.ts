@@ -1,6 +1,7 @@
-import type { FlowProducer, JobsOptions, JobType, KeepJobs, Queue, QueueEvents, Worker } from 'bullmq'
+import type { FlowJob, FlowProducer, Job, JobsOptions, JobType, KeepJobs, Queue, QueueEvents, Worker } from 'bullmq'
 import { type Clock, type Logger, messageOf } from 'zin'
 import type { QueueBackend } from './backend.js'
+import { loadBullmq } from './bullmq.js'
 import { queueErrors } from './errors.js'
 import { checkJob } from './job-check.js'
 import type { QueueCounts, Queues } from './queues.js'
@@ -24,6 +25,8 @@ const day = 24 * 3600
 const keepCompleted: KeepJobs = { age: day, count: 1000 }
 const keepFailed: KeepJobs = { age: 7 * day }
 const closeMs = 1500
+/** Priorities of waiting jobs that are looked at for the oldest one. */
+const maxLevels = 50
 /** `paused`, which its types lack, is what the embedded store calls the waiting jobs of a paused queue. */
 const countedStates = ['waiting', 'paused', 'prioritized', 'active', 'delayed', 'completed', 'failed', 'waiting-children'] as JobType[]
 
@@ -48,6 +51,32 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes }: QueuesD
     if (typeof wanted === 'boolean') return wanted
     if (wanted === undefined) return opened().keep(fallback)
     return opened().keep(typeof wanted === 'number' ? { count: wanted } : wanted)
+  }
+
+  /** Options with the retention that they ask for in the form of the store. */
+  const kept = ({ removeOnComplete, removeOnFail, ...others }: JobsOptions): JobsOptions => ({
+    ...others,
+    ...(removeOnComplete !== undefined && { removeOnComplete: keepAs(removeOnComplete, keepCompleted) }),
+    ...(removeOnFail !== undefined && { removeOnFail: keepAs(removeOnFail, keepFailed) }),
+  })
+
+  /** Checks each job of a tree, and gives it the retention that a queue would: the producer of trees knows no defaults of queues. */
+  const keptTree = (node: FlowJob): FlowJob => {
+    const { name, queueName, data, opts = {}, children } = node
+    checkJob(queueName, name, data, opts, maxJobBytes)
+    queue(queueName)
+    return {
+      ...node,
+      opts: { removeOnComplete: keepAs(undefined, keepCompleted), removeOnFail: keepAs(undefined, keepFailed), ...kept(opts) },
+      ...(children !== undefined && { children: children.map(keptTree) }),
+    }
+  }
+
+  const flowProducer = (): FlowProducer => {
+    flow ??= opened()
+      .makeFlow()
+      .on('error', (error) => onError({ flow: true }, error))
+    return flow
   }
 
   const queue = (name: string): Queue => {
@@ -100,21 +129,21 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes }: QueuesD
       events.add(made)
       return made
     },
-    flow() {
-      flow ??= opened()
-        .makeFlow()
-        .on('error', (error) => onError({ flow: true }, error))
-      return flow
-    },
+    flow: flowProducer,
     async add(name, jobName, data, options = {}) {
       checkJob(name, jobName, data, options, maxJobBytes)
-      const { removeOnComplete, removeOnFail, ...others } = options
-      const kept = {
-        ...(removeOnComplete !== undefined && { removeOnComplete: keepAs(removeOnComplete, keepCompleted) }),
-        ...(removeOnFail !== undefined && { removeOnFail: keepAs(removeOnFail, keepFailed) }),
-      }
-      return ask(() => queue(name).add(jobName, data, { ...others, ...kept }))
+      return ask(() => queue(name).add(jobName, data, kept(options)))
     },
+    async addFlow(tree) {
+      const checked = keptTree(tree)
+      return ask(() => flowProducer().add(checked))
+    },
+    async schedule(name, id, timing, { name: jobName, data, options = {} }) {
+      checkJob(name, jobName, data, options, maxJobBytes)
+      // It types what it answers as always there, and answers nothing when the last date is past.
+      return ask(() => queue(name).upsertJobScheduler(id, timing, { name: jobName, data, opts: kept(options) }))
+    },
+    nextRun: (pattern, tz, after) => loadBullmq().getNextMillis(after, { pattern, tz }),
     counts: (name) =>
       ask(async (): Promise<QueueCounts> => {
         const counts = await queue(name).getJobCounts(...countedStates)
@@ -130,6 +159,18 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes }: QueuesD
       }),
     list: (name, state, { offset, limit }) =>
       limit < 1 ? Promise.resolve([]) : ask(() => opened().page(queue(name), state, offset, limit)),
+    oldestWaiting: (name) =>
+      ask(async () => {
+        let oldest: number | undefined
+        let priority = -1
+        for (let level = 0; level < maxLevels; level++) {
+          const first = await opened().firstAbove(queue(name), priority)
+          if (first === undefined) break
+          oldest = Math.min(oldest ?? Number.POSITIVE_INFINITY, waitsSince(first))
+          priority = first.priority
+        }
+        return oldest
+      }),
     names: () => ask(async () => [...new Set([...queues.keys(), ...(await opened().names())])].sort()),
     async ping(signal) {
       signal?.throwIfAborted()
@@ -157,6 +198,11 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes }: QueuesD
       await closing.close()
     },
   }
+}
+
+/** A job that was tried before waits for its next attempt. */
+function waitsSince({ timestamp, opts, processedOn = 0 }: Job): number {
+  return Math.max(timestamp + (opts.delay ?? 0), processedOn)
 }
 
 function isOwnUnavailable(error: unknown): boolean {

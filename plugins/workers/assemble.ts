@@ -4,27 +4,30 @@ import type { Migration, PluginContext } from 'zin'
 import type { Database } from 'zin/plugins/database'
 import type { Kv } from 'zin/plugins/kv'
 import type { Queues } from 'zin/plugins/queues'
-import { Control } from './control.js'
-import { workerErrors } from './errors.js'
+import { chooseCluster } from './cluster/choose.js'
+import type { NodeInfo } from './cluster/cluster.js'
+import { Leaderships } from './cluster/leaderships.js'
+import { Cancels } from './control/cancels.js'
+import { Control } from './control/control.js'
+import { Operations } from './control/operations.js'
+import { Versions } from './control/versions.js'
+import { Health } from './health/health.js'
 import { hookSlots } from './hook-slots.js'
 import { WorkerJobs } from './jobs/jobs.js'
-import { createWorkersTable, workersMigration } from './migrations/create-workers.js'
-import { bootWorkers, syncWorkers } from './node/sync.js'
+import { Reconciler } from './node/reconciler.js'
 import { WorkerNode } from './node/worker-node.js'
+import type { WorkersOptions } from './options.js'
 import { Processors } from './processors/processors.js'
 import { ProcessorRegistry } from './processors/registry.js'
 import { makeWorkers } from './service.js'
 import type { WorkerSettings } from './settings.js'
-import { dbStore } from './store/db.js'
 import { StoreDirectory } from './store/directory.js'
-import { guarded } from './store/guarded.js'
-import { kvStore } from './store/kv.js'
-import { memoryStore } from './store/memory.js'
-import type { WorkerStore } from './store/store.js'
-import type { Workers } from './types.js'
+import { openStores } from './store/open.js'
+import type { WorkerEvent, Workers } from './types.js'
 
 export interface AssembleInput extends Pick<PluginContext, 'hooks' | 'clock' | 'log' | 'host'> {
   readonly settings: WorkerSettings
+  readonly options: WorkersOptions
   readonly services: { readonly queues: Queues; readonly database: Database | undefined; readonly kv: Kv | undefined }
   /** Absolute folders that processors are loaded from. */
   readonly roots: readonly string[]
@@ -34,12 +37,19 @@ export interface WorkerParts {
   readonly workers: Workers
   readonly registry: ProcessorRegistry
   readonly migrations: readonly Migration[]
-  /** Whether `sync` has anything to do. */
-  watches(): boolean
+  /** Makes stores ready; nothing runs yet. */
   prepare(): Promise<void>
+  /** Joins the other processes. */
+  join(): Promise<void>
   /** Begins what starts by itself; goes on in the background. */
   boot(): void
-  sync(): Promise<void>
+  /** Every `beatMs`. */
+  beat(): Promise<void>
+  readonly beatMs: number
+  /** Every second: counts and drained versions. */
+  flush(): Promise<void>
+  /** Forgets what is old, in the process that leads. */
+  sweep(): Promise<void>
   close(): Promise<void>
 }
 
@@ -48,77 +58,131 @@ const cancelMs = 5_000
 
 /** Wires the parts of the plugin. */
 export function assemble(input: AssembleInput): WorkerParts {
-  const { clock, host, log, services, settings } = input
+  const { clock, host, log, options, services, settings } = input
+  const now = (): number => clock.now()
   const hooks = hookSlots(input.hooks)
   const connectionTimeout = settings.WORKER_CONNECTION_TIMEOUT
-  const directory = new StoreDirectory(storesOf(input))
+  const { stores, open, close: closeStores } = openStores({ ...input, edgeSql: options.edgeSql })
+  const directory = new StoreDirectory(stores, open)
+  const { cluster, migrations: clusterMigrations } = chooseCluster(input)
   const registry = new ProcessorRegistry()
-  const processors = new Processors(registry, input.roots, hooks.resolveProcessor)
-  const consumes = host.roles.has('worker') && settings.WORKERS_ENABLED && settings.WORKER_ENABLED
+  const processors = new Processors({ ...input, registry, hook: hooks.resolveProcessor })
+  const info: NodeInfo = {
+    id: `${hostname().slice(0, 64)}:${process.pid}:${randomBytes(4).toString('hex')}`,
+    host: hostname(),
+    pid: process.pid,
+    region: settings.WORKER_REGION,
+    consumes: consumes(host, settings),
+    startedAt: now(),
+  }
   const stopLimits = { drainMs: settings.WORKER_TIMEOUT * 1000, cancelMs }
   // The rest of the app wants to stop in time as well.
   const { shutdownMs } = host.app
   const shutdownLimits = { drainMs: Math.min(stopLimits.drainMs, shutdownMs * 0.6), cancelMs: Math.min(cancelMs, shutdownMs * 0.2) }
-  const id = `${hostname()}:${process.pid}:${randomBytes(4).toString('hex')}`
-  const node = consumes
-    ? new WorkerNode({ id, queues: services.queues, hooks, clock, log, connectionTimeout, processors, stopLimits })
+  const node = info.consumes
+    ? new WorkerNode({
+        id: info.id,
+        cluster,
+        queues: services.queues,
+        hooks,
+        clock,
+        log,
+        connectionTimeout,
+        jobLockMs: options.jobLockMs,
+        processors,
+        stopLimits,
+      })
     : undefined
   const rule = { global: settings.WORKER_AUTO_START, driver: settings.WORKER_PERSISTENCE_DRIVER }
-  const defaults = { concurrency: settings.WORKER_CONCURRENCY, driver: settings.WORKER_PERSISTENCE_DRIVER }
-  const control = new Control({ directory, node, processors, registry, clock, autoStart: rule, defaults })
-  const jobDefaults = { attempts: settings.WORKER_RETRIES, priority: settings.WORKER_PRIORITY }
-  const jobs = new WorkerJobs({ queues: services.queues, transform: hooks.transformJobOptions, defaults: jobDefaults, connectionTimeout })
-  const connection = settings.WORKER_PERSISTENCE_DB_CONNECTION
-  const table = settings.WORKER_PERSISTENCE_TABLE
-  const { database } = services
-  let booting = Promise.resolve()
-  let syncing = Promise.resolve()
+  const operations = new Operations(cluster, now)
+  const control = new Control({
+    directory,
+    cluster,
+    operations,
+    processors,
+    registry,
+    clock,
+    autoStart: rule,
+    defaults: { concurrency: settings.WORKER_CONCURRENCY, driver: settings.WORKER_PERSISTENCE_DRIVER },
+  })
+  const cancels = new Cancels(cluster)
+  const jobs = new WorkerJobs({
+    queues: services.queues,
+    hooks,
+    clock,
+    defaults: { attempts: settings.WORKER_RETRIES, priority: settings.WORKER_PRIORITY },
+    connectionTimeout,
+    cancelLocal: (queue, job, reason) => node?.cancel(queue, job, reason) ?? false,
+    cancelElsewhere: (request) => cancels.ask(request),
+  })
+  const flush = async (): Promise<void> => node?.flush()
+  const health = new Health({ cluster, jobs, now, flush })
+  const versions = new Versions({ control, cluster, processors, registry, now })
+  const leaderships = new Leaderships({ cluster, node: info.id, clock, log })
+  const listeners = new Set<(event: WorkerEvent) => void>()
+  const reconciler = new Reconciler({
+    info,
+    directory,
+    cluster,
+    node,
+    rule,
+    wake: (worker) => control.wake(worker),
+    log,
+    now,
+    leaseMs: settings.WORKER_INTERVAL_MS * 3,
+    emit: (event) => listeners.forEach((listener) => void listener(event)),
+  })
+  let booting: Promise<void> = Promise.resolve()
+  let sweeper: ReturnType<Workers['lead']> | undefined
 
   return {
-    workers: makeWorkers({ control, directory, jobs, node, registry }),
+    workers: makeWorkers({
+      cluster,
+      control,
+      directory,
+      health,
+      jobs,
+      node,
+      operations,
+      registry,
+      versions,
+      lead: (role) => leaderships.lead(role),
+      listen(listener) {
+        listeners.add(listener)
+        return () => void listeners.delete(listener)
+      },
+    }),
     registry,
-    migrations: database !== undefined && connection === 'default' ? [workersMigration(table, () => database.dialect)] : [],
-    // The embedded store belongs to one process: nobody else changes anything.
-    watches: () => node !== undefined && directory.shared && services.queues.backend !== 'embedded',
-    async prepare() {
-      // Migrations run on the default connection; elsewhere the table is made here.
-      if (database !== undefined && connection !== 'default') await createWorkersTable(database.tables(connection), table, database.dialect)
+    migrations: [...stores.flatMap((store) => store.migrations ?? []), ...clusterMigrations],
+    prepare: () => directory.prepare(),
+    async join() {
+      await cluster.open()
+      await reconciler.join()
+      sweeper = leaderships.lead('sweeper')
     },
     boot() {
-      if (node === undefined) return
-      booting = directory
-        .all()
-        .then((stored) => bootWorkers(stored, node, rule, (worker) => control.wake(worker), log))
-        .catch((error: unknown) => log.error({ err: error }, 'the stored workers were not read at boot'))
+      booting = reconciler.boot().catch((error: unknown) => log.error({ err: error }, 'the stored workers were not read at boot'))
     },
-    sync() {
-      if (node === undefined) return syncing
-      const done = booting.then(() => syncWorkers(directory, node))
-      syncing = done.catch(() => undefined)
-      return done
+    beatMs: settings.WORKER_INTERVAL_MS,
+    beat: () => reconciler.beat(),
+    flush,
+    async sweep() {
+      if (sweeper?.leads) await cluster.sweep()
     },
     async close() {
+      await reconciler.close()
+      await booting
       await node?.close(shutdownLimits)
-      await Promise.all([booting, syncing])
+      await leaderships.close()
+      await reconciler.leave()
+      await cluster.close()
+      await processors.close()
+      await closeStores()
     },
   }
 }
 
-/** Every store that the app's plugins allow; the configured one must be among them. */
-function storesOf({ host, services, settings }: AssembleInput): readonly WorkerStore[] {
-  const { database, kv } = services
-  const { WORKER_PERSISTENCE_DB_CONNECTION: connection, WORKER_PERSISTENCE_TABLE: table } = settings
-  const prefix = settings.WORKER_PERSISTENCE_REDIS_KEY_PREFIX || host.app.name.replaceAll(' ', '_')
-  const stores = [
-    memoryStore(),
-    ...(kv === undefined ? [] : [guarded(kvStore(kv, prefix), (error) => kv.isUnavailable(error))]),
-    ...(database === undefined ? [] : [guarded(dbStore(database, connection, table), (error) => database.isUnavailable(error))]),
-  ]
-  const driver = settings.WORKER_PERSISTENCE_DRIVER
-  if (!stores.some((store) => store.driver === driver)) {
-    throw workerErrors.WORKERS_MISCONFIGURED(
-      `WORKER_PERSISTENCE_DRIVER=${driver} needs the plugin ${driver === 'db' ? 'database' : 'kv'} in zin.config.ts`,
-    )
-  }
-  return stores
+function consumes(host: PluginContext['host'], settings: WorkerSettings): boolean {
+  const both = host.roles.has('worker') && host.roles.has('http')
+  return host.roles.has('worker') && settings.WORKERS_ENABLED && settings.WORKER_ENABLED && !(settings.DOCKER_WORKER && both)
 }

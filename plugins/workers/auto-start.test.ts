@@ -1,12 +1,22 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { autoStart } from './auto-start.js'
-import { type CreateWorker, recordOf } from './record/record.js'
+import { recordOf } from './record/make.js'
+import type { CreateWorker } from './record/record.js'
 import type { Desired } from './store/store.js'
 
 const record = (input: Partial<CreateWorker>) => recordOf({ name: 'abc', queueName: 'abc', ...input }, { concurrency: 5, driver: 'memory' })
 const onDb = { infrastructure: { persistence: { driver: 'db' as const } } }
-const desired = (state: Desired['state'], by: Desired['by']): Desired => ({ state, by, restarts: 0 })
+const desired = (state: Desired['state'], by: Desired['by']): Desired => ({
+  state,
+  by,
+  paused: false,
+  starts: 0,
+  restarts: 0,
+  version: '1.0.0',
+  previousVersion: null,
+  monitored: null,
+})
 
 const rows: readonly (readonly [
   what: string,
@@ -23,6 +33,13 @@ const rows: readonly (readonly [
   ['the global setting is false, even with autoStart true', false, { autoStart: true }, undefined, false],
   ['activeStatus is false', true, { activeStatus: false, autoStart: true }, undefined, false],
   ['it is stored by another driver than the configured one', true, onDb, undefined, false],
+  [
+    'it is stored by an edge binding and the configured driver is another one',
+    true,
+    { infrastructure: { persistence: { driver: 'edge-sql' } } },
+    undefined,
+    false,
+  ],
   ['at boot, an operator stopped it', true, { autoStart: true }, desired('stopped', 'operator'), false],
   ['at boot, it was stopped by the rule and the rule allows it now', true, {}, desired('stopped', 'rule'), true],
   ['at boot, an operator started it', true, {}, desired('running', 'operator'), true],

@@ -76,7 +76,7 @@ describe('worker commands on a running app', () => {
     const [record] = (await run('worker:show', { name: 'retired' })).tables as { activeStatus: boolean }[]
     assert.equal(record?.activeStatus, false)
     assert.deepEqual((await run('worker:summary')).tables, [
-      { total: 2, running: 0, starting: 0, stopping: 0, stopped: 2, FAILED: 0, unknown: 0, disabled: 1 },
+      { total: 2, running: 0, paused: 0, starting: 0, stopping: 0, stopped: 2, FAILED: 0, unknown: 0, disabled: 1 },
     ])
   })
 

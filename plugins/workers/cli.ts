@@ -1,5 +1,6 @@
-import { type AppClient, type Command, defineCommand } from 'zin'
-import type { OperationResult, WorkerPage, WorkerStatus, WorkerView } from './types.js'
+import { type AppClient, type Command, defineCommand, type Printer } from 'zin'
+import type { KnownNode } from './cluster/cluster.js'
+import type { OperationResult, VersionView, WorkerOnNode, WorkerPage, WorkerStatus, WorkerView } from './types.js'
 
 const named = [{ name: 'name', summary: 'Name of the worker' }]
 const at = (name: string | undefined, rest = ''): string => `/api/workers/${encodeURIComponent(name ?? '')}${rest}`
@@ -70,24 +71,91 @@ const summary = defineCommand({
   json: true,
   run: async ({ app, print }) => {
     const workers = await allWorkers(app, { includeInactive: 'true' })
-    const states: Record<string, number> = { running: 0, starting: 0, stopping: 0, stopped: 0, FAILED: 0, unknown: 0 }
+    const states: Record<string, number> = { running: 0, paused: 0, starting: 0, stopping: 0, stopped: 0, FAILED: 0, unknown: 0 }
     for (const { state } of workers) states[state] = (states[state] ?? 0) + 1
     print.record({ total: workers.length, ...states, disabled: workers.filter((worker) => !worker.activeStatus).length })
   },
 })
 
-const operation = (verb: 'start' | 'stop' | 'restart', text: string): Command =>
+const nodes = defineCommand({
+  name: 'worker:nodes',
+  summary: 'List the processes of the app and those lost lately, or what each does for a worker',
+  needs: 'running app',
+  json: true,
+  options: { worker: { type: 'string', summary: 'What each process does for this worker' } },
+  run: async ({ app, options, print }) => {
+    if (options.worker !== undefined) {
+      const answer = await app.request<{ nodes: readonly WorkerOnNode[] }>({ method: 'GET', path: at(options.worker, '/nodes') })
+      print.table(
+        answer.nodes.map((node) => ({ ...node })),
+        ['node', 'state', 'version', 'concurrency', 'busy', 'observedGeneration', 'error'],
+      )
+      return
+    }
+    const answer = await app.request<{ nodes: readonly KnownNode[] }>({ method: 'GET', path: '/api/nodes' })
+    print.table(
+      answer.nodes.map(({ id, region, consumes, alive, startedAt }) => ({
+        node: id,
+        region,
+        consumes,
+        alive,
+        started: new Date(startedAt).toISOString(),
+      })),
+      ['node', 'region', 'consumes', 'alive', 'started'],
+    )
+  },
+})
+
+const versions = defineCommand({
+  name: 'worker:versions',
+  summary: 'List the versions of a worker',
+  args: named,
+  needs: 'running app',
+  json: true,
+  run: async ({ app, args, print }) => {
+    const answer = await app.request<{ versions: readonly VersionView[] }>({ method: 'GET', path: at(args.name, '/versions') })
+    print.table(
+      answer.versions.map(({ version, state, busy, processor, description }) => ({ version, state, busy, processor, description })),
+      ['version', 'state', 'busy', 'processor', 'description'],
+    )
+  },
+})
+
+/** Says what came of an operation. Exit code 1: not every process has applied it. */
+function report({ message, operation, worker }: OperationResult, print: Printer): number {
+  if (print.json) print.record({ ok: true, message, worker, operation })
+  else {
+    print.line(message)
+    for (const { node, code, message: why } of operation.failed) print.line(`  ${node}: ${why} (${code})`)
+  }
+  return operation.targets.length > 0 && operation.applied.length === operation.targets.length ? 0 : 1
+}
+
+const activate = defineCommand({
+  name: 'worker:activate',
+  summary: 'Give new jobs to a version, one process after another; an earlier version is the rollback',
+  args: [...named, { name: 'version', summary: 'Registered version, such as 1.1.0' }],
+  needs: 'running app',
+  json: true,
+  run: async ({ app, args, print }) =>
+    report(
+      await app.request<OperationResult>({
+        method: 'POST',
+        path: at(args.name, `/versions/${encodeURIComponent(args.version ?? '')}/activate`),
+      }),
+      print,
+    ),
+})
+
+const operation = (verb: 'start' | 'stop' | 'restart' | 'pause' | 'resume', text: string): Command =>
   defineCommand({
     name: `worker:${verb}`,
     summary: text,
     args: named,
     needs: 'running app',
     json: true,
-    run: async ({ app, args, print }) => {
-      const answer = await app.request<OperationResult>({ method: 'POST', path: at(args.name, `/${verb}`) })
-      if (print.json) print.record({ ...answer })
-      else print.line(answer.message)
-    },
+    run: async ({ app, args, print }) =>
+      report(await app.request<OperationResult>({ method: 'POST', path: at(args.name, `/${verb}`) }), print),
   })
 
 /** Commands that act on the workers of the running app. */
@@ -97,6 +165,11 @@ export const workerCommands: readonly Command[] = [
   operation('start', 'Start a worker'),
   operation('stop', 'Stop a worker; it stays stopped over reboots'),
   operation('restart', 'Restart a worker'),
+  operation('pause', 'Take no more jobs; running ones go on'),
+  operation('resume', 'Take jobs again'),
   summary,
   show,
+  versions,
+  activate,
+  nodes,
 ]

@@ -16,10 +16,68 @@ export const workerErrors = defineErrors({
     status: 409,
     message: (name: string, plugin: string, reason: string) => `Worker "${name}" may not start: ${reason} (said by ${plugin})`,
   },
+  WORKER_STOPPED: {
+    status: 409,
+    message: (name: string) => `Worker "${name}" is stopped: only one that should run can be paused or resumed`,
+  },
+  OPERATION_NOT_FOUND: {
+    status: 404,
+    message: (name: string) => `Worker "${name}" has no operation of that id; operations are kept for 24 hours`,
+  },
+  VERSION_NOT_FOUND: {
+    status: 404,
+    message: (name: string, version: string) =>
+      `Worker "${name}" has no version ${version}; GET /api/workers/${name}/versions lists those there are`,
+  },
+  VERSION_EXISTS: {
+    status: 409,
+    message: (name: string, version: string) =>
+      `Worker "${name}" has a version ${version} already, and versions do not change; choose another number`,
+  },
+  TOO_MANY_VERSIONS: {
+    status: 409,
+    message: (name: string, most: number) => `Worker "${name}" has ${most} versions, and more are not kept; create a new worker`,
+  },
+  VERSION_UNHEALTHY: {
+    status: 409,
+    message: (name: string, version: string, why: string) => `Version ${version} of worker "${name}" is not healthy: ${why}`,
+  },
   JOB_NOT_FOUND: {
     status: 404,
     message: (name: string, queue: string) =>
       `Worker "${name}" has no job of that id in its queue "${queue}"; finished jobs are kept for a while only`,
+  },
+  JOB_FINISHED: {
+    status: 409,
+    message: (name: string, status: string) =>
+      `The job of worker "${name}" is ${status} already: only a job that waits or runs can be cancelled`,
+  },
+  JOB_SCHEDULED: {
+    status: 409,
+    message: (name: string, schedule: string) =>
+      `The job was added by the schedule "${schedule}" of worker "${name}" and does not run yet; remove or change the schedule instead`,
+  },
+  JOB_TIMEOUT: {
+    status: 504,
+    message: (name: string, id: string, ms: number) => `Job ${id} of worker "${name}" ran longer than its timeout of ${ms} ms`,
+  },
+  JOB_PAYLOAD_UNREADABLE: {
+    status: 500,
+    message: (name: string, what: string, why: string) => `The ${what} of a job of worker "${name}" cannot be restored: ${why}`,
+  },
+  JOB_PAYLOAD_UNSTORABLE: {
+    status: 500,
+    message: (name: string, what: string, why: string) =>
+      `The ${what} of a job of worker "${name}" cannot be prepared for the store: ${why}`,
+  },
+  SCHEDULE_NOT_FOUND: {
+    status: 404,
+    message: (name: string) => `Worker "${name}" has no schedule of that id; GET /api/workers/${name}/schedules lists those there are`,
+  },
+  SCHEDULE_BUSY: {
+    status: 409,
+    message: (name: string, id: string) =>
+      `The schedule "${id}" of worker "${name}" was not changed: its job of that time exists already; try again later`,
   },
   QUEUE_CONNECTION_ERROR: {
     status: 503,
@@ -30,12 +88,66 @@ export const workerErrors = defineErrors({
     status: 503,
     message: (driver: string, why: string) => `The worker records in ${driver} cannot be reached: ${why}`,
   },
+  WORKER_CLUSTER_UNAVAILABLE: {
+    status: 503,
+    message: (store: string, why: string) =>
+      `What the processes of the app know of each other is in ${store}, which cannot be reached: ${why}`,
+  },
   MISSING_PROCESSOR_SPEC: {
     status: 400,
     message: (name: string) => `Worker "${name}" has no processor: give a file path, or register one under that name when the app boots`,
   },
   INVALID_PROCESSOR_PATH: { status: 400, message: (path: string, why: string) => `The processor "${path}" cannot be used: ${why}` },
   PROCESSOR_LOAD_FAILED: { status: 422, message: (path: string, why: string) => `The processor "${path}" did not load: ${why}` },
+  PROCESSOR_DIED: {
+    status: 500,
+    message: (worker: string, job: string, kind: string, how: string) =>
+      `The ${kind} in which worker "${worker}" ran job "${job}" ended before the job did: ${how}`,
+  },
+  PROCESSOR_KILLED: {
+    status: 500,
+    message: (worker: string, job: string, kind: string, ms: number) =>
+      `Job "${job}" of worker "${worker}" was cancelled and went on for ${ms} ms, so its ${kind} was ended; make its processor listen to its signal`,
+  },
+  PROCESSOR_CLOSED: {
+    status: 503,
+    message: (worker: string) => `The processor of worker "${worker}" takes no more jobs: the worker stops`,
+  },
+  PROCESSOR_NOT_ISOLATED: {
+    status: 400,
+    message: (worker: string, isolation: string) =>
+      `Worker "${worker}" has isolation "${isolation}", and its processor is a function, which runs in this process only; give a file path, or use isolation "inline"`,
+  },
+  PROCESSOR_NOT_PREBUILT: {
+    status: 400,
+    message: (processor: string) =>
+      `The processor "${processor}" is not part of this build, and nothing is loaded on an edge runtime; pass it to registerPrebuilt with exactly this text`,
+  },
+  INVALID_PROCESSOR_URL: { status: 400, message: (url: string, why: string) => `The processor URL "${url}" cannot be used: ${why}` },
+  INVALID_PROCESSOR_URL_HOST: {
+    status: 400,
+    message: (host: string) => `Processors may not be fetched from "${host}": it is not in REMOTE_PROCESSOR_ALLOWLIST`,
+  },
+  INVALID_PROCESSOR_URL_EXPORT: {
+    status: 422,
+    message: (url: string) => `The processor at "${url}" exports no function named ZinTrustProcessor`,
+  },
+  PROCESSOR_PIN_REQUIRED: {
+    status: 400,
+    message: (url: string) =>
+      `The processor URL "${url}" has no digest; in production it must end in #sha256-<base64 or hex of the file's SHA-256>`,
+  },
+  PROCESSOR_PIN_MISMATCH: {
+    status: 422,
+    message: (url: string, found: string) =>
+      `The processor at "${url}" has the SHA-256 ${found}, which is not the one it is pinned to; it was not used`,
+  },
+  PROCESSOR_FETCH_SIZE_EXCEEDED: {
+    status: 422,
+    message: (url: string, limit: number) => `The processor at "${url}" is larger than ${limit} bytes (PROCESSOR_FETCH_MAX_SIZE)`,
+  },
+  PROCESSOR_FETCH_FAILED: { status: 502, message: (url: string, why: string) => `The processor at "${url}" was not fetched: ${why}` },
+  INVALID_HEALTH_CHECK: { status: 400, message: (path: string, why: string) => `The health check "${path}" cannot be used: ${why}` },
   INVALID_PERSISTENCE_CONFIG: { status: 400, message: (what: string) => `"infrastructure.persistence": ${what}` },
   WORKERS_MISCONFIGURED: { status: 500, message: (what: string) => `workers: ${what}` },
 })

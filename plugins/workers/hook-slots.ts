@@ -13,6 +13,10 @@ export function hookSlots(hooks: PluginHooks): HookSlots {
     onWorkerStop: hooks.slot('onWorkerStop'),
     beforeWorkerStart: hooks.slot('beforeWorkerStart'),
     transformJobOptions: hooks.slot('transformJobOptions'),
+    transformJobData: hooks.slot('transformJobData'),
+    restoreJobData: hooks.slot('restoreJobData'),
+    transformJobResult: hooks.slot('transformJobResult'),
+    restoreJobResult: hooks.slot('restoreJobResult'),
     resolveProcessor: hooks.slot('resolveProcessor'),
   }
 }

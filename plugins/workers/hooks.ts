@@ -1,5 +1,6 @@
 import type { First, Gate, HookSpecs, Notify, Settle, Waterfall } from 'zin'
-import type { JobPlan, JobView, WorkerProcessor } from './types.js'
+import type { JobPlan, JobView } from './jobs/types.js'
+import type { WorkerProcessor } from './processors/processor.js'
 
 /** Hooks that the workers plugin fires. */
 export interface WorkerHooks {
@@ -10,6 +11,10 @@ export interface WorkerHooks {
   onWorkerStop: Settle<[workerName: string]>
   beforeWorkerStart: Gate<[workerName: string]>
   transformJobOptions: Waterfall<JobPlan, [workerName: string, data: unknown]>
+  transformJobData: Waterfall<unknown, [workerName: string]>
+  restoreJobData: Waterfall<unknown, [workerName: string]>
+  transformJobResult: Waterfall<unknown, [workerName: string]>
+  restoreJobResult: Waterfall<unknown, [workerName: string]>
   resolveProcessor: First<[workerName: string], WorkerProcessor>
 }
 
@@ -29,6 +34,18 @@ export const workerHooks = {
     args: ['options', 'workerName', 'data'],
     summary: 'Options of a job about to be added: name, priority 0–10, attempts, backoff, delay',
   },
+  transformJobData: {
+    kind: 'waterfall',
+    args: ['data', 'workerName'],
+    summary: 'The payload of a job before it is stored, e.g. to encrypt it',
+  },
+  restoreJobData: {
+    kind: 'waterfall',
+    args: ['data', 'workerName'],
+    summary: 'The payload of a job before its processor and the job hooks see it',
+  },
+  transformJobResult: { kind: 'waterfall', args: ['result', 'workerName'], summary: 'The result of a job before it is stored' },
+  restoreJobResult: { kind: 'waterfall', args: ['result', 'workerName'], summary: 'The result of a job before the API shows it' },
   resolveProcessor: { kind: 'first', args: ['workerName'], summary: 'The processor of a worker that has no path and no registered one' },
 } satisfies HookSpecs<WorkerHooks>
 

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { definePlugin, optional } from 'zin'
+import { definePlugin, EventStreams, optional } from 'zin'
 import { databaseService } from 'zin/plugins/database'
 import { kvService } from 'zin/plugins/kv'
 import { opsService } from 'zin/plugins/ops'
@@ -7,40 +7,37 @@ import { queuesService } from 'zin/plugins/queues'
 import { assemble } from './assemble.js'
 import { workerCommands } from './cli.js'
 import { workerHooks } from './hooks.js'
+import { migrateWorkerCommand } from './migrate.js'
 import { workersOptions } from './options.js'
-import { workerRoutes } from './routes.js'
+import { routesOf } from './routes/index.js'
 import { workersService } from './service.js'
 import { workerSettings } from './settings.js'
 
+export type { KnownNode, NodeStatus, WorkerState } from './cluster/cluster.js'
+export type { CheckReport, HealthCheckResult, WorkerHealthCheck } from './health/check.js'
+export type { HealthReport, HealthTerm } from './health/score.js'
 export type { WorkerHooks } from './hooks.js'
+export type * from './jobs/types.js'
 export type { WorkersOptions } from './options.js'
-export type { CreateWorker, FeatureName, Infrastructure, PersistenceDriver, RateLimit, WorkerRecord } from './record/record.js'
-export { workersService } from './service.js'
+export type { ProcessorResolver, WorkerProcessor } from './processors/processor.js'
 export type {
-  Backoff,
-  EnqueueOptions,
-  JobCounts,
-  JobPlan,
-  JobStatus,
-  JobView,
-  ListOptions,
-  Operation,
-  OperationOptions,
-  OperationResult,
-  PriorityName,
-  ProcessorResolver,
-  WorkerJob,
-  WorkerMetrics,
-  WorkerPage,
-  WorkerProcessor,
-  WorkerState,
-  WorkerStatus,
-  Workers,
-  WorkerView,
-} from './types.js'
+  CreateWorker,
+  FeatureName,
+  Infrastructure,
+  Isolation,
+  PersistenceDriver,
+  Placement,
+  RateLimit,
+  RegisterVersion,
+  UpdateWorker,
+  WorkerRecord,
+} from './record/record.js'
+export { featureNames } from './record/record.js'
+export { workersService } from './service.js'
+export type * from './types.js'
 
-/** How often a process looks for what others changed in shared stores, in ms. */
-const syncMs = 5_000
+const flushMs = 1_000
+const sweepMs = 60_000
 
 /** Background workers: records with a desired state, and the consumers of this process. */
 export const workers = definePlugin({
@@ -66,15 +63,23 @@ export const workers = definePlugin({
       else parts.registry.registerPath(name, processor)
     }
     for (const migration of parts.migrations) ctx.migration(migration)
+    for (const [url, processor] of Object.entries(options.prebuilt ?? {})) parts.registry.registerPrebuilt(url, processor)
+    for (const [name, check] of Object.entries(options.healthChecks ?? {})) parts.registry.registerHealthCheck(name, check)
     if (settings.WORKERS_ENABLED) {
-      ctx.routes(workerRoutes(parts.workers, (request, permission) => services.ops.demand(request, permission)))
-      ctx.commands(workerCommands)
+      const streams = new EventStreams()
+      ctx.hooks.on('onClose', () => streams.closeAll())
+      ctx.onStop(() => streams.closeAll())
+      ctx.routes(routesOf(parts.workers, streams, (request, permission) => services.ops.demand(request, permission)))
+      ctx.commands([...workerCommands, migrateWorkerCommand({ app: host.app, database: services.database })])
     }
-    ctx.onStart(parts.prepare)
-    ctx.onReady(() => {
+    ctx.onStart(() => parts.prepare())
+    ctx.onReady(async () => {
+      await parts.join()
       parts.boot()
-      if (parts.watches()) ctx.every(syncMs, parts.sync)
+      ctx.every(parts.beatMs, () => parts.beat())
+      ctx.every(flushMs, () => parts.flush())
+      ctx.every(sweepMs, () => parts.sweep())
     })
-    ctx.onStop(parts.close)
+    ctx.onStop(() => parts.close())
   },
 })

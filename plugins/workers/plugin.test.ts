@@ -44,6 +44,24 @@ describe('the plugin workers', () => {
     await host.stop()
   })
 
+  it('loads no code on an edge runtime', async () => {
+    const host = await createTestHost({
+      services,
+      plugins: [database(), kv(), ops(), workers({ runtime: 'edge', prebuilt: { 'job.mjs': () => 1 } })],
+    })
+    const create = async (name: string, processor: string) =>
+      host.inject({
+        method: 'POST',
+        path: '/api/workers',
+        headers: { 'x-requested-with': 'test' },
+        body: { name, queueName: 'queue', processor },
+      })
+    const refused = await create('from-a-file', 'plugin.test.ts')
+    assert.deepEqual([refused.status, refused.body.code], [400, 'PROCESSOR_NOT_PREBUILT'])
+    assert.equal((await create('prebuilt', 'job.mjs')).status, 201)
+    await host.stop()
+  })
+
   describe('where operators need credentials', () => {
     let host: TestHost
     let rootDir: string
@@ -68,10 +86,15 @@ describe('the plugin workers', () => {
 
     it('guards every route', async () => {
       const routes = host.host.view.routes().filter((route) => route.plugin === 'workers')
-      assert.equal(routes.length, 12)
+      assert.equal(routes.length, 26)
+      const reader = await token('reader')
       for (const { method, path } of routes) {
-        const answer = await host.inject({ method, path: path.replaceAll(/:\w+/g, 'known') })
-        assert.equal(answer.status, 401, `${method} ${path}`)
+        const target = { method, path: path.replaceAll(/:\w+/g, 'known') }
+        const stranger = await host.inject(target)
+        assert.deepEqual([stranger.status, stranger.body.code], [401, 'UNAUTHORIZED'], `${method} ${path}`)
+        const refused = await host.inject({ ...target, headers: reader })
+        assert.deepEqual([refused.status, refused.body.code], [403, 'FORBIDDEN'], `${method} ${path}`)
+        for (const { error, message } of [stranger.body, refused.body]) assert.ok(error.length > 0 && message.length > 0)
       }
     })
 
@@ -82,6 +105,12 @@ describe('the plugin workers', () => {
       const refused = await create('operator', { name: 'loads-code', queueName: 'queue', processor: 'job.mjs' })
       assert.deepEqual([refused.status, refused.body.code], [403, 'FORBIDDEN'])
       assert.equal((await create('admin', { name: 'loads-code', queueName: 'queue', processor: 'job.mjs' })).status, 201)
+      for (const path of ['versions', 'versions/1.0.0/activate']) {
+        const post = async (role: string) =>
+          host.inject({ method: 'POST', path: `/api/workers/known/${path}`, headers: await token(role), body: { version: '1.1.0' } })
+        assert.equal((await post('operator')).body.code, 'FORBIDDEN')
+        assert.ok((await post('admin')).status < 300)
+      }
     })
   })
 })

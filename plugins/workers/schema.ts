@@ -34,33 +34,59 @@ export const createBody = Type.Object({
   name: anything('3 to 50 letters, digits, "_" or "-"; required'),
   queueName: anything('Same pattern; required'),
   processor: anything(
-    'File path under a processor root (needs the permission workers:deploy); may be left out when one is registered in code',
+    'File path under a processor root, or https URL (needs the permission workers:deploy); may be left out when one is registered in code',
   ),
+  healthCheck: anything('File path under a processor root (needs the permission workers:deploy)'),
   concurrency: anything('Parallel jobs, 1 to 1000'),
   activeStatus: anything('Boolean, default true'),
   autoStart: anything('Boolean or null, default null'),
   version: anything('major.minor.patch, default 1.0.0'),
   features: anything('Booleans by feature name'),
-  infrastructure: anything('{driver?, redis?: {env: true}, persistence?: {driver: memory | kvstore | db}}'),
+  infrastructure: anything('{driver?, redis?: {env: true}, persistence?: {driver: memory | kvstore | db | docstore | edge-sql}}'),
   rateLimit: anything('{max, duration in ms}'),
-  jobOptions: anything('{attempts?, backoff?: {type, delay in ms}}'),
+  jobOptions: anything('{attempts?, backoff?: {type, delay in ms}, timeout? in ms}'),
+  isolation: anything('inline (default), thread or process'),
+  placement: anything('{nodes?: "all" (default) or a number of processes, regions?: [region]}'),
+})
+
+export const updateBody = Type.Object({
+  queueName: anything('As at creation'),
+  concurrency: anything('As at creation'),
+  activeStatus: anything('As at creation; false stops it'),
+  autoStart: anything('As at creation'),
+  features: anything('As at creation'),
+  rateLimit: anything('As at creation; null: none'),
+  jobOptions: anything('As at creation'),
+  isolation: anything('As at creation'),
+  placement: anything('As at creation'),
+})
+
+export const versionBody = Type.Object({
+  version: anything('major.minor.patch; required'),
+  description: anything('At most 1000 characters'),
+  processor: anything('File path or https URL; may be left out when one is registered in code as "<name>@<version>"'),
+  healthCheck: anything('File path under a processor root'),
 })
 
 export const enqueueBody = Type.Object(
   {
     data: anything('Any JSON; default null'),
-    options: anything('{name?, priority?: Critical | High | Normal | Low | 0 to 10, attempts?, backoff?, delay? in ms}'),
+    options: anything(
+      '{name?, priority?: Critical | High | Normal | Low | 0 to 10, attempts?, backoff?, delay? in ms, timeout? in ms, deduplication?: {id, ttl?}}',
+    ),
+    children: anything('Jobs that must be done before this one: [{worker, data?, options?, children?}]'),
   },
   { additionalProperties: false },
 )
 
 const ok = Type.Literal(true)
-const state = literals(['stopped', 'starting', 'running', 'stopping', 'FAILED', 'unknown'])
+const state = literals(['stopped', 'starting', 'running', 'paused', 'stopping', 'FAILED', 'unknown'])
 
 const worker = Type.Object({
   name: Type.String(),
   queueName: Type.String(),
-  processor: Type.Union([Type.String(), Type.Null()], { description: 'null: registered in code' }),
+  processor: Type.Union([Type.String(), Type.Null()], { description: 'Of the active version; null: registered in code' }),
+  healthCheck: Type.Union([Type.String(), Type.Null()]),
   concurrency: Type.Integer(),
   activeStatus: Type.Boolean(),
   autoStart: Type.Union([Type.Boolean(), Type.Null()]),
@@ -69,10 +95,14 @@ const worker = Type.Object({
   infrastructure: Type.Object({ persistence: Type.Object({ driver: Type.String() }) }),
   rateLimit: Type.Union([Type.Object({ max: Type.Integer(), duration: Type.Integer() }), Type.Null()]),
   jobOptions: Type.Object({}),
+  isolation: literals(['inline', 'thread', 'process']),
+  placement: Type.Object({ nodes: Type.Union([Type.Literal('all'), Type.Integer()]), regions: Type.Optional(Type.Array(Type.String())) }),
   state,
   status: literals(['active', 'inactive']),
   desired: literals(['running', 'stopped']),
+  paused: Type.Boolean(),
   generation: Type.Integer(),
+  observedGeneration: Type.Integer({ description: 'Least generation that all its processes have applied' }),
   lastError: Type.Optional(Type.String()),
   createdAt: iso,
   updatedAt: iso,
@@ -98,17 +128,15 @@ export const listAnswer = Type.Object({
   workers: Type.Array(worker),
   pagination: Type.Object({ page: Type.Integer(), limit: Type.Integer(), total: Type.Integer(), totalPages: Type.Integer() }),
 })
-export const operationAnswer = Type.Object({
-  ok,
-  message: Type.String(),
-  worker,
-  operation: Type.Object({
-    id: Type.String(),
-    generation: Type.Integer(),
-    targets: Type.Array(Type.String(), { description: 'Processes that should apply it' }),
-    applied: Type.Array(Type.String(), { description: 'Processes that have' }),
-  }),
+const operation = Type.Object({
+  id: Type.String(),
+  generation: Type.Integer(),
+  targets: Type.Array(Type.String(), { description: 'Processes that should apply it' }),
+  applied: Type.Array(Type.String(), { description: 'Processes that have' }),
+  failed: Type.Array(Type.Object({ node: Type.String(), code: Type.String(), message: Type.String(), status: Type.Integer() })),
 })
+export const operationAnswer = Type.Object({ ok, message: Type.String(), worker, operation })
+export const operationStateAnswer = Type.Object({ ok, operation })
 export const messageAnswer = Type.Object({ ok, message: Type.String() })
 export const statusAnswer = Type.Object({
   ok,
@@ -122,8 +150,55 @@ export const statusAnswer = Type.Object({
     metrics: Type.Object(metrics),
   }),
 })
+export const workerNodesAnswer = Type.Object({
+  ok,
+  nodes: Type.Array(
+    Type.Object({
+      node: Type.String(),
+      state,
+      observedGeneration: Type.Integer(),
+      placed: Type.Boolean(),
+      version: Type.Union([Type.String(), Type.Null()]),
+      draining: Type.Record(Type.String(), Type.Integer()),
+      concurrency: Type.Integer(),
+      busy: Type.Integer(),
+      error: Type.Optional(Type.String()),
+      at: iso,
+    }),
+  ),
+})
+const version = Type.Object({
+  version: Type.String(),
+  description: Type.String(),
+  processor: Type.Union([Type.String(), Type.Null()]),
+  healthCheck: Type.Union([Type.String(), Type.Null()]),
+  state: literals(['registered', 'activating', 'active', 'draining', 'drained']),
+  nodes: Type.Array(Type.String()),
+  busy: Type.Integer(),
+  createdAt: iso,
+  activatedAt: Type.Union([iso, Type.Null()]),
+})
+export const versionAnswer = Type.Object({ ok, version })
+export const versionsAnswer = Type.Object({ ok, versions: Type.Array(version) })
+export const nodesAnswer = Type.Object({
+  ok,
+  nodes: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      host: Type.String(),
+      pid: Type.Integer(),
+      region: Type.String(),
+      consumes: Type.Boolean(),
+      startedAt: Type.Integer(),
+      alive: Type.Boolean(),
+      leaseUntil: Type.Integer(),
+      leaseMs: Type.Integer(),
+    }),
+  ),
+})
 export const metricsAnswer = Type.Object({ ok, metrics: Type.Object({ ...metrics, counts }) })
 export const enqueuedAnswer = Type.Object({ ok, job: Type.Object({ id: Type.String(), queue: Type.String() }) })
+export const cancelledAnswer = Type.Object({ ok, message: Type.String(), outcome: literals(['removed', 'cancelled', 'orphaned']) })
 export const jobAnswer = Type.Object({
   ok,
   job: Type.Object({
@@ -131,8 +206,10 @@ export const jobAnswer = Type.Object({
     name: Type.String(),
     queue: Type.String(),
     status: literals(['waiting', 'active', 'completed', 'failed', 'delayed']),
+    priority: Type.Union([Type.Integer(), Type.Null()]),
     attempts: Type.Integer(),
     maxAttempts: Type.Integer(),
+    progress: Type.Unknown(),
     createdAt: iso,
     startedAt: Type.Union([iso, Type.Null()]),
     finishedAt: Type.Union([iso, Type.Null()]),
@@ -140,3 +217,41 @@ export const jobAnswer = Type.Object({
     error: Type.Union([Type.String(), Type.Null()]),
   }),
 })
+
+export const scheduleParams = Type.Object({ name: Type.String(), id: Type.String({ minLength: 1, maxLength: 200 }) })
+export const scheduleBody = Type.Object(
+  {
+    pattern: anything('Cron pattern of five or six fields; either this or every'),
+    every: anything('ms, at least 1000'),
+    tz: anything('IANA time zone of the pattern, default UTC'),
+    startDate: anything('ISO 8601'),
+    endDate: anything('ISO 8601'),
+    limit: anything('Most jobs it adds'),
+    data: anything('Any JSON; default null'),
+    options: anything('{name?, priority?, attempts?, backoff?, timeout?} of each job'),
+  },
+  { additionalProperties: false },
+)
+const schedule = Type.Object({
+  id: Type.String(),
+  worker: Type.String(),
+  name: Type.String(),
+  pattern: Type.Optional(Type.String()),
+  every: Type.Optional(Type.Integer()),
+  tz: Type.Optional(Type.String()),
+  startDate: Type.Optional(iso),
+  endDate: Type.Optional(iso),
+  limit: Type.Optional(Type.Integer()),
+  nextAt: Type.Union([iso, Type.Null()]),
+})
+export const scheduleAnswer = Type.Object({ ok, schedule })
+export const schedulesAnswer = Type.Object({ ok, schedules: Type.Array(schedule) })
+export const cancelBody = Type.Object(
+  { reason: Type.Optional(Type.String({ maxLength: 200, description: 'Given to the job with its signal' })) },
+  { additionalProperties: false },
+)
+export const versionParams = Type.Object({ name: Type.String(), version: Type.String({ maxLength: 40 }) })
+export const eventsQuery = Type.Object(
+  { worker: Type.Optional(Type.String({ description: 'Only events of this worker' })) },
+  { additionalProperties: false },
+)

@@ -1,82 +1,152 @@
 import { defineService } from 'zin'
-import type { Applied, Control } from './control.js'
-import { refuse } from './errors.js'
+import type { Cluster, ReportedStatus } from './cluster/cluster.js'
+import type { Applied, Control } from './control/control.js'
+import type { Operations } from './control/operations.js'
+import type { Versions } from './control/versions.js'
+import { refuse, workerErrors } from './errors.js'
+import type { Health } from './health/health.js'
 import type { WorkerJobs } from './jobs/jobs.js'
 import type { WorkerNode } from './node/worker-node.js'
 import type { ProcessorRegistry } from './processors/registry.js'
 import { isIntIn, problem } from './record/problem.js'
 import type { StoreDirectory } from './store/directory.js'
-import type { ListOptions, OperationResult, ProcessorResolver, WorkerProcessor, Workers } from './types.js'
-import { workerPage, workerStatus, workerView } from './views.js'
+import type { StoredWorker } from './store/store.js'
+import type { ListOptions, LocalWorkers, OperationResult, WorkerEvent, WorkerPage, Workers } from './types.js'
+import { metricsOf, nodesOf, workerStatus, workerView } from './views.js'
 
 export const workersService = defineService<Workers>('workers')
 
 export interface ServiceParts {
+  readonly cluster: Cluster
   readonly control: Control
   readonly directory: StoreDirectory
+  readonly health: Health
   readonly jobs: WorkerJobs
   readonly node: WorkerNode | undefined
+  readonly operations: Operations
   readonly registry: ProcessorRegistry
+  readonly versions: Versions
+  readonly lead: Workers['lead']
+  readonly listen: (listener: (event: WorkerEvent) => void) => () => void
+}
+
+/** In a process that runs no workers. */
+const nothingLocal: LocalWorkers = {
+  list: () => [],
+  fail: (name) => Promise.reject(workerErrors.WORKER_NOT_FOUND(name)),
+  reportCheck: () => undefined,
 }
 
 /** The service that routes, commands and other plugins use. */
-export function makeWorkers({ control, directory, jobs, node, registry }: ServiceParts): Workers {
+export function makeWorkers(parts: ServiceParts): Workers {
+  const { cluster, control, directory, health, jobs, node, operations, registry, versions } = parts
   const record = async (name: string) => (await control.find(name)).worker.record
-  const resultOf = (applied: Applied, done: string, idle: string): OperationResult => ({
+  const reported = async (name: string): Promise<readonly ReportedStatus[]> => (await cluster.statuses([name])).get(name) ?? []
+  /** Attempts of all processes; of this one to the last. */
+  const counts = async (name: string) => {
+    await node?.flush()
+    return (await cluster.totals([name])).get(name)
+  }
+  const view = async (worker: StoredWorker) => workerView(worker, await reported(worker.record.name))
+  const resultOf = async (applied: Applied, done: string, idle = done): Promise<OperationResult> => ({
     message: messageOf(applied, done, idle),
-    worker: workerView(applied.worker, node),
+    worker: await view(applied.worker),
     operation: applied.operation,
   })
 
   return {
-    async create(worker, options) {
-      return workerView(await control.create(worker, options), node)
-    },
-    async start(name, options) {
-      return resultOf(await control.start(name, options), `Worker "${name}" is running`, `Worker "${name}" was running already`)
-    },
-    async stop(name, options) {
-      return resultOf(await control.stop(name, options), `Worker "${name}" is stopped`, '')
-    },
-    async restart(name, options) {
-      return resultOf(await control.restart(name, options), `Worker "${name}" was restarted`, '')
-    },
+    create: async (worker, { places = 'any', ...options } = {}) => view(await control.create(worker, places === 'any', options)),
+    update: async (name, changes, options) => resultOf(await control.update(name, changes, options), `Worker "${name}" is updated`),
+    start: async (name, options) =>
+      resultOf(await control.start(name, options), `Worker "${name}" is running`, `Worker "${name}" was running already`),
+    stop: async (name, options) => resultOf(await control.stop(name, options), `Worker "${name}" is stopped`),
+    restart: async (name, options) => resultOf(await control.restart(name, options), `Worker "${name}" was restarted`),
+    pause: async (name, options) => resultOf(await control.pause(name, options), `Worker "${name}" is paused`),
+    resume: async (name, options) => resultOf(await control.resume(name, options), `Worker "${name}" is running`),
+    monitor: async (name, on, options) =>
+      resultOf(await control.monitor(name, on, options), `Worker "${name}" is ${on ? 'monitored' : 'no longer monitored'}`),
     remove: (name, options) => control.remove(name, options),
-    async get(name) {
-      return workerView((await control.find(name)).worker, node)
-    },
+    get: async (name) => view((await control.find(name)).worker),
     async list(options = {}) {
       checkList(options)
-      return workerPage(await directory.all(), node, options)
+      return listPage(cluster, directory, options)
     },
     async status(name) {
-      return workerStatus((await control.find(name)).worker, node)
+      const { worker } = await control.find(name)
+      const [statuses, attempts, report] = await Promise.all([reported(name), counts(name), health.of(worker)])
+      return workerStatus(worker, statuses, attempts, report)
     },
     async metrics(name) {
       const { worker } = await control.find(name)
-      return { ...workerStatus(worker, node).metrics, counts: await jobs.counts(worker.record) }
+      const [attempts, queued] = await Promise.all([counts(name), jobs.counts(worker.record)])
+      return { ...metricsOf(attempts), counts: queued }
     },
-    async enqueue(name, data, options = {}) {
-      return jobs.add(await record(name), data, options)
+    health: async (name) => health.of((await control.find(name)).worker),
+    async operation(name, id) {
+      await control.find(name)
+      const operation = await operations.find(id)
+      if (operation?.worker !== name) throw workerErrors.OPERATION_NOT_FOUND(name)
+      return operations.read(operation)
     },
-    async job(name, id) {
-      return jobs.read(await record(name), id)
+    nodesOf: async (name) => nodesOf((await control.find(name)).worker, await reported(name)),
+    nodes: () => cluster.nodes(),
+
+    registerVersion: (name, version) => versions.register(name, version),
+    versions: (name) => versions.list(name),
+    async activate(name, version, options) {
+      const applied = await versions.activate(name, version, options)
+      const [halted] = applied.operation.failed
+      const result = await resultOf(applied, `Worker "${name}" runs version ${version}`)
+      return halted === undefined
+        ? result
+        : { ...result, message: `The rollout of ${version} stopped at ${halted.node}: ${halted.message}` }
     },
+
+    enqueue: async (name, data, options = {}) => jobs.add(await record(name), data, options),
+    enqueueFlow: (flow) => jobs.addFlow(record, flow),
+    job: async (name, id) => jobs.read(await record(name), id),
+    cancelJob: async (name, id, reason = 'by an operator') => jobs.cancel(await record(name), id, reason),
+    schedule: async (name, id, spec) => jobs.schedule(await record(name), id, spec),
+    schedules: async (name) => jobs.schedules(await record(name)),
+    unschedule: async (name, id) => jobs.unschedule(await record(name), id),
+
     register: (name, processor) => registry.register(name, processor),
-    registerAll: (processors: Readonly<Record<string, WorkerProcessor>>) =>
-      all(Object.entries(processors).map(([name, processor]) => registry.register(name, processor))),
-    registerPaths: (paths: Readonly<Record<string, string>>) =>
-      all(Object.entries(paths).map(([name, path]) => registry.registerPath(name, path))),
-    registerResolver: (resolver: ProcessorResolver) => registry.registerResolver(resolver),
+    registerAll: (processors) => all(Object.entries(processors).map(([name, processor]) => registry.register(name, processor))),
+    registerPaths: (paths) => all(Object.entries(paths).map(([name, path]) => registry.registerPath(name, path))),
+    registerResolver: (resolver) => registry.registerResolver(resolver),
+    registerPrebuilt: (url, processor) => registry.registerPrebuilt(url, processor),
+    registerHealthCheck: (name, check) => registry.registerHealthCheck(name, check),
+
+    local: node?.local ?? nothingLocal,
+    events: parts.listen,
+    lead: parts.lead,
+  }
+}
+
+/** One page of records and one round trip for what the processes say of them. */
+async function listPage(cluster: Cluster, directory: StoreDirectory, options: ListOptions): Promise<WorkerPage> {
+  const { page = 1, limit = 100, status, includeInactive = false } = options
+  const running = status === undefined ? undefined : await cluster.running()
+  const { workers, total } = await directory.page({
+    offset: (page - 1) * limit,
+    limit,
+    inactive: includeInactive,
+    ...(running !== undefined && { [status === 'active' ? 'only' : 'without']: running }),
+  })
+  const reported = await cluster.statuses(workers.map((worker) => worker.record.name))
+  return {
+    workers: workers.map((worker) => workerView(worker, reported.get(worker.record.name) ?? [])),
+    pagination: { page, limit, total, totalPages: Math.ceil(total / limit) },
   }
 }
 
 function messageOf({ changed, operation }: Applied, done: string, idle: string): string {
+  const { applied, failed, targets } = operation
   if (!changed) return idle
-  if (operation.applied.length > 0) return done
-  return operation.targets.length > 0
-    ? 'Accepted; it is still being applied'
-    : 'Accepted; this process consumes no jobs, and those that do apply it'
+  if (targets.length === 0) return 'Accepted; no process that consumes jobs is alive, the next one applies it'
+  if (applied.length === targets.length) return done
+  const rest = failed.length > 0 ? `${failed.length} could not: ${failed[0]?.message}` : 'it is still being applied'
+  return `Accepted; applied by ${applied.length} of ${targets.length} processes, ${rest}`
 }
 
 function all(disposers: readonly (() => void)[]): () => void {

@@ -1,20 +1,11 @@
-import type { Job } from 'bullmq'
-import type { CreateWorker, WorkerRecord } from './record/record.js'
+import type { KnownNode, WorkerState } from './cluster/cluster.js'
+import type { CheckReport, WorkerHealthCheck } from './health/check.js'
+import type { HealthReport } from './health/score.js'
+import type { CancelOutcome, EnqueueOptions, FlowJob, FlowSpec, JobCounts, ScheduleSpec, ScheduleView, WorkerJob } from './jobs/types.js'
+import type { ProcessorResolver, WorkerProcessor } from './processors/processor.js'
+import type { CreateWorker, RegisterVersion, UpdateWorker, WorkerRecord } from './record/record.js'
 
-/**
- * Does one job. The third argument is aborted when the job is cancelled or its worker is stopped for good.
- * What it returns is the result of the job and must be JSON.
- */
-// biome-ignore lint/suspicious/noExplicitAny: the payload is the app's
-export type WorkerProcessor = (job: Job<any>, token?: string, signal?: AbortSignal) => unknown
-
-/** Finds the processor of a worker, or answers undefined. */
-export type ProcessorResolver = (workerName: string) => WorkerProcessor | undefined | Promise<WorkerProcessor | undefined>
-
-/** `unknown`: it should run, and this process does not consume jobs, so it cannot tell. */
-export type WorkerState = 'stopped' | 'starting' | 'running' | 'stopping' | 'FAILED' | 'unknown'
-
-/** Attempts counted in this process since it began. `successRate` is 0–1 and 1 before the first attempt; `avgDuration` is in ms. */
+/** Attempts of a worker over all processes since it was made. `successRate` is 0–1 and 1 before the first attempt; `avgDuration` is in ms. */
 export interface WorkerMetrics {
   readonly completed: number
   readonly failed: number
@@ -26,21 +17,45 @@ export interface WorkerStatus {
   readonly name: string
   readonly state: WorkerState
   readonly version: string
-  /** Integer 0–100: 0 when FAILED, else 100 × successRate. */
+  /** Integer 0–100; `GET /api/workers/:name/health` shows its terms. */
   readonly health: number
   readonly queue: string
+  /** Parallel jobs in one process. */
   readonly concurrency: number
   readonly metrics: WorkerMetrics
 }
 
+/** What one process does for a worker; one whose lease has ended is `unknown`. */
+export interface WorkerOnNode {
+  readonly node: string
+  readonly state: WorkerState
+  readonly observedGeneration: number
+  /** Whether the placement chose it. */
+  readonly placed: boolean
+  readonly version: string | null
+  readonly draining: Readonly<Record<string, number>>
+  readonly concurrency: number
+  readonly busy: number
+  readonly error?: string
+  /** ISO 8601. */
+  readonly at: string
+}
+
 /** A worker as the API shows it. */
 export interface WorkerView extends WorkerRecord {
+  readonly version: string
+  /** Of the active version. */
+  readonly processor: string | null
+  readonly healthCheck: string | null
   readonly state: WorkerState
   /** `active` while running. */
   readonly status: 'active' | 'inactive'
   readonly desired: 'running' | 'stopped'
+  readonly paused: boolean
   readonly generation: number
-  /** Why the last start failed, until one succeeds. */
+  /** Least generation that all its processes have applied; 0 before the first. */
+  readonly observedGeneration: number
+  /** Why the last step failed in some process, until one succeeds there. */
   readonly lastError?: string
   /** ISO 8601. */
   readonly createdAt: string
@@ -53,6 +68,16 @@ export interface Operation {
   readonly generation: number
   readonly targets: readonly string[]
   readonly applied: readonly string[]
+  /** What the targets that could not apply it say. */
+  readonly failed: readonly FailedTarget[]
+}
+
+export interface FailedTarget {
+  readonly node: string
+  readonly code: string
+  readonly message: string
+  /** The HTTP status that goes with the code. */
+  readonly status: number
 }
 
 export interface OperationResult {
@@ -62,8 +87,76 @@ export interface OperationResult {
 }
 
 export interface OperationOptions {
-  /** How long to wait until it is applied, in ms. Default: until it is. */
+  /** How long to wait until it is applied, in ms. Default 10000. */
   readonly waitMs?: number
+}
+
+export interface CreateOptions extends OperationOptions {
+  /** `configured`: the record may name only stores that the app knows; for input from outside. Default `any`, for code. */
+  readonly places?: 'any' | 'configured'
+}
+
+/** `activating`: some processes still run another one. `draining`: replaced, and some still run jobs of it. `drained`: none do. */
+export type VersionState = 'registered' | 'activating' | 'active' | 'draining' | 'drained'
+
+export interface VersionView {
+  readonly version: string
+  readonly description: string
+  readonly processor: string | null
+  readonly healthCheck: string | null
+  readonly state: VersionState
+  /** Processes that give new jobs to it. */
+  readonly nodes: readonly string[]
+  /** Its jobs that run right now. */
+  readonly busy: number
+  /** ISO 8601. */
+  readonly createdAt: string
+  readonly activatedAt: string | null
+}
+
+/** What happened to a worker, as `GET /api/workers/events` tells it. */
+export interface WorkerEvent {
+  /** `changed`: its record or desired state. `status`: what one process does. `node`: a process joined or left. */
+  readonly type: 'changed' | 'status' | 'removed' | 'node'
+  readonly worker?: string
+  readonly node?: string
+  readonly state?: WorkerState
+  readonly generation?: number
+  readonly version?: string | null
+  readonly error?: string
+  /** ISO 8601. */
+  readonly at: string
+}
+
+/** A worker that runs in this process, for plugins that watch over it. */
+export interface LocalWorker {
+  readonly name: string
+  readonly version: string
+  readonly state: WorkerState
+  /** Whether its health checks should run. */
+  readonly monitored: boolean
+  readonly features: WorkerRecord['features']
+  /** The active version's own check. */
+  readonly healthCheck: WorkerHealthCheck | undefined
+}
+
+/** The workers of this process. */
+export interface LocalWorkers {
+  list(): readonly LocalWorker[]
+  /** Makes a running worker FAILED here: it takes no more jobs until it is restarted. */
+  fail(name: string, error: Error): Promise<void>
+  /** Notes the outcome of a health check, for all processes to see. */
+  reportCheck(name: string, report: CheckReport): void
+}
+
+/** A role that one process of the app has at a time. */
+export interface Leadership {
+  /** Whether this process may act now; false as soon as the lease was not renewed in time by the monotonic clock. */
+  readonly leads: boolean
+  /** Grows with every change of hands; 0 before the first. Refuse writes with an older one. */
+  readonly epoch: number
+  /** Gives the role up and stops running for it. */
+  resign(): Promise<void>
 }
 
 export interface ListOptions {
@@ -81,97 +174,74 @@ export interface WorkerPage {
   readonly pagination: { readonly page: number; readonly limit: number; readonly total: number; readonly totalPages: number }
 }
 
-export interface Backoff {
-  readonly type: 'fixed' | 'exponential'
-  /** ms. */
-  readonly delay: number
-}
-
-export type PriorityName = 'Critical' | 'High' | 'Normal' | 'Low'
-
-export interface EnqueueOptions {
-  /** Name of the job. Default: the worker's name. */
-  readonly name?: string
-  /** Critical 10, High 5, Normal 1, Low 0, or a whole number 0–10; more is sooner. Default `WORKER_PRIORITY`. */
-  readonly priority?: PriorityName | number
-  /** Default: the worker's `jobOptions.attempts`, else `WORKER_RETRIES`. */
-  readonly attempts?: number
-  /** Default: the worker's `jobOptions.backoff`, else exponential from 1000 ms. */
-  readonly backoff?: Backoff
-  /** ms before the job may run. Default 0. */
-  readonly delay?: number
-}
-
-/** Job options with every default filled in. */
-export interface JobPlan {
-  readonly name: string
-  /** 0–10. */
-  readonly priority: number
-  readonly attempts: number
-  readonly backoff: Backoff
-  readonly delay: number
-}
-
-export type JobStatus = 'waiting' | 'active' | 'completed' | 'failed' | 'delayed'
-
-/** A job as the API shows it; times are ISO 8601 or null. */
-export interface WorkerJob {
-  readonly id: string
-  readonly name: string
-  readonly queue: string
-  readonly status: JobStatus
-  readonly attempts: number
-  readonly maxAttempts: number
-  readonly createdAt: string
-  readonly startedAt: string | null
-  readonly finishedAt: string | null
-  readonly result: unknown
-  readonly error: string | null
-}
-
-/** A job as hooks see it. */
-export interface JobView {
-  readonly id: string
-  readonly name: string
-  readonly queue: string
-  readonly data: unknown
-  /** From 1. */
-  readonly attempt: number
-  readonly maxAttempts: number
-  /** When it was added, ms since 1970. */
-  readonly timestamp: number
-}
-
-/** Jobs kept in the worker's queue, by state; finished ones shrink with retention. */
-export type JobCounts = Readonly<Record<JobStatus, number>>
-
 /**
- * Background workers: records with a desired state, and the consumers of this process.
+ * Background workers: records with a desired state, and the processes that bring it about.
  * Every refusal is a ZinError with a code and an HTTP status.
  */
 export interface Workers {
   /** Stores a new worker, and starts it when the auto-start rule says so. 409 WORKER_EXISTS. */
-  create(worker: CreateWorker, options?: OperationOptions): Promise<WorkerView>
+  create(worker: CreateWorker, options?: CreateOptions): Promise<WorkerView>
+  /** Changes some fields of the record; processes apply what they can without a stop. */
+  update(name: string, changes: UpdateWorker, options?: OperationOptions): Promise<OperationResult>
   /** Starting a running worker succeeds and changes nothing. 410 WORKER_INACTIVE. */
   start(name: string, options?: OperationOptions): Promise<OperationResult>
   /** Lets running jobs end within `WORKER_TIMEOUT`, then cancels them. Survives a reboot. */
   stop(name: string, options?: OperationOptions): Promise<OperationResult>
   /** Stops and starts; starts a stopped or FAILED one. */
   restart(name: string, options?: OperationOptions): Promise<OperationResult>
+  /** Takes no more jobs, and keeps its processes ready; running jobs go on. */
+  pause(name: string, options?: OperationOptions): Promise<OperationResult>
+  resume(name: string, options?: OperationOptions): Promise<OperationResult>
+  /** Starts or stops its health checks. */
+  monitor(name: string, on: boolean, options?: OperationOptions): Promise<OperationResult>
   /** Stops and forgets a worker. Its queue and jobs stay. */
   remove(name: string, options?: OperationOptions): Promise<void>
   get(name: string): Promise<WorkerView>
   list(options?: ListOptions): Promise<WorkerPage>
   status(name: string): Promise<WorkerStatus>
   metrics(name: string): Promise<WorkerMetrics & { readonly counts: JobCounts }>
+  /** The health score with its terms, and the last checks of every process. */
+  health(name: string): Promise<HealthReport>
+  /** An operation of the last 24 h, and how far it has come. 404 OPERATION_NOT_FOUND. */
+  operation(name: string, id: string): Promise<Operation>
+  /** What each process does for a worker. */
+  nodesOf(name: string): Promise<readonly WorkerOnNode[]>
+  /** The processes of the app, and those lost lately. */
+  nodes(): Promise<readonly KnownNode[]>
+
+  /** Adds a version without using it. 409 VERSION_EXISTS. */
+  registerVersion(name: string, version: RegisterVersion): Promise<VersionView>
+  versions(name: string): Promise<readonly VersionView[]>
+  /** Rolling: one process after another gives new jobs to it, and a process in which it is not healthy keeps the one before. */
+  activate(name: string, version: string, options?: OperationOptions): Promise<OperationResult>
+
   /** Adds a job to the worker's queue, whether the worker runs or not. `data` must be JSON. */
   enqueue(name: string, data: unknown, options?: EnqueueOptions): Promise<{ readonly id: string; readonly queue: string }>
+  /** Adds a tree of jobs at once; a job runs when its children are done. */
+  enqueueFlow(flow: FlowSpec): Promise<FlowJob>
   job(name: string, id: string): Promise<WorkerJob>
-  /** Gives the processor of the worker named `name`; a later call replaces it. Returns what withdraws it. */
+  /** Removes a waiting job, or aborts the signal of a running one wherever it runs. */
+  cancelJob(name: string, id: string, reason?: string): Promise<CancelOutcome>
+  /** Adds or replaces a recurring job. `id` is unique within the worker: 1–100 of letters, digits, `_`, `.` and `-`. */
+  schedule(name: string, id: string, spec: ScheduleSpec): Promise<ScheduleView>
+  schedules(name: string): Promise<readonly ScheduleView[]>
+  /** 404 SCHEDULE_NOT_FOUND. */
+  unschedule(name: string, id: string): Promise<void>
+
+  /** Gives the processor of the worker named `name`, or of one version as `name@1.2.3`; a later call replaces it. Returns what withdraws it. */
   register(name: string, processor: WorkerProcessor): () => void
   registerAll(processors: Readonly<Record<string, WorkerProcessor>>): () => void
   /** Worker name → file path, loaded when the worker starts. */
   registerPaths(paths: Readonly<Record<string, string>>): () => void
   /** Asked for names that nothing is registered under. */
   registerResolver(resolver: ProcessorResolver): () => void
+  /** The code behind a URL, compiled in: used for a record whose processor is exactly this text, with no fetch. */
+  registerPrebuilt(url: string, processor: WorkerProcessor): () => void
+  registerHealthCheck(name: string, check: WorkerHealthCheck): () => void
+
+  readonly local: LocalWorkers
+  /** Hears what happens to workers, in all processes. Returns what ends it. */
+  events(listener: (event: WorkerEvent) => void): () => void
+  /** Runs for a role of which one process of the app has the lead. */
+  lead(role: string): Leadership
 }

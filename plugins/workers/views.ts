@@ -1,54 +1,78 @@
-import type { WorkerNode } from './node/worker-node.js'
+import type { AttemptCounts, ReportedStatus } from './cluster/cluster.js'
+import { stateOf, statusesOf } from './control/state.js'
+import type { HealthReport } from './health/score.js'
 import type { StoredWorker } from './store/store.js'
-import type { ListOptions, WorkerPage, WorkerState, WorkerStatus, WorkerView } from './types.js'
+import type { WorkerMetrics, WorkerOnNode, WorkerStatus, WorkerView } from './types.js'
 
-/** What a worker does, as far as this process can tell. */
-function stateOf(worker: StoredWorker, node: WorkerNode | undefined): WorkerState {
-  if (node === undefined) return worker.desired.state === 'running' ? 'unknown' : 'stopped'
-  const seen = node.observe(worker.record.name)
-  return seen?.id === worker.id ? seen.state : 'stopped'
-}
-
-export function workerView(worker: StoredWorker, node: WorkerNode | undefined): WorkerView {
-  const state = stateOf(worker, node)
-  const error = node?.observe(worker.record.name)?.error
+export function workerView(worker: StoredWorker, reported: readonly ReportedStatus[]): WorkerView {
+  const { desired, record } = worker
+  const state = stateOf(worker, reported)
+  const active = worker.versions.find((version) => version.version === desired.version)
+  const placed = statusesOf(worker, reported).filter((status) => status.alive && status.placed)
+  const error = statusesOf(worker, reported).find((status) => status.alive && status.error !== undefined)?.error
   return {
-    ...worker.record,
+    ...record,
+    version: desired.version,
+    processor: active?.processor ?? null,
+    healthCheck: active?.healthCheck ?? null,
     state,
     status: state === 'running' ? 'active' : 'inactive',
-    desired: worker.desired.state,
+    desired: desired.state,
+    paused: desired.paused,
     generation: worker.generation,
+    observedGeneration: placed.length === 0 ? 0 : Math.min(...placed.map((status) => status.generation)),
     ...(error === undefined ? {} : { lastError: error.message }),
     createdAt: new Date(worker.createdAt).toISOString(),
     updatedAt: new Date(worker.updatedAt).toISOString(),
   }
 }
 
-export function workerStatus(worker: StoredWorker, node: WorkerNode | undefined): WorkerStatus {
-  const { name, version, queueName, concurrency } = worker.record
-  const state = stateOf(worker, node)
-  const metrics = node?.metrics(name) ?? { completed: 0, failed: 0, successRate: 1, avgDuration: 0 }
+export function workerStatus(
+  worker: StoredWorker,
+  reported: readonly ReportedStatus[],
+  counts: AttemptCounts | undefined,
+  health: HealthReport,
+): WorkerStatus {
+  const { name, queueName, concurrency } = worker.record
   return {
     name,
-    state,
-    version,
-    health: state === 'FAILED' ? 0 : Math.round(100 * metrics.successRate),
+    state: stateOf(worker, reported),
+    version: worker.desired.version,
+    health: health.score,
     queue: queueName,
     concurrency,
-    metrics,
+    metrics: metricsOf(counts),
   }
 }
 
-/** One page of the workers that the options let through. A page behind the last one is empty. */
-export function workerPage(workers: readonly StoredWorker[], node: WorkerNode | undefined, options: ListOptions): WorkerPage {
-  const { page = 1, limit = 100, status, includeInactive = false } = options
-  const views = workers
-    .filter((worker) => includeInactive || worker.record.activeStatus)
-    .map((worker) => workerView(worker, node))
-    .filter((view) => status === undefined || view.status === status)
-  const total = views.length
+export function metricsOf(counts: AttemptCounts | undefined): WorkerMetrics {
+  const { completed = 0, failed = 0, totalMs = 0 } = counts ?? {}
+  const attempts = completed + failed
   return {
-    workers: views.slice((page - 1) * limit, page * limit),
-    pagination: { page, limit, total, totalPages: Math.ceil(total / limit) },
+    completed,
+    failed,
+    successRate: attempts === 0 ? 1 : completed / attempts,
+    avgDuration: attempts === 0 ? 0 : Math.round((totalMs / attempts) * 100) / 100,
+  }
+}
+
+/** What the processes say of a worker. */
+export function nodesOf(worker: StoredWorker, reported: readonly ReportedStatus[]): readonly WorkerOnNode[] {
+  return statusesOf(worker, reported).map(onNode)
+}
+
+function onNode(status: ReportedStatus): WorkerOnNode {
+  const { node, alive, state, generation, placed, version, draining, concurrency, busy, error, at } = status
+  return {
+    node,
+    state: alive ? state : 'unknown',
+    observedGeneration: generation,
+    placed,
+    version,
+    draining,
+    concurrency,
+    busy,
+    ...(error === undefined ? {} : { error: error.message }),
+    at: new Date(at).toISOString(),
   }
 }

@@ -27,6 +27,15 @@ interface Backend {
   readonly drivers: readonly string[]
 }
 
+/** The state of a worker once a process has said what it does for it: after a boot that takes a moment. */
+async function known(service: Workers, name: string): Promise<string> {
+  for (;;) {
+    const { state } = await service.get(name)
+    if (state !== 'unknown') return state
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
 /** What the plugin does, over HTTP and with real jobs. Queue names are new in each test, so that stores may be shared. */
 export function workersContract(title: string, { env, drivers }: Backend): void {
   const plugins = () => [database(), kv(), queues(), ops()]
@@ -190,7 +199,8 @@ export function workersContract(title: string, { env, drivers }: Backend): void 
         [1, 2],
       )
       const status = await service.status(name)
-      assert.deepEqual([status.health, status.metrics.completed, status.metrics.failed, status.metrics.successRate], [50, 1, 1, 0.5])
+      assert.deepEqual([status.metrics.completed, status.metrics.failed, status.metrics.successRate], [1, 1, 0.5])
+      assert.ok(status.health > 90 && status.health < 100)
     })
 
     it('reports the error of a job that failed for good', async () => {
@@ -438,7 +448,7 @@ export function workersContract(title: string, { env, drivers }: Backend): void 
           started.length = 0
           host = await boot('false')
           assert.deepEqual(started, [])
-          assert.equal((await host.service(workersService).get(name)).state, 'stopped')
+          assert.equal(await known(host.service(workersService), name), 'stopped')
           assert.equal((await host.service(workersService).start(name)).worker.state, 'running')
           await host.stop()
 

@@ -32,11 +32,10 @@ describe('workers of two processes on one Redis', () => {
     try {
       const service = http.service(workersService)
       await service.create({ name, queueName: name })
-      const { operation } = await service.start(name)
-      assert.deepEqual(operation.targets, [])
+      const { operation, worker } = await service.start(name)
+      assert.deepEqual([operation.targets.length, operation.applied, worker.state], [1, operation.targets, 'running'])
       await service.enqueue(name, 41)
       assert.equal(await result, 42)
-      assert.equal((await service.status(name)).state, 'unknown')
       assert.equal((await consumer.service(workersService).status(name)).state, 'running')
       await service.remove(name)
     } finally {

@@ -7,12 +7,14 @@ import { benchBoot } from './boot.js'
 import { benchHooks } from './hooks.js'
 import { benchHttp } from './http.js'
 import { type BenchRow, formatRows } from './row.js'
+import { benchWorkers } from './workers.js'
 
 const suites: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
   hooks: benchHooks,
   http: benchHttp,
   auth: benchAuth,
   boot: benchBoot,
+  workers: benchWorkers,
 }
 
 const wanted = process.argv.slice(2)

@@ -12,7 +12,18 @@ export const emails = definePlugin({
     // A command of the CLI has no role, and must not change anything by being run.
     if (host.roles.size === 0) return
     try {
-      await services.workers.create({ name: 'email-sender', queueName: 'emails', processor: 'processors/email-sender.ts', concurrency: 10 })
+      await services.workers.create(
+        {
+          name: 'email-sender',
+          queueName: 'emails',
+          processor: 'processors/email-sender.ts',
+          healthCheck: 'processors/email-sender.ts',
+          concurrency: 10,
+          features: { healthMonitoring: true },
+        },
+        // The app need not wait with its start until the worker runs.
+        { waitMs: 0 },
+      )
     } catch (error) {
       if (!(error instanceof ZinError && error.code === 'WORKER_EXISTS')) throw error
     }

@@ -1,4 +1,5 @@
 import type { Job } from 'bullmq'
+import type { HealthCheckResult } from 'zin/plugins/workers'
 
 export interface Email {
   readonly to: string
@@ -12,4 +13,9 @@ export default async function sendEmail(job: Job<Email>): Promise<{ readonly acc
   const message = `To: ${to}\r\nSubject: ${subject}\r\n\r\nHello!\r\n`
   await job.log(`composed ${message.length} bytes`)
   return { accepted: to, bytes: Buffer.byteLength(message) }
+}
+
+/** Stands for a look at the mail service, once a minute. */
+export function healthCheck(): HealthCheckResult {
+  return { healthy: true, details: { service: 'pretended' } }
 }

@@ -2,24 +2,8 @@ import type { Clock, Logger, Migration } from 'zin'
 import { messageOf } from 'zin'
 import type { Connection } from '../connections/connection.js'
 import { ledger } from './ledger.js'
-import {
-  type AppliedMigration,
-  type KnownMigration,
-  type MigrationStatus,
-  pendingOf,
-  type RollbackScope,
-  rollbackOf,
-  statusOf,
-  unknownOf,
-} from './plan.js'
-
-export interface MigrationResult extends KnownMigration {
-  readonly direction: 'up' | 'down'
-  /** `skipped`: not tried, because an earlier one of the same plugin failed. */
-  readonly status: 'done' | 'failed' | 'skipped'
-  readonly durationMs: number
-  readonly error?: string
-}
+import type { MigrationFilter, MigrationResult, Migrations } from './migrations.js'
+import { type AppliedMigration, type KnownMigration, pendingOf, rollbackOf, statusOf, unknownOf } from './plan.js'
 
 export interface MigratorDeps {
   readonly connection: Connection
@@ -29,24 +13,11 @@ export interface MigratorDeps {
   readonly log: Logger
 }
 
-/** All of them, or those of one plugin. */
-export interface MigrationFilter {
-  readonly plugin?: string | undefined
-}
-
-export interface Migrator {
-  status(filter?: MigrationFilter): Promise<readonly MigrationStatus[]>
-  /** Applies what is pending. A failed one ends its plugin's turn and is in the results; other plugins go on. */
-  up(filter?: MigrationFilter): Promise<readonly MigrationResult[]>
-  /** Undoes applied ones, newest first; a failed one ends the rollback. */
-  down(scope: RollbackScope, filter?: MigrationFilter): Promise<readonly MigrationResult[]>
-}
-
 interface Step extends KnownMigration {
   readonly run: Migration | undefined
 }
 
-export function createMigrator({ connection, known, clock, log }: MigratorDeps): Migrator {
+export function createMigrator({ connection, known, clock, log }: MigratorDeps): Migrations {
   let queue: Promise<unknown> = Promise.resolve()
   const warned = new Set<string>()
 
@@ -57,14 +28,14 @@ export function createMigrator({ connection, known, clock, log }: MigratorDeps):
     return turn
   }
 
-  const stepsOf = ({ plugin }: MigrationFilter): readonly Step[] =>
+  const stepsOf = ({ plugins }: MigrationFilter): readonly Step[] =>
     known()
-      .filter((entry) => plugin === undefined || entry.plugin === plugin)
+      .filter((entry) => plugins?.includes(entry.plugin) !== false)
       .map((entry) => ({ plugin: entry.plugin, id: entry.migration.id, run: entry.migration }))
 
-  const applied = async ({ plugin }: MigrationFilter): Promise<readonly AppliedMigration[]> => {
+  const applied = async ({ plugins }: MigrationFilter): Promise<readonly AppliedMigration[]> => {
     await ledger.create(connection.tables())
-    return (await ledger.read(connection.tables())).filter((row) => plugin === undefined || row.plugin === plugin)
+    return (await ledger.read(connection.tables())).filter((row) => plugins?.includes(row.plugin) !== false)
   }
 
   const warnUnknown = (steps: readonly Step[], rows: readonly AppliedMigration[]): void => {

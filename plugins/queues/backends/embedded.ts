@@ -45,6 +45,13 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
       const jobs = await Promise.all(rows.map(({ id }) => queue.getJob(id)))
       return jobs.filter((job) => job !== undefined) as Job[]
     },
+    async firstAbove(queue, priority) {
+      const { rows } = await store.pool.query<{ id: string }>(
+        "select id from job where queue = $1 and state = 'waiting' and priority > $2 order by priority, seq limit 1",
+        [queue.name, priority],
+      )
+      return rows[0] && ((await queue.getJob(rows[0].id)) as Job | undefined)
+    },
     remember: (name) => void known.add(name),
     async names() {
       // Steps from name to name through the index, instead of reading every job.

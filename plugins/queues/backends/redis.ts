@@ -23,6 +23,9 @@ export interface RedisBackendOptions {
   readonly log: Logger
 }
 
+/** Of two neighbouring numbers of priority, in the scores that BullMQ gives waiting jobs. */
+const levelScore = 2 ** 32
+
 /** How long `add` waits for a connection that is coming back, in ms. */
 const patienceMs = 1000
 
@@ -50,6 +53,13 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log }: R
       if (!(await whenReady(producer, patienceMs))) throw queueErrors.QUEUE_CONNECTION_ERROR(where, 'the connection is down')
     },
     page: listPage,
+    async firstAbove(queue, priority) {
+      const [plain] = priority < 0 ? await jobs(queue, 'waiting', 0, 0, true) : []
+      if (plain) return plain
+      const least = (Math.max(0, priority) + 1) * levelScore
+      const [id] = await producer.zrangebyscore(queue.toKey('prioritized'), least, '+inf', 'LIMIT', 0, 1)
+      return id === undefined ? undefined : ((await queue.getJob(id)) as Job | undefined)
+    },
     remember: (name) => void producer.sadd(namesKey, name).catch(() => undefined),
     names: () => producer.smembers(namesKey),
     keep: (wanted) => wanted,

@@ -6,10 +6,13 @@ import type { Listener, PgliteSession, Release } from './session.js'
 export class StatementError extends Error {
   override readonly name = 'StatementError'
   readonly code: string | undefined
+  /** BullMQ's functions say here which refusal it is. */
+  readonly detail: string | undefined
 
-  constructor(facts: { readonly message?: string; readonly code?: string }) {
+  constructor(facts: { readonly message?: string; readonly code?: string; readonly detail?: string }) {
     super(facts.message ?? 'the statement failed')
     this.code = facts.code
+    this.detail = facts.detail
   }
 }
 

@@ -1,8 +1,9 @@
+import type { JobsOptions } from 'bullmq'
 import { isAttempts, isBackoff } from '../record/checks.js'
 import { isIntIn, isObject, type Problem, problem, unknownKeys } from '../record/problem.js'
 import type { WorkerRecord } from '../record/record.js'
-import type { EnqueueOptions, JobPlan } from '../types.js'
-import { priorityOf } from './priority.js'
+import { bullPriority, priorityOf } from './priority.js'
+import type { EnqueueOptions, JobPlan } from './types.js'
 
 export interface JobDefaults {
   /** `WORKER_RETRIES`. */
@@ -14,33 +15,69 @@ export interface JobDefaults {
 const maxDelayMs = 365 * 86_400_000
 const code = 'INVALID_JOB_OPTIONS'
 
+/** ms. */
+export function isTimeout(value: unknown): value is number {
+  return isIntIn(value, 1, 86_400_000)
+}
+
+/** Text that every store can keep. */
+function isText(value: unknown, maxLength: number): value is string {
+  return typeof value === 'string' && value.length >= 1 && value.length <= maxLength && !value.includes('\0')
+}
+
+function isDeduplication(value: unknown): boolean {
+  if (!isObject(value) || unknownKeys(value, ['id', 'ttl']).length > 0) return false
+  return isText(value.id, 128) && (value.ttl === undefined || isIntIn(value.ttl, 1, maxDelayMs))
+}
+
 const checks: Readonly<Record<keyof EnqueueOptions, { readonly fits: (value: unknown) => boolean; readonly rule: string }>> = {
-  name: { fits: (value) => typeof value === 'string' && value.length >= 1 && value.length <= 100, rule: 'text of 1 to 100 characters' },
+  name: { fits: (value) => isText(value, 100), rule: 'text of 1 to 100 characters' },
   priority: { fits: (value) => priorityOf(value) !== undefined, rule: 'Critical, High, Normal, Low, or a whole number from 0 to 10' },
   attempts: { fits: isAttempts, rule: 'a whole number from 1 to 100' },
   backoff: { fits: isBackoff, rule: '{type: "fixed" or "exponential", delay: ms}' },
   delay: { fits: (value) => isIntIn(value, 0, maxDelayMs), rule: 'a whole number of ms, at most one year' },
+  timeout: { fits: isTimeout, rule: 'a whole number of ms from 1 to 86400000' },
+  deduplication: { fits: isDeduplication, rule: '{id: text of 1 to 128 characters, ttl?: ms from 1 to one year}' },
 }
 
-/** All faults of the options of one job. */
-export function jobProblems(options: unknown): readonly Problem[] {
-  if (!isObject(options)) return [problem('options', code, '"options" must be an object')]
+/** All faults of the options of one job, which stand at `path`. Options in `without` are not allowed there. */
+export function jobProblems(options: unknown, path = 'options', without: readonly (keyof EnqueueOptions)[] = []): readonly Problem[] {
+  if (!isObject(options)) return [problem(path, code, `"${path}" must be an object`)]
   const found = Object.entries(checks)
     .filter(([key, { fits }]) => options[key] !== undefined && !fits(options[key]))
-    .map(([key, { rule }]) => problem(`options.${key}`, code, `"options.${key}" must be ${rule}`))
+    .map(([key, { rule }]) => problem(`${path}.${key}`, code, `"${path}.${key}" must be ${rule}`))
   if (unknownKeys(options, Object.keys(checks)).length > 0) {
-    found.push(problem('options', code, `"options" has a key that is not known; known ones: ${Object.keys(checks).join(', ')}`))
+    found.push(problem(path, code, `"${path}" has a key that is not known; known ones: ${Object.keys(checks).join(', ')}`))
+  }
+  for (const key of without) {
+    if (options[key] !== undefined) found.push(problem(`${path}.${key}`, code, `"${path}.${key}" cannot be used here`))
   }
   return found
 }
 
 /** Fills in what checked options leave open: the worker's own defaults, then the settings. */
 export function jobPlanOf(record: WorkerRecord, options: EnqueueOptions, defaults: JobDefaults): JobPlan {
+  const timeout = options.timeout ?? record.jobOptions.timeout
   return {
     name: options.name ?? record.name,
     priority: priorityOf(options.priority) ?? defaults.priority,
     attempts: options.attempts ?? record.jobOptions.attempts ?? defaults.attempts,
     backoff: options.backoff ?? record.jobOptions.backoff ?? { type: 'exponential', delay: 1000 },
     delay: options.delay ?? 0,
+    ...(timeout !== undefined && { timeout }),
+    ...(options.deduplication !== undefined && { deduplication: options.deduplication }),
   }
+}
+
+/**
+ * A plan as BullMQ takes it. It has no option for a time limit, and keeps keys that it does not know beside the job's other options
+ * on both backends and in schedules: the wrapper of the processor reads the limit there.
+ */
+export function bullOptions({ name: _, priority, ...others }: JobPlan): JobsOptions {
+  return { ...others, priority: bullPriority(priority) }
+}
+
+/** The time limit that `bullOptions` put there, ms. Whatever else stands there is no limit. */
+export function timeoutOf(options: object): number | undefined {
+  return 'timeout' in options && isTimeout(options.timeout) ? options.timeout : undefined
 }

@@ -1,16 +1,32 @@
-import type { Job } from 'bullmq'
-import { messageOf, type SlotOf, withDeadline, ZinError } from 'zin'
+import type { FlowJob as BullFlow, Job, JobNode } from 'bullmq'
+import { type Clock, messageOf } from 'zin'
 import type { Queues } from 'zin/plugins/queues'
 import { refuse, workerErrors } from '../errors.js'
-import type { WorkerHooks } from '../hooks.js'
+import type { HookSlots } from '../hook-slots.js'
 import type { WorkerRecord } from '../record/record.js'
-import type { EnqueueOptions, JobCounts, JobStatus, WorkerJob } from '../types.js'
-import { type JobDefaults, jobPlanOf, jobProblems } from './job-plan.js'
-import { bullPriority } from './priority.js'
+import { type CancelParts, cancelJob, type FoundJob } from './cancel.js'
+import { flowProblems, workersOf } from './flow-plan.js'
+import { bullOptions, type JobDefaults, jobPlanOf, jobProblems } from './job-plan.js'
+import { statusOf, workerJob } from './job-view.js'
+import { type PayloadSlots, shownResult, storedData } from './payload.js'
+import { type Reach, reachOf } from './reach.js'
+import { repeatOptions, scheduleIdOf, scheduleProblems, schedulerId, scheduleView } from './schedule-plan.js'
+import type {
+  CancelOutcome,
+  EnqueueOptions,
+  FlowJob,
+  FlowSpec,
+  JobCounts,
+  JobPlan,
+  ScheduleSpec,
+  ScheduleView,
+  WorkerJob,
+} from './types.js'
 
-export interface JobsParts {
+export interface JobsParts extends Pick<CancelParts, 'cancelLocal' | 'cancelElsewhere'> {
   readonly queues: Queues
-  readonly transform: SlotOf<WorkerHooks['transformJobOptions']>
+  readonly hooks: PayloadSlots & Pick<HookSlots, 'transformJobOptions'>
+  readonly clock: Clock
   readonly defaults: JobDefaults
   /** ms. */
   readonly connectionTimeout: number
@@ -19,83 +35,173 @@ export interface JobsParts {
 /** The jobs in the queues of workers. */
 export class WorkerJobs {
   readonly #parts: JobsParts
+  readonly #reach: Reach
 
   constructor(parts: JobsParts) {
     this.#parts = parts
+    this.#reach = reachOf(parts.queues, parts.connectionTimeout)
   }
 
   async add(record: WorkerRecord, data: unknown, options: EnqueueOptions): Promise<{ readonly id: string; readonly queue: string }> {
     refuse(jobProblems(options))
-    if (!record.activeStatus) throw workerErrors.WORKER_INACTIVE(record.name)
-    const { queues, transform, defaults } = this.#parts
-    let plan = jobPlanOf(record, options, defaults)
-    if (transform.active) {
-      plan = await transform.call(plan, record.name, data)
-      refuse(jobProblems(plan))
-    }
-    const { name, priority, ...rest } = plan
-    const job = await this.#reach(`The job was not added to "${record.queueName}"`, () =>
-      queues.add(record.queueName, name, data, { ...rest, priority: bullPriority(priority) }),
+    const plan = await this.#plan(record, data, options)
+    const stored = await storedData(data, record.name, this.#parts.hooks)
+    const job = await this.#reach(`The job was not added to "${record.queueName}"`, (queues) =>
+      queues.add(record.queueName, plan.name, stored, bullOptions(plan)),
     )
     return { id: job.id ?? '', queue: record.queueName }
   }
 
+  async addFlow(resolve: (worker: string) => Promise<WorkerRecord>, flow: FlowSpec): Promise<FlowJob> {
+    refuse(flowProblems(flow))
+    const records = new Map<string, WorkerRecord>()
+    for (const name of workersOf(flow)) records.set(name, await resolve(name))
+    const tree = await this.#flowOf(flow, records, false)
+    const added = await this.#reach('The flow was not added', (queues) => queues.addFlow(tree))
+    return flowJob(flow, added)
+  }
+
   async read(record: WorkerRecord, id: string): Promise<WorkerJob> {
-    const { queues } = this.#parts
-    return this.#reach('The job was not read', async () => {
-      const job: Job | undefined = await queues.queue(record.queueName).getJob(id)
-      const status = job === undefined ? undefined : statusOf(await job.getState())
-      if (job === undefined || status === undefined) throw workerErrors.JOB_NOT_FOUND(record.name, record.queueName)
-      return {
-        id,
-        name: job.name,
-        queue: record.queueName,
-        status,
-        attempts: job.attemptsMade,
-        maxAttempts: job.opts.attempts ?? 1,
-        createdAt: new Date(job.timestamp).toISOString(),
-        startedAt: isoOf(job.processedOn),
-        finishedAt: isoOf(job.finishedOn),
-        result: status === 'completed' ? (job.returnvalue ?? null) : null,
-        error: status === 'failed' ? (job.failedReason ?? null) : null,
-      }
-    })
+    const { job, state } = await this.#reach('The job was not read', () => this.#find(record, id))
+    const status = statusOf(state)
+    if (status === undefined) throw workerErrors.JOB_NOT_FOUND(record.name, record.queueName)
+    const result = status === 'completed' ? await shownResult(job.returnvalue, record.name, this.#parts.hooks) : null
+    return workerJob(job, status, result)
   }
 
   async counts(record: WorkerRecord): Promise<JobCounts> {
-    const found = await this.#reach('The jobs were not counted', () => this.#parts.queues.counts(record.queueName))
-    const { waiting, active, completed, failed, delayed } = found
-    return { waiting, active, completed, failed, delayed }
+    const found = await this.#reach('The jobs were not counted', (queues) => queues.counts(record.queueName))
+    const { waiting, waitingChildren, active, completed, failed, delayed } = found
+    return { waiting: waiting + waitingChildren, active, completed, failed, delayed }
   }
 
-  /** A store that does not answer in time, or says that it is away, is 503. */
-  async #reach<T>(what: string, work: () => Promise<T>): Promise<T> {
-    const { connectionTimeout, queues } = this.#parts
+  /** Since when the oldest job could run that does not, ms since 1970; undefined: none waits. */
+  async oldestWaiting(record: WorkerRecord): Promise<number | undefined> {
+    return this.#reach('The waiting jobs were not read', (queues) => queues.oldestWaiting(record.queueName))
+  }
+
+  /** `removed`, `cancelled` or `orphaned`; 409 JOB_FINISHED, JOB_SCHEDULED. */
+  async cancel(record: WorkerRecord, id: string, reason: string): Promise<CancelOutcome> {
+    const { cancelLocal, cancelElsewhere } = this.#parts
+    return cancelJob(record, id, reason, {
+      cancelLocal,
+      cancelElsewhere,
+      find: () => this.#reach('The job was not read', () => this.#find(record, id)),
+      remove: (job, removeChildren) => this.#reach('The job was not removed', () => removed(job, removeChildren)),
+    })
+  }
+
+  async schedule(record: WorkerRecord, id: string, spec: ScheduleSpec): Promise<ScheduleView> {
+    const { clock, hooks, queues } = this.#parts
+    refuse(scheduleProblems(id, spec, clock.now(), queues.nextRun))
+    const plan = await this.#plan(record, spec.data, spec.options ?? {}, ['delay', 'deduplication'])
+    const { delay: _, ...options } = bullOptions(plan)
+    const template = { name: plan.name, data: await storedData(spec.data, record.name, hooks), options }
+    const scheduler = schedulerId(record.name, id)
+    const what = `The schedule "${id}" was not stored`
     try {
-      return await withDeadline(work(), connectionTimeout, `no answer within ${connectionTimeout} ms`)
+      await this.#reach(what, () => queues.schedule(record.queueName, scheduler, repeatOptions(spec), template))
     } catch (error) {
-      const away = queues.isUnavailable(error) || (error instanceof ZinError && error.code === 'ZIN_DEADLINE')
-      throw away ? workerErrors.QUEUE_CONNECTION_ERROR(what, messageOf(error)) : error
+      throw isTaken(error) ? workerErrors.SCHEDULE_BUSY(record.name, id) : error
+    }
+    const stored = await this.#reach(what, () => queues.queue(record.queueName).getJobScheduler(scheduler))
+    // Another process may have removed it at once.
+    if (stored === undefined || stored === null) throw workerErrors.SCHEDULE_NOT_FOUND(record.name)
+    return scheduleView(id, record.name, stored, clock.now())
+  }
+
+  /** By their next time. */
+  async schedules(record: WorkerRecord): Promise<readonly ScheduleView[]> {
+    const found = await this.#reach('The schedules were not read', (queues) => queues.queue(record.queueName).getJobSchedulers(0, -1, true))
+    const now = this.#parts.clock.now()
+    return found.flatMap((scheduler) => {
+      const id = scheduleIdOf(record.name, scheduler.key)
+      return id === undefined ? [] : [scheduleView(id, record.name, scheduler, now)]
+    })
+  }
+
+  async unschedule(record: WorkerRecord, id: string): Promise<void> {
+    const gone = await this.#reach('The schedule was not removed', (queues) =>
+      queues.queue(record.queueName).removeJobScheduler(schedulerId(record.name, id)),
+    )
+    if (!gone) throw workerErrors.SCHEDULE_NOT_FOUND(record.name)
+  }
+
+  /** What checked options mean, after those who listen had their say. */
+  async #plan(
+    record: WorkerRecord,
+    data: unknown,
+    options: EnqueueOptions,
+    without: readonly (keyof EnqueueOptions)[] = [],
+  ): Promise<JobPlan> {
+    if (!record.activeStatus) throw workerErrors.WORKER_INACTIVE(record.name)
+    const { defaults, hooks } = this.#parts
+    const plan = jobPlanOf(record, options, defaults)
+    if (!hooks.transformJobOptions.active) return plan
+    const changed = await hooks.transformJobOptions.call(plan, record.name, data)
+    refuse(
+      jobProblems(
+        changed,
+        'options',
+        without.filter((key) => plan[key] === undefined),
+      ),
+    )
+    return changed
+  }
+
+  async #flowOf(spec: FlowSpec, records: ReadonlyMap<string, WorkerRecord>, isChild: boolean): Promise<BullFlow> {
+    const { worker, data, options = {}, children = [] } = spec
+    const record = records.get(worker)
+    if (record === undefined) throw workerErrors.WORKER_NOT_FOUND(worker)
+    const plan = await this.#plan(record, data, options, ['deduplication'])
+    const below: BullFlow[] = []
+    for (const child of children) below.push(await this.#flowOf(child, records, true))
+    return {
+      name: plan.name,
+      queueName: record.queueName,
+      data: await storedData(data, worker, this.#parts.hooks),
+      // Without this the parent of a child that failed for good would wait for ever.
+      opts: { ...bullOptions(plan), ...(isChild && { failParentOnFailure: true }) },
+      ...(below.length > 0 && { children: below }),
     }
   }
+
+  /** The state first: what is no job has none, and reading such a key may fail in a way of its own. */
+  async #find(record: WorkerRecord, id: string): Promise<FoundJob> {
+    const queue = this.#parts.queues.queue(record.queueName)
+    const state = isJobId(id) ? await queue.getJobState(id) : 'unknown'
+    const job: Job | undefined = state === 'unknown' ? undefined : await queue.getJob(id)
+    if (job === undefined) throw workerErrors.JOB_NOT_FOUND(record.name, record.queueName)
+    return { job, state }
+  }
 }
 
-/** BullMQ's states in the words of the worker API; a job that is gone has none. */
-const statuses: Readonly<Record<string, JobStatus>> = {
-  waiting: 'waiting',
-  prioritized: 'waiting',
-  'waiting-children': 'waiting',
-  paused: 'waiting',
-  active: 'active',
-  completed: 'completed',
-  failed: 'failed',
-  delayed: 'delayed',
+function flowJob(spec: FlowSpec, { job, children = [] }: JobNode): FlowJob {
+  return {
+    worker: spec.worker,
+    id: job.id ?? '',
+    queue: job.queueName,
+    children: (spec.children ?? []).map((child, i) => flowJob(child, children[i] as JobNode)),
+  }
 }
 
-function statusOf(state: string): JobStatus | undefined {
-  return Object.hasOwn(statuses, state) ? statuses[state] : undefined
+/** Ids that BullMQ makes, and those that code may have chosen. */
+function isJobId(id: string): boolean {
+  return id.length >= 1 && id.length <= 200 && !id.includes('\0')
 }
 
-function isoOf(ms: number | undefined): string | null {
-  return ms === undefined || ms === 0 ? null : new Date(ms).toISOString()
+/** BullMQ tells what runs, or what holds a child that runs, only in words. */
+async function removed(job: Job, removeChildren: boolean): Promise<boolean> {
+  try {
+    await job.remove({ removeChildren })
+    return true
+  } catch (error) {
+    if (/could not be removed because it is locked/.test(messageOf(error))) return false
+    throw error
+  }
+}
+
+/** BullMQ's codes for a job of that time which cannot be replaced: it runs, or has run. */
+function isTaken(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === -10 || error.code === -11)
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { bullPriority, priorityOf } from './priority.js'
+import { bullPriority, levelOf, priorityOf } from './priority.js'
 
 describe('job priorities', () => {
   const rows = [
@@ -17,6 +17,11 @@ describe('job priorities', () => {
       assert.equal(bullPriority(level), bull)
     })
   }
+
+  it('reads the level back from what is stored, the nearest one of foreign numbers', () => {
+    for (let level = 0; level <= 10; level++) assert.equal(levelOf(bullPriority(level)), level)
+    assert.deepEqual([levelOf(0), levelOf(2), levelOf(2_097_151)], [null, 10, 0])
+  })
 
   it('knows no other names and numbers', () => {
     for (const value of ['urgent', '', '5', 'constructor', -1, 11, 1.5, Number.NaN, null, {}, true])

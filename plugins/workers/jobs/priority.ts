@@ -1,4 +1,4 @@
-import type { PriorityName } from '../types.js'
+import type { PriorityName } from './types.js'
 
 const levels: Readonly<Record<PriorityName, number>> = { Critical: 10, High: 5, Normal: 1, Low: 0 }
 
@@ -17,4 +17,9 @@ export function priorityOf(value: unknown): number | undefined {
  */
 export function bullPriority(priority: number): number {
   return 1 + (10 - priority) * 10
+}
+
+/** The level that BullMQ's number is nearest to. Null for a job without one: it runs before all levels. */
+export function levelOf(bull: number): number | null {
+  return bull === 0 ? null : Math.max(0, 10 - Math.round((bull - 1) / 10))
 }

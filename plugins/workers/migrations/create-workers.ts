@@ -1,20 +1,20 @@
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
 import type { Migration } from 'zin'
 
 type Dialect = 'sqlite' | 'mysql'
 
 /** Makes the workers table. Names are compared byte by byte on every dialect, as the other stores do. */
 export async function createWorkersTable(db: Kysely<unknown>, table: string, dialect: Dialect): Promise<void> {
-  const name = dialect === 'mysql' ? sql`varchar(50) character set ascii collate ascii_bin` : sql`varchar(50)`
+  const { sql } = await import('kysely')
+  const mysql = dialect === 'mysql'
   await db.schema
     .createTable(table)
     .ifNotExists()
-    .addColumn('name', name, (column) => column.primaryKey())
+    .addColumn('name', mysql ? sql`varchar(50) character set ascii collate ascii_bin` : 'varchar(50)', (column) => column.primaryKey())
     .addColumn('id', 'varchar(36)', (column) => column.notNull())
-    .addColumn('record', 'text', (column) => column.notNull())
-    .addColumn('desired_state', 'varchar(10)', (column) => column.notNull())
-    .addColumn('desired_by', 'varchar(10)', (column) => column.notNull())
-    .addColumn('restarts', 'integer', (column) => column.notNull())
+    .addColumn('active', 'integer', (column) => column.notNull())
+    // Versions with their descriptions outgrow the 64 KiB of a MySQL text.
+    .addColumn('record', mysql ? sql`mediumtext character set utf8mb4` : 'text', (column) => column.notNull())
     .addColumn('generation', 'bigint', (column) => column.notNull())
     .addColumn('created_at', 'bigint', (column) => column.notNull())
     .addColumn('updated_at', 'bigint', (column) => column.notNull())

@@ -1,12 +1,14 @@
-import type { Worker } from 'bullmq'
+import type { Processor, Worker } from 'bullmq'
 import { type Clock, type Logger, messageOf, withDeadline } from 'zin'
 import type { Queues } from 'zin/plugins/queues'
 import { workerErrors } from '../errors.js'
 import type { HookSlots } from '../hook-slots.js'
+import { stopReason } from '../jobs/cancel-reason.js'
+import { jobView } from '../jobs/job-view.js'
+import { givenResult } from '../jobs/payload.js'
+
 import type { WorkerRecord } from '../record/record.js'
-import type { WorkerProcessor } from '../types.js'
-import type { Counters } from './counters.js'
-import { jobRunner, jobView } from './run-job.js'
+
 import { RunningJobs } from './running-jobs.js'
 
 export interface ConsumerParts {
@@ -16,6 +18,8 @@ export interface ConsumerParts {
   readonly log: Logger
   /** ms. */
   readonly connectionTimeout: number
+  /** How long a job of a process that died is left alone before another takes it up, in ms. */
+  readonly jobLockMs: number
 }
 
 /** How long a stop waits, in ms: for running jobs to end, and then for cancelled ones. */
@@ -26,6 +30,10 @@ export interface StopLimits {
 
 /** How long a store that may be down gets to note the outcome of ended jobs, and then to close, in ms. */
 const closeMs = 2_000
+
+/** A job whose process died this often is failed: it may be what kills them. */
+const mostStalls = 3
+const stalledCheckMs = 5_000
 
 /** The same complaint of a store that is down is logged once in this time. */
 const quietMs = 30_000
@@ -40,23 +48,30 @@ export class Consumer {
     this.#jobs = jobs
   }
 
-  /** Connects within the connection timeout, or throws QUEUE_CONNECTION_ERROR. */
-  static async open(record: WorkerRecord, processor: WorkerProcessor, counters: Counters, parts: ConsumerParts): Promise<Consumer> {
-    const { queues, hooks, clock } = parts
-    const run = jobRunner(record.name, processor, counters, clock, hooks.onJobStart)
+  /**
+   * Connects within the connection timeout, or throws QUEUE_CONNECTION_ERROR.
+   *
+   * @param onStalled called when a job of the queue lost its process and is given to another.
+   */
+  static async open(record: WorkerRecord, run: Processor, onStalled: () => void, parts: ConsumerParts): Promise<Consumer> {
+    const { queues, hooks } = parts
     const jobs = new RunningJobs()
     // Three arguments: BullMQ can cancel a job only then.
     const worker = queues.worker(record.queueName, (job, token, signal) => jobs.track(() => run(job, token, signal)), {
       name: record.name,
       concurrency: record.concurrency,
       autorun: false,
+      lockDuration: parts.jobLockMs,
+      stalledInterval: Math.min(parts.jobLockMs, stalledCheckMs),
+      maxStalledCount: mostStalls,
       ...(record.rateLimit === null ? {} : { limiter: record.rateLimit }),
     })
     const complain = complainer(record.name, parts)
     worker.on('error', complain)
     worker.on('completed', (job, result) => {
-      if (hooks.onJobComplete.active) hooks.onJobComplete.call(record.name, jobView(job, job.attemptsMade), result)
+      if (hooks.onJobComplete.active) hooks.onJobComplete.call(record.name, jobView(job, job.attemptsMade), givenResult(job, result))
     })
+    worker.on('stalled', onStalled)
     worker.on('failed', (job, error) => {
       // A job that stalled too often and is gone by now comes as undefined.
       if (job !== undefined && hooks.onJobFailed.active) hooks.onJobFailed.call(record.name, jobView(job, job.attemptsMade), error)
@@ -72,13 +87,36 @@ export class Consumer {
     return new Consumer(worker, jobs)
   }
 
+  get busy(): number {
+    return this.#jobs.count
+  }
+
+  /** Takes effect at once when it grows, and as jobs end when it shrinks. */
+  resize(concurrency: number): void {
+    this.#worker.concurrency = concurrency
+  }
+
+  /** Takes no more jobs; those that run go on. */
+  async pause(): Promise<void> {
+    await this.#worker.pause(true)
+  }
+
+  async resume(): Promise<void> {
+    await this.#worker.resume()
+  }
+
+  /** Aborts the signal of a job that runs here. False when it does not. */
+  cancel(job: string, reason: string): boolean {
+    return this.#worker.cancelJob(job, reason)
+  }
+
   /** Takes no more jobs, lets running ones end, cancels those that do not, and closes. Always ends. */
   async close({ drainMs, cancelMs }: StopLimits): Promise<void> {
     const waiting = new AbortController()
     // A pause waits for ever for a store that is down, so it is also enough that nothing runs here any more.
     const drained = Promise.race([this.#worker.pause(), this.#jobs.quiet(closeMs, waiting.signal)])
     if (!(await succeedsWithin(drained, drainMs))) {
-      this.#worker.cancelAllJobs('shutdown')
+      this.#worker.cancelAllJobs(stopReason)
       await succeedsWithin(drained, cancelMs)
     }
     waiting.abort()

@@ -1,28 +1,96 @@
-import type { WorkerMetrics } from '../types.js'
+import type { AttemptCounts } from '../cluster/cluster.js'
 
-/** Attempts of one worker in this process. */
+/** Attempts of one version. */
+export interface VersionCounts extends AttemptCounts {
+  readonly version: string
+}
+
+interface Tally {
+  completed: number
+  failed: number
+  lost: number
+  totalMs: number
+  inFlight: number
+}
+
+/** Attempts of one worker in this process by version, since they were last taken away, and how many run. */
 export class Counters {
-  #completed = 0
-  #failed = 0
-  #totalMs = 0
+  readonly #tallies = new Map<string, Tally>()
 
-  completed(ms: number): void {
-    this.#completed++
-    this.#totalMs += ms
+  /** An attempt begins. Exactly one of the next four ends it. */
+  begin(version: string): void {
+    this.#of(version).inFlight++
   }
 
-  failed(ms: number): void {
-    this.#failed++
-    this.#totalMs += ms
+  completed(version: string, ms: number): void {
+    const tally = this.#end(version, ms)
+    tally.completed++
   }
 
-  read(): WorkerMetrics {
-    const attempts = this.#completed + this.#failed
-    return {
-      completed: this.#completed,
-      failed: this.#failed,
-      successRate: attempts === 0 ? 1 : this.#completed / attempts,
-      avgDuration: attempts === 0 ? 0 : Math.round((this.#totalMs / attempts) * 100) / 100,
+  failed(version: string, ms: number): void {
+    const tally = this.#end(version, ms)
+    tally.failed++
+  }
+
+  /** A failure that is the code's or the process's rather than the job's: timed out, or its sandbox died. */
+  lost(version: string, ms: number): void {
+    const tally = this.#end(version, ms)
+    tally.failed++
+    tally.lost++
+  }
+
+  /** It was put off, or cut short from outside: that says nothing of the code. */
+  uncounted(version: string): void {
+    this.#of(version).inFlight--
+  }
+
+  /** An attempt whose process stopped renewing it: nobody else counts that one. */
+  stalled(version: string): void {
+    const tally = this.#of(version)
+    tally.failed++
+    tally.lost++
+  }
+
+  /** Jobs of a version that run right now. */
+  inFlight(version: string): number {
+    return this.#tallies.get(version)?.inFlight ?? 0
+  }
+
+  /** What was counted since the last call; versions without any are left out. */
+  drain(): readonly VersionCounts[] {
+    const drained: VersionCounts[] = []
+    for (const [version, { inFlight, ...counts }] of this.#tallies) {
+      if (counts.completed > 0 || counts.failed > 0) drained.push({ version, ...counts })
+      if (inFlight === 0) this.#tallies.delete(version)
+      else this.#tallies.set(version, { completed: 0, failed: 0, lost: 0, totalMs: 0, inFlight })
     }
+    return drained
+  }
+
+  /** Takes back what was drained and could not be passed on. */
+  restore(counts: readonly VersionCounts[]): void {
+    for (const { version, completed, failed, lost, totalMs } of counts) {
+      const tally = this.#of(version)
+      tally.completed += completed
+      tally.failed += failed
+      tally.lost += lost
+      tally.totalMs += totalMs
+    }
+  }
+
+  #end(version: string, ms: number): Tally {
+    const tally = this.#of(version)
+    tally.inFlight--
+    tally.totalMs += ms
+    return tally
+  }
+
+  #of(version: string): Tally {
+    let tally = this.#tallies.get(version)
+    if (tally === undefined) {
+      tally = { completed: 0, failed: 0, lost: 0, totalMs: 0, inFlight: 0 }
+      this.#tallies.set(version, tally)
+    }
+    return tally
   }
 }

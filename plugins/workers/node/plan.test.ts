@@ -2,28 +2,57 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Goal, plan, type Seen, type Step } from './plan.js'
 
-const goal = (run: boolean, generation = 2, restarts = 0, id = 'a'): Goal => ({ id, run, generation, restarts })
-const seen = (state: Seen['state'], generation = 1, restarts = 0): Seen => ({ id: 'a', state, generation, restarts })
+const goal: Goal = {
+  id: 'a',
+  generation: 3,
+  run: true,
+  paused: false,
+  starts: 1,
+  restarts: 0,
+  version: '1.0.0',
+  concurrency: 5,
+  consumerKey: 'queue',
+}
+const seen = (more: Partial<Seen> = {}): Seen => ({ ...goal, state: 'running', gaveUp: false, ...more })
 
-const rows: readonly (readonly [what: string, goal: Goal, seen: Seen | undefined, step: Step])[] = [
-  ['it should run and was never seen', goal(true), undefined, 'start'],
-  ['it should stop and was never seen', goal(false), undefined, 'none'],
-  ['it should run and is stopped', goal(true), seen('stopped'), 'start'],
-  ['it should run and FAILED before this change', goal(true), seen('FAILED'), 'start'],
-  ['it should run and FAILED at this very change', goal(true), seen('FAILED', 2), 'none'],
-  ['it should run and runs', goal(true), seen('running'), 'none'],
-  ['a restart was asked for', goal(true, 2, 1), seen('running'), 'restart'],
-  ['a restart was asked for and it is stopped', goal(true, 2, 1), seen('stopped'), 'start'],
-  ['it should stop and runs', goal(false), seen('running'), 'stop'],
-  ['it should stop and FAILED', goal(false), seen('FAILED'), 'stop'],
-  ['it should stop and is stopped', goal(false), seen('stopped'), 'none'],
-  ['the news is old', goal(false, 3), seen('running', 4), 'none'],
-  ['it was removed and created again', goal(true, 1, 0, 'b'), seen('running', 9), 'restart'],
-  ['it was removed and created again, stopped', goal(false, 1, 0, 'b'), seen('running', 9), 'stop'],
-]
-
-describe('the plan of a process for one worker', () => {
-  for (const [what, to, from, step] of rows) {
-    it(`is ${step} when ${what}`, () => assert.equal(plan(to, from), step))
+describe('plan', () => {
+  const rows: readonly (readonly [title: string, goal: Partial<Goal>, seen: Seen | undefined, steps: readonly Step[]])[] = [
+    ['starts what should run', {}, undefined, ['start']],
+    ['starts and pauses what should be paused', { paused: true }, undefined, ['start', 'pause']],
+    ['leaves alone what runs as it should', { generation: 4 }, seen(), []],
+    ['leaves alone what should not run and does not', { run: false }, seen({ state: 'stopped', run: false }), []],
+    ['stops what should not run', { run: false, generation: 4 }, seen(), ['stop']],
+    ['stops what is paused and should not run', { run: false, generation: 4 }, seen({ state: 'paused', paused: true }), ['stop']],
+    ['stops what FAILED, so that it is no longer FAILED', { run: false, generation: 4 }, seen({ state: 'FAILED', gaveUp: true }), ['stop']],
+    ['starts what was stopped', { generation: 4 }, seen({ state: 'stopped', run: false }), ['start']],
+    ['restarts when asked', { restarts: 1, generation: 4 }, seen(), ['stop', 'start']],
+    ['does not restart for a start', { starts: 2, generation: 4 }, seen(), []],
+    ['restarts for another queue', { consumerKey: 'other', generation: 4 }, seen(), ['stop', 'start']],
+    ['restarts for a worker that was created again', { id: 'b', generation: 1 }, seen(), ['stop', 'start']],
+    ['leaves FAILED alone when something else changes', { concurrency: 9, generation: 4 }, seen({ state: 'FAILED', gaveUp: true }), []],
+    ['starts FAILED again for a start', { starts: 2, generation: 4 }, seen({ state: 'FAILED', gaveUp: true }), ['start']],
+    ['starts FAILED again for a restart', { restarts: 1, generation: 4 }, seen({ state: 'FAILED', gaveUp: true }), ['start']],
+    ['leaves alone what a gate denied', { generation: 4 }, seen({ state: 'stopped', gaveUp: true }), []],
+    ['changes the concurrency in place', { concurrency: 9, generation: 4 }, seen(), ['resize']],
+    ['pauses', { paused: true, generation: 4 }, seen(), ['pause']],
+    ['resumes', { generation: 4 }, seen({ state: 'paused', paused: true }), ['resume']],
+    ['switches the version in place', { version: '2.0.0' }, seen(), ['switch']],
+    [
+      'switches, resizes and pauses at once',
+      { version: '2.0.0', concurrency: 9, paused: true, generation: 4 },
+      seen(),
+      ['switch', 'resize', 'pause'],
+    ],
+    ['does not try a refused version again', { version: '2.0.0' }, seen({ refused: { version: '2.0.0', generation: 3 } }), []],
+    [
+      'tries a refused version again when asked anew',
+      { version: '2.0.0', generation: 4 },
+      seen({ refused: { version: '2.0.0', generation: 3 } }),
+      ['switch'],
+    ],
+    ['ignores older news', { run: false, generation: 2 }, seen(), []],
+  ]
+  for (const [title, change, before, steps] of rows) {
+    it(title, () => assert.deepEqual(plan({ ...goal, ...change }, before), steps))
   }
 })

@@ -1,32 +1,61 @@
-import type { WorkerState } from '../types.js'
+import type { WorkerState } from '../cluster/cluster.js'
 
-/** What a worker should do, from its stored desired state. */
+/** What one process should do for a worker right now. */
 export interface Goal {
+  /** Of the stored worker. */
   readonly id: string
+  readonly generation: number
   readonly run: boolean
-  readonly generation: number
+  readonly paused: boolean
+  readonly starts: number
   readonly restarts: number
+  readonly version: string
+  readonly concurrency: number
+  /** Equal for records whose consumer would be the same one. */
+  readonly consumerKey: string
 }
 
-/** What this process last did for a worker. */
-export interface Seen {
-  readonly id: string
+/** What one process last did for a worker. */
+export interface Seen extends Goal {
   readonly state: WorkerState
-  readonly generation: number
-  readonly restarts: number
+  /** The last start failed or was denied; only a start or restart tries again. */
+  readonly gaveUp: boolean
+  /** The version that could not be switched to, until another generation asks. */
+  readonly refused?: { readonly version: string; readonly generation: number }
 }
 
-export type Step = 'none' | 'start' | 'stop' | 'restart'
+export type Step = 'stop' | 'start' | 'switch' | 'resize' | 'pause' | 'resume'
+
+const holdsConsumer: Readonly<Record<WorkerState, boolean>> = {
+  stopped: false,
+  starting: false,
+  FAILED: false,
+  unknown: false,
+  running: true,
+  paused: true,
+  stopping: true,
+}
 
 /**
- * The step that takes a process from what it does to what it should do. A generation is applied once: a worker that
- * FAILED waits for the next one, and news that is older than what was applied changes nothing.
+ * The steps that take a process from what it does to what it should do; none when that is the same. News that is older than what
+ * was applied changes nothing, and a worker that FAILED waits for a start or restart.
  */
-export function plan(goal: Goal, seen: Seen | undefined): Step {
-  const running = seen?.state === 'running'
+export function plan(goal: Goal, seen: Seen | undefined): readonly Step[] {
   const same = seen?.id === goal.id
-  if (same && seen.generation >= goal.generation) return 'none'
-  if (!goal.run) return running || seen?.state === 'FAILED' ? 'stop' : 'none'
-  if (!running) return 'start'
-  return same && seen.restarts === goal.restarts ? 'none' : 'restart'
+  if (same && goal.generation < seen.generation) return []
+  const holds = seen !== undefined && holdsConsumer[seen.state]
+  if (!goal.run) return holds || seen?.state === 'FAILED' ? ['stop'] : []
+  if (!holds) {
+    const waits = same && seen.gaveUp && seen.starts === goal.starts && seen.restarts === goal.restarts
+    return waits ? [] : goal.paused ? ['start', 'pause'] : ['start']
+  }
+  if (!same || seen.restarts !== goal.restarts || seen.consumerKey !== goal.consumerKey) {
+    return goal.paused ? ['stop', 'start', 'pause'] : ['stop', 'start']
+  }
+  const refused = seen.refused?.version === goal.version && seen.refused.generation >= goal.generation
+  return [
+    ...(seen.version !== goal.version && !refused ? (['switch'] as const) : []),
+    ...(seen.concurrency !== goal.concurrency ? (['resize'] as const) : []),
+    ...(seen.paused !== goal.paused ? ([goal.paused ? 'pause' : 'resume'] as const) : []),
+  ]
 }

@@ -6,6 +6,10 @@ export class RunningJobs {
   #begun = 0
   #whenEmpty: (() => void)[] = []
 
+  get count(): number {
+    return this.#count
+  }
+
   async track<T>(run: () => Promise<T>): Promise<T> {
     this.#begun++
     this.#count++

@@ -1,40 +1,38 @@
 import { messageOf } from 'zin'
+import type { AttemptDelta, Cluster } from '../cluster/cluster.js'
 import { workerErrors } from '../errors.js'
-import type { Processors } from '../processors/processors.js'
-import type { StoredWorker } from '../store/store.js'
-import type { WorkerMetrics, WorkerState } from '../types.js'
-import { Consumer, type ConsumerParts, type StopLimits } from './consumer.js'
+import type { LocalWorker, LocalWorkers } from '../types.js'
+import type { StopLimits } from './consumer.js'
 import { Counters } from './counters.js'
-import { plan, type Seen } from './plan.js'
+import { type SlotParts, WorkerSlot } from './worker-slot.js'
 
-/** What this process does for a worker. `error`: why the last start failed. */
-export interface Observed extends Seen {
-  readonly error?: Error
-}
-
-export interface NodeParts extends ConsumerParts {
+export interface NodeParts extends Omit<SlotParts, 'changed'> {
   /** Names this process among all of the app. */
   readonly id: string
-  readonly processors: Processors
-  readonly stopLimits: StopLimits
+  readonly cluster: Cluster
 }
 
-interface Slot {
-  observed: Observed | undefined
-  consumer: Consumer | undefined
-  /** The end of the last step; steps of one worker never overlap. */
-  tail: Promise<unknown>
-  readonly counters: Counters
-}
-
-/** The workers of this process. It brings what runs here in line with desired states, and keeps no desire of its own. */
+/** The workers of this process. It brings what runs here in line with goals, and keeps no desire of its own. */
 export class WorkerNode {
+  readonly local: LocalWorkers
   readonly #parts: NodeParts
-  readonly #slots = new Map<string, Slot>()
-  #closing = false
+  readonly #slots = new Map<string, WorkerSlot>()
+  /** Slots whose status others do not know yet. */
+  readonly #unreported = new Set<WorkerSlot>()
+  #reporting: Promise<void> | undefined
+  #told = false
 
   constructor(parts: NodeParts) {
     this.#parts = parts
+    this.local = {
+      list: () => [...this.#slots.values()].flatMap(localWorker),
+      fail: async (name, error) => {
+        const slot = this.#slots.get(name)
+        if (slot === undefined) throw workerErrors.WORKER_NOT_FOUND(name)
+        await slot.fail(error)
+      },
+      reportCheck: (name, report) => this.#slots.get(name)?.noteCheck(report),
+    }
   }
 
   get id(): string {
@@ -46,111 +44,113 @@ export class WorkerNode {
     return [...this.#slots.keys()]
   }
 
-  observe(name: string): Observed | undefined {
-    return this.#slots.get(name)?.observed
-  }
-
-  metrics(name: string): WorkerMetrics {
-    return (this.#slots.get(name)?.counters ?? new Counters()).read()
-  }
-
-  /** Does what the worker's desired state asks for. Never rejects: a start that failed is in what it answers. */
-  reconcile(worker: StoredWorker): Promise<Observed> {
-    const slot = this.#slotOf(worker.record.name)
-    return this.#enqueue(slot, () => this.#apply(slot, worker))
-  }
-
-  /** Takes note of a worker that should run but must not start by itself; its next change is applied. */
-  hold(worker: StoredWorker): void {
-    const slot = this.#slotOf(worker.record.name)
-    slot.observed ??= { ...seenOf(worker), state: 'stopped' }
+  slot(name: string): WorkerSlot {
+    const known = this.#slots.get(name)
+    if (known !== undefined) return known
+    const slot: WorkerSlot = new WorkerSlot(name, new Counters(), { ...this.#parts, changed: () => this.#changed(slot) })
+    this.#slots.set(name, slot)
+    return slot
   }
 
   /** Stops and forgets a worker that is no longer stored. */
   async forget(name: string): Promise<void> {
     const slot = this.#slots.get(name)
     if (slot === undefined) return
-    await this.#enqueue(slot, () => this.#stop(slot, name, this.#parts.stopLimits))
+    await slot.close(this.#parts.stopLimits)
     if (this.#slots.get(name) === slot) this.#slots.delete(name)
+    this.#unreported.delete(slot)
+    await this.#parts.cluster.forget(this.id, name)
   }
 
   /** Stops everything; nothing starts any more. Desired states stay as they are. */
   async close(limits: StopLimits): Promise<void> {
-    this.#closing = true
-    await Promise.all([...this.#slots].map(([name, slot]) => this.#enqueue(slot, () => this.#stop(slot, name, limits))))
+    await Promise.all([...this.#slots.values()].map((slot) => slot.close(limits)))
+    await this.flush()
   }
 
-  async #apply(slot: Slot, worker: StoredWorker): Promise<Observed> {
-    const { name } = worker.record
-    const seen = slot.observed
-    const step = this.#closing ? 'none' : plan({ ...seenOf(worker), run: worker.desired.state === 'running' }, seen)
-    if (step === 'stop' || step === 'restart') await this.#stop(slot, name, this.#parts.stopLimits)
-    if (step === 'start' || step === 'restart') return this.#start(slot, worker)
-    if (seen === undefined || seen.id !== worker.id || seen.generation < worker.generation) {
-      slot.observed = { ...seenOf(worker), state: slot.observed?.state ?? 'stopped' }
-    }
-    return slot.observed as Observed
+  /** Aborts a running job; false when none of that id runs here. */
+  cancel(queue: string, job: string, reason: string): boolean {
+    return [...this.#slots.values()].some((slot) => slot.worker?.record.queueName === queue && slot.cancel(job, reason))
   }
 
-  async #start(slot: Slot, worker: StoredWorker): Promise<Observed> {
-    const { record } = worker
-    const { hooks, log, processors } = this.#parts
-    const seen = seenOf(worker)
-    slot.observed = { ...seen, state: 'starting' }
-    let failedState: WorkerState = 'FAILED'
+  /** Tells others everything about this process, also what they were told before. */
+  reportAll(): Promise<void> {
+    for (const slot of this.#slots.values()) this.#unreported.add(slot)
+    return this.#report()
+  }
+
+  /** Adds what was counted since the last time to the counts of all processes, and ends versions that have drained. */
+  async flush(): Promise<void> {
+    const drained = [...this.#slots.values()]
+      .map((slot) => ({ slot, deltas: slot.counters.drain() }))
+      .filter(({ deltas }) => deltas.length > 0)
     try {
-      if (hooks.beforeWorkerStart.active) {
-        const verdict = await hooks.beforeWorkerStart.call(record.name)
-        if (verdict.denied) {
-          failedState = 'stopped'
-          throw workerErrors.WORKER_START_DENIED(record.name, verdict.plugin, verdict.reason)
-        }
-      }
-      const processor = await processors.load(record)
-      slot.consumer = await Consumer.open(record, processor, slot.counters, this.#parts)
-      slot.observed = { ...seen, state: 'running' }
+      const deltas: AttemptDelta[] = drained.flatMap(({ slot, deltas }) => deltas.map((delta) => ({ worker: slot.name, ...delta })))
+      if (deltas.length > 0) await this.#parts.cluster.count(deltas)
+      this.#told = false
     } catch (error) {
-      log.warn({ worker: record.name, err: error }, `worker "${record.name}" did not start: ${messageOf(error)}`)
-      slot.observed = { ...seen, state: failedState, error: error instanceof Error ? error : new Error(String(error)) }
-      return slot.observed
+      for (const { slot, deltas } of drained) slot.counters.restore(deltas)
+      this.#complain(error, 'attempts were not counted yet')
     }
-    log.info({ worker: record.name, queue: record.queueName, concurrency: record.concurrency }, `worker "${record.name}" runs`)
-    if (hooks.onWorkerStart.active) await hooks.onWorkerStart.call(record.name)
-    return slot.observed
+    await Promise.all([...this.#slots.values()].map((slot) => slot.drain()))
   }
 
-  async #stop(slot: Slot, name: string, limits: StopLimits): Promise<void> {
-    const { consumer, observed } = slot
-    if (observed === undefined) return
-    const { error: _, ...seen } = observed
-    if (consumer === undefined) {
-      slot.observed = { ...seen, state: 'stopped' }
-      return
+  #changed(slot: WorkerSlot): void {
+    this.#unreported.add(slot)
+    void this.#report()
+  }
+
+  /** One write at a time; what changes meanwhile goes with the next one. */
+  #report(): Promise<void> {
+    this.#reporting ??= (async () => {
+      // What changes in the same turn goes in one write.
+      await Promise.resolve()
+      try {
+        while (this.#unreported.size > 0) await this.#reportOnce()
+        this.#told = false
+      } catch (error) {
+        this.#complain(error, 'other processes do not know yet what runs here')
+      } finally {
+        this.#reporting = undefined
+      }
+    })()
+    return this.#reporting
+  }
+
+  async #reportOnce(): Promise<void> {
+    const slots = [...this.#unreported]
+    this.#unreported.clear()
+    try {
+      await this.#parts.cluster.report(
+        this.id,
+        slots.flatMap((slot) => slot.status() ?? []),
+      )
+    } catch (error) {
+      for (const slot of slots) if (this.#slots.get(slot.name) === slot) this.#unreported.add(slot)
+      throw error
     }
-    const { hooks, log } = this.#parts
-    slot.observed = { ...seen, state: 'stopping' }
-    await consumer.close(limits)
-    slot.consumer = undefined
-    slot.observed = { ...seen, state: 'stopped' }
-    log.info({ worker: name }, `worker "${name}" stopped`)
-    if (hooks.onWorkerStop.active) await hooks.onWorkerStop.call(name)
   }
 
-  #enqueue<T>(slot: Slot, step: () => Promise<T>): Promise<T> {
-    const done = slot.tail.then(step)
-    slot.tail = done.catch(() => undefined)
-    return done
-  }
-
-  #slotOf(name: string): Slot {
-    const known = this.#slots.get(name)
-    if (known !== undefined) return known
-    const slot: Slot = { observed: undefined, consumer: undefined, tail: Promise.resolve(), counters: new Counters() }
-    this.#slots.set(name, slot)
-    return slot
+  /** Once per outage. */
+  #complain(error: unknown, what: string): void {
+    if (this.#told) return
+    this.#told = true
+    this.#parts.log.warn({ err: error }, `${what}: ${messageOf(error)}`)
   }
 }
 
-function seenOf(worker: StoredWorker): Omit<Seen, 'state'> {
-  return { id: worker.id, generation: worker.generation, restarts: worker.desired.restarts }
+function localWorker(slot: WorkerSlot): readonly LocalWorker[] {
+  const { worker, version } = slot
+  if (worker === undefined || version === undefined) return []
+  const { record, desired } = worker
+  return [
+    {
+      name: record.name,
+      version,
+      state: slot.state,
+      monitored: desired.monitored ?? record.features.healthMonitoring ?? false,
+      features: record.features,
+      healthCheck: slot.healthCheck,
+    },
+  ]
 }

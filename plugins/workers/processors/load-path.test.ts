@@ -4,7 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { Job } from 'bullmq'
-import { loadProcessor, locateProcessor } from './load-path.js'
+import { fileExports } from './exported.js'
+import { loadExport, locateProcessor } from './load-path.js'
+import type { WorkerProcessor } from './processor.js'
+
+const loadProcessor = async (path: string, roots: readonly string[]) => (await loadExport(path, roots, fileExports)) as WorkerProcessor
 
 describe('processor files', () => {
   let base = ''

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { messageOf, ZinError } from 'zin'
 import { workerErrors } from '../errors.js'
 import { checkProcessorPath } from '../record/processor-path.js'
-import type { WorkerProcessor } from '../types.js'
+import { type ExportNames, exportedFunction, missingExport } from './exported.js'
 
 /**
  * The real path of a processor file. It must lie under the real path of a root; a symbolic link that leads out,
@@ -32,8 +32,8 @@ export async function locateProcessor(path: string, roots: readonly string[]): P
   throw workerErrors.INVALID_PROCESSOR_PATH(path, 'no such file lies under a processor root')
 }
 
-/** Imports a processor file into this process: its export `ZinTrustProcessor`, `processor` or `default`. */
-export async function loadProcessor(path: string, roots: readonly string[]): Promise<WorkerProcessor> {
+/** Imports a file into this process, once for all who name it, and gives the function that it exports under the first of the names. */
+export async function loadExport(path: string, roots: readonly string[], names: ExportNames): Promise<(...args: never) => unknown> {
   const file = await locateProcessor(path, roots)
   let module: Record<string, unknown>
   try {
@@ -41,18 +41,9 @@ export async function loadProcessor(path: string, roots: readonly string[]): Pro
   } catch (error) {
     throw workerErrors.PROCESSOR_LOAD_FAILED(path, messageOf(error))
   }
-  const processor = exportedProcessor(module)
-  if (processor === undefined) {
-    throw workerErrors.PROCESSOR_LOAD_FAILED(path, 'it exports no function named ZinTrustProcessor or processor, and none by default')
-  }
-  return processor
-}
-
-function exportedProcessor(module: Record<string, unknown>): WorkerProcessor | undefined {
-  // A CommonJS module that was compiled from ESM comes as `default: { default: … }`.
-  const inner = typeof module.default === 'object' && module.default !== null ? (module.default as Record<string, unknown>) : {}
-  const candidates = [module.ZinTrustProcessor, module.processor, module.default, inner.ZinTrustProcessor, inner.processor, inner.default]
-  return candidates.find((candidate) => typeof candidate === 'function') as WorkerProcessor | undefined
+  const found = exportedFunction(module, names)
+  if (found === undefined) throw workerErrors.PROCESSOR_LOAD_FAILED(path, missingExport(names))
+  return found
 }
 
 async function existing(path: string): Promise<string | undefined> {

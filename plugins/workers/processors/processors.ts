@@ -1,47 +1,134 @@
-import type { SlotOf } from 'zin'
+import type { Clock, HostView, Logger, SlotOf } from 'zin'
 import { withDeadline } from 'zin'
 import { workerErrors } from '../errors.js'
+import type { WorkerHealthCheck } from '../health/check.js'
 import type { WorkerHooks } from '../hooks.js'
-import type { WorkerRecord } from '../record/record.js'
-import type { WorkerProcessor } from '../types.js'
-import { loadProcessor, locateProcessor } from './load-path.js'
+import type { WorkersOptions } from '../options.js'
+import { isUrl } from '../record/processor-url.js'
+import { fileExports, healthCheckExports, urlExports } from './exported.js'
+import { loadExport, locateProcessor } from './load-path.js'
+import type { LoadedProcessor, ProcessorSpec, WorkerProcessor } from './processor.js'
 import type { ProcessorRegistry } from './registry.js'
+import { type SandboxCode, Sandboxes } from './sandbox/sandboxes.js'
+import { enableTypescript } from './typescript.js'
+import type { Egress } from './url/fetch-code.js'
+import { RemoteCode } from './url/remote-code.js'
+import { type RemoteSettings, remoteCodeOptions } from './url/settings.js'
+import { shownUrl } from './url/source.js'
 
-/** A file that takes longer than this to load hangs. */
+export interface ProcessorsParts {
+  readonly registry: ProcessorRegistry
+  /** Absolute folders that processor files lie in. */
+  readonly roots: readonly string[]
+  readonly hook: SlotOf<WorkerHooks['resolveProcessor']>
+  readonly settings: RemoteSettings
+  readonly options: Pick<WorkersOptions, 'sandbox' | 'runtime'>
+  readonly host: Pick<HostView, 'app'>
+  readonly clock: Clock
+  readonly log: Logger
+  /** How URLs are fetched. Default: through the egress guard. */
+  readonly egress?: Egress
+}
+
+/** A file that takes longer than this to load hangs; so does a resolver. In ms. */
 const loadMs = 10_000
 
-/** Finds what does a worker's jobs: its record's file, else what code registered, else what the hook answers. */
+/** What a spec stands for. */
+type Found =
+  | { readonly kind: 'function'; readonly run: WorkerProcessor; readonly prebuilt: boolean }
+  | { readonly kind: 'url' | 'path'; readonly text: string }
+
+/** Finds and loads what does a worker's jobs: its version's file or URL, else what code registered, else what the hook answers. */
 export class Processors {
-  readonly #registry: ProcessorRegistry
-  readonly #roots: readonly string[]
-  readonly #hook: SlotOf<WorkerHooks['resolveProcessor']>
+  readonly #parts: ProcessorsParts
+  readonly #remote: RemoteCode
+  readonly #sandboxes: Sandboxes
+  #typescript: Promise<void> | undefined
 
-  constructor(registry: ProcessorRegistry, roots: readonly string[], hook: SlotOf<WorkerHooks['resolveProcessor']>) {
-    this.#registry = registry
-    this.#roots = roots
-    this.#hook = hook
+  constructor(parts: ProcessorsParts) {
+    const { clock, host, log, options, settings } = parts
+    this.#parts = parts
+    this.#remote = new RemoteCode(remoteCodeOptions({ settings, app: host.app, clock, egress: parts.egress }))
+    this.#sandboxes = new Sandboxes({ clock, log, environment: host.app.environment, memoryMb: options.sandbox?.memoryMb, loadMs })
   }
 
-  /** Refuses what could not be started later, without loading code. */
-  async check(record: WorkerRecord): Promise<void> {
-    const found = await this.#find(record)
-    if (found === undefined) throw workerErrors.MISSING_PROCESSOR_SPEC(record.name)
-    if (typeof found === 'string') await locateProcessor(found, this.#roots)
+  /** Refuses what could not be started later, without loading code or fetching anything. */
+  async check(spec: ProcessorSpec): Promise<void> {
+    const found = await this.#find(spec)
+    if (found.kind === 'url') this.#remote.check(found.text)
+    if (found.kind === 'path') await locateProcessor(found.text, this.#parts.roots)
   }
 
-  async load(record: WorkerRecord): Promise<WorkerProcessor> {
-    const found = await this.#find(record)
-    if (found === undefined) throw workerErrors.MISSING_PROCESSOR_SPEC(record.name)
-    if (typeof found === 'function') return found
-    return withDeadline(
-      loadProcessor(found, this.#roots),
-      loadMs,
-      `Worker "${record.name}": its processor "${found}" did not load within ${loadMs} ms`,
-    )
+  /** Loads the code; when it is isolated, the first thread or process runs then. The caller closes what it gets. */
+  async load(spec: ProcessorSpec): Promise<LoadedProcessor> {
+    const found = await this.#find(spec)
+    if (found.kind === 'function') return inline(found.run)
+    if (found.kind === 'url') return this.#loadUrl(spec, found.text)
+    if (spec.isolation === 'inline') return inline((await this.#import(found.text, fileExports)) as WorkerProcessor)
+    const locate = (): Promise<string> => locateProcessor(found.text, this.#parts.roots)
+    return this.#isolate(spec, { locate, processor: found.text, exports: fileExports })
   }
 
-  async #find(record: WorkerRecord): Promise<WorkerProcessor | string | undefined> {
-    if (record.processor !== null) return record.processor
-    return (await this.#registry.find(record.name)) ?? (this.#hook.active ? await this.#hook.call(record.name) : undefined)
+  /** The health check of a version: that of its file, else the registered one. Always runs in this process. */
+  async loadHealthCheck(worker: string, version: string, path: string | null): Promise<WorkerHealthCheck | undefined> {
+    if (path === null) return this.#parts.registry.healthCheck(worker, version)
+    if (this.#edge) throw workerErrors.PROCESSOR_NOT_PREBUILT(path)
+    if (isUrl(path)) throw workerErrors.INVALID_HEALTH_CHECK(shownUrl(path), 'it must be the path of a file under a processor root')
+    return (await this.#import(path, healthCheckExports)) as WorkerHealthCheck
   }
+
+  /** Ends fetches, and the threads and processes that are left. */
+  async close(): Promise<void> {
+    await Promise.all([this.#remote.close(), this.#sandboxes.close()])
+  }
+
+  get #edge(): boolean {
+    return this.#parts.options.runtime === 'edge'
+  }
+
+  async #loadUrl(spec: ProcessorSpec, url: string): Promise<LoadedProcessor> {
+    const code = await this.#remote.load(url)
+    return this.#isolate(spec, { locate: () => code.locate(), processor: shownUrl(url), exports: urlExports })
+  }
+
+  #isolate({ worker, version, isolation, concurrency }: ProcessorSpec, code: Pick<SandboxCode, 'locate' | 'processor' | 'exports'>) {
+    // Nothing from elsewhere runs in the app itself.
+    const kind = isolation === 'thread' ? 'thread' : 'process'
+    return this.#sandboxes.open({ ...code, worker, version, kind, concurrency })
+  }
+
+  async #import(path: string, names: readonly string[]): Promise<(...args: never) => unknown> {
+    if (path.endsWith('.ts')) {
+      this.#typescript ??= enableTypescript()
+      await this.#typescript
+    }
+    const late = `the file "${path}" did not load within ${loadMs} ms`
+    return withDeadline(loadExport(path, this.#parts.roots, names), loadMs, late)
+  }
+
+  async #find(spec: ProcessorSpec): Promise<Found> {
+    const found = await this.#lookUp(spec)
+    if (found.kind !== 'function') {
+      if (this.#edge) throw workerErrors.PROCESSOR_NOT_PREBUILT(shownUrl(found.text))
+    } else if (spec.isolation !== 'inline' && !found.prebuilt) {
+      throw workerErrors.PROCESSOR_NOT_ISOLATED(spec.worker, spec.isolation)
+    }
+    return found
+  }
+
+  async #lookUp({ worker, version, processor }: ProcessorSpec): Promise<Found> {
+    const { registry, hook } = this.#parts
+    const late = `no processor of worker "${worker}" was found within ${loadMs} ms`
+    const found =
+      processor ?? (await withDeadline(registry.find(worker, version), loadMs, late)) ?? (hook.active ? await hook.call(worker) : undefined)
+    if (found === undefined) throw workerErrors.MISSING_PROCESSOR_SPEC(worker)
+    if (typeof found === 'function') return { kind: 'function', run: found, prebuilt: false }
+    const prebuilt = registry.prebuilt(found)
+    if (prebuilt !== undefined) return { kind: 'function', run: prebuilt, prebuilt: true }
+    return { kind: isUrl(found) ? 'url' : 'path', text: found }
+  }
+}
+
+function inline(run: WorkerProcessor): LoadedProcessor {
+  return { run, resize: () => undefined, close: () => Promise.resolve() }
 }

@@ -1,15 +1,19 @@
-import type { ProcessorResolver, WorkerProcessor } from '../types.js'
+import type { WorkerHealthCheck } from '../health/check.js'
+import type { ProcessorResolver, WorkerProcessor } from './processor.js'
 
-/** Processors that code gave under the names of workers. */
+/** What code gave under the names of workers. `name` is a worker's, or `<worker>@<version>` for one version of it. */
 export class ProcessorRegistry {
   readonly #functions = new Map<string, WorkerProcessor>()
   readonly #paths = new Map<string, string>()
+  readonly #prebuilt = new Map<string, WorkerProcessor>()
+  readonly #healthChecks = new Map<string, WorkerHealthCheck>()
   readonly #resolvers = new Set<ProcessorResolver>()
 
   register(name: string, processor: WorkerProcessor): () => void {
     return put(this.#functions, name, processor)
   }
 
+  /** `path` may be a URL as well. */
   registerPath(name: string, path: string): () => void {
     return put(this.#paths, name, path)
   }
@@ -19,15 +23,37 @@ export class ProcessorRegistry {
     return () => void this.#resolvers.delete(resolver)
   }
 
-  /** A function, else a path, else what the resolvers say in turn. */
-  async find(name: string): Promise<WorkerProcessor | string | undefined> {
-    const known = this.#functions.get(name) ?? this.#paths.get(name)
-    if (known !== undefined) return known
+  /** The code behind a URL, for records whose processor is exactly this text. */
+  registerPrebuilt(url: string, processor: WorkerProcessor): () => void {
+    return put(this.#prebuilt, url, processor)
+  }
+
+  registerHealthCheck(name: string, check: WorkerHealthCheck): () => void {
+    return put(this.#healthChecks, name, check)
+  }
+
+  /**
+   * For a version with no path of its own: what is registered for it, else for its worker (a function before a path), else what the
+   * resolvers say in turn.
+   */
+  async find(worker: string, version: string): Promise<WorkerProcessor | string | undefined> {
+    for (const name of [`${worker}@${version}`, worker]) {
+      const known = this.#functions.get(name) ?? this.#paths.get(name)
+      if (known !== undefined) return known
+    }
     for (const resolver of this.#resolvers) {
-      const found = await resolver(name)
+      const found = await resolver(worker)
       if (found !== undefined) return found
     }
     return undefined
+  }
+
+  prebuilt(url: string): WorkerProcessor | undefined {
+    return this.#prebuilt.get(url)
+  }
+
+  healthCheck(worker: string, version: string): WorkerHealthCheck | undefined {
+    return this.#healthChecks.get(`${worker}@${version}`) ?? this.#healthChecks.get(worker)
   }
 }
 

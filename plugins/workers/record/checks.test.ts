@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { problemsOf } from './checks.js'
-import { recordOf } from './record.js'
+import { problemsOf, updateProblems, versionProblems } from './checks.js'
 
 const valid = { name: 'email-sender', queueName: 'emails', processor: 'workers/email.ts' }
 const persistence = (value: unknown) => ({ ...valid, infrastructure: { persistence: value } })
@@ -16,6 +15,7 @@ const refused: readonly (readonly [what: string, input: unknown, code: string, f
   ['a name of 51 characters', { ...valid, name: 'a'.repeat(51) }, 'INVALID_WORKER_NAME', 'name'],
   ['a name with a space', { ...valid, name: 'a worker' }, 'INVALID_WORKER_NAME', 'name'],
   ['a name that ends in a line feed', { ...valid, name: 'worker\n' }, 'INVALID_WORKER_NAME', 'name'],
+  ['the name of a path', { ...valid, name: 'events' }, 'INVALID_WORKER_NAME', 'name'],
   ['a name that is a number', { ...valid, name: 12345 }, 'INVALID_WORKER_NAME', 'name'],
   ['a queue name with a colon', { ...valid, queueName: 'a:b:c' }, 'INVALID_QUEUE_NAME', 'queueName'],
   ['a null processor', { ...valid, processor: null }, 'MISSING_PROCESSOR_SPEC', 'processor'],
@@ -27,7 +27,16 @@ const refused: readonly (readonly [what: string, input: unknown, code: string, f
   ['a NUL', { ...valid, processor: 'x.js\u0000.ts' }, 'INVALID_PROCESSOR_PATH', 'processor'],
   ['a backslash', { ...valid, processor: '..\\x.js' }, 'INVALID_PROCESSOR_PATH', 'processor'],
   ['a query', { ...valid, processor: 'x.js?y.js' }, 'INVALID_PROCESSOR_PATH', 'processor'],
-  ['a URL', { ...valid, processor: 'https://example.com/x.js' }, 'INVALID_PROCESSOR_URL', 'processor'],
+  ['a plain http URL', { ...valid, processor: 'http://example.com/x.js' }, 'INVALID_PROCESSOR_URL', 'processor'],
+  ['a URL with a password', { ...valid, processor: 'https://u:p@example.com/x.js' }, 'INVALID_PROCESSOR_URL', 'processor'],
+  ['a URL with another fragment', { ...valid, processor: 'https://example.com/x.js#top' }, 'INVALID_PROCESSOR_URL', 'processor'],
+  ['a URL with a short pin', { ...valid, processor: 'https://example.com/x.js#sha256-abc' }, 'INVALID_PROCESSOR_URL', 'processor'],
+  ['a URL with an empty fragment', { ...valid, processor: 'https://example.com/x.js#' }, 'INVALID_PROCESSOR_URL', 'processor'],
+  ['a URL with a line feed', { ...valid, processor: 'https://example.com/\nx.js' }, 'INVALID_PROCESSOR_URL', 'processor'],
+  ['a URL with a backslash', { ...valid, processor: 'https:\\\\example.com/x.js' }, 'INVALID_PROCESSOR_URL', 'processor'],
+  ['a null health check', { ...valid, healthCheck: null }, 'INVALID_HEALTH_CHECK', 'healthCheck'],
+  ['a health check from a URL', { ...valid, healthCheck: 'https://example.com/x.js' }, 'INVALID_HEALTH_CHECK', 'healthCheck'],
+  ['a health check that climbs', { ...valid, healthCheck: '../x.js' }, 'INVALID_PROCESSOR_PATH_TRAVERSAL', 'healthCheck'],
   ['a file URL', { ...valid, processor: 'file:///tmp/x.js' }, 'INVALID_PROCESSOR_URL', 'processor'],
   ['a data URL', { ...valid, processor: 'data:text/javascript,1//x.js' }, 'INVALID_PROCESSOR_URL', 'processor'],
   ['another extension', { ...valid, processor: 'workers/x.json' }, 'INVALID_PROCESSOR_EXTENSION', 'processor'],
@@ -35,6 +44,8 @@ const refused: readonly (readonly [what: string, input: unknown, code: string, f
   ['concurrency 0', { ...valid, concurrency: 0 }, 'INVALID_CONCURRENCY', 'concurrency'],
   ['concurrency 1001', { ...valid, concurrency: 1001 }, 'INVALID_CONCURRENCY', 'concurrency'],
   ['concurrency as text', { ...valid, concurrency: '5' }, 'INVALID_CONCURRENCY', 'concurrency'],
+  ['concurrency NaN', { ...valid, concurrency: Number.NaN }, 'INVALID_CONCURRENCY', 'concurrency'],
+  ['concurrency 1e308', { ...valid, concurrency: 1e308 }, 'INVALID_CONCURRENCY', 'concurrency'],
   ['concurrency 1.5', { ...valid, concurrency: 1.5 }, 'INVALID_CONCURRENCY', 'concurrency'],
   ['a version of two numbers', { ...valid, version: '1.0' }, 'INVALID_VERSION_FORMAT', 'version'],
   ['a version with a tag', { ...valid, version: '1.0.0-beta' }, 'INVALID_VERSION_FORMAT', 'version'],
@@ -48,13 +59,35 @@ const refused: readonly (readonly [what: string, input: unknown, code: string, f
   ['another queue driver', { ...valid, infrastructure: { driver: 'amqp' } }, 'INVALID_INFRASTRUCTURE', 'infrastructure.driver'],
   ['a Redis host', { ...valid, infrastructure: { redis: { host: 'x' } } }, 'INVALID_REDIS_CONFIG', 'infrastructure.redis'],
   ['persistence as text', persistence('db'), 'INVALID_PERSISTENCE_CONFIG', 'infrastructure.persistence'],
-  ['the driver docstore', persistence({ driver: 'docstore' }), 'INVALID_PERSISTENCE_CONFIG', 'infrastructure.persistence.driver'],
-  ['a client', persistence({ driver: 'db', client: {} }), 'INVALID_PERSISTENCE_CONFIG', 'infrastructure.persistence'],
+  ['another store', persistence({ driver: 'postgres' }), 'INVALID_PERSISTENCE_CONFIG', 'infrastructure.persistence.driver'],
+  ['a store that objects have', persistence({ driver: 'constructor' }), 'INVALID_PERSISTENCE_CONFIG', 'infrastructure.persistence.driver'],
+  ['a client that is text', persistence({ client: 'db' }), 'INVALID_PERSISTENCE_CONFIG', 'infrastructure.persistence.client'],
+  ['a host', persistence({ host: 'x' }), 'INVALID_PERSISTENCE_CONFIG', 'infrastructure.persistence'],
+  ['a table with a quote', persistence({ table: 'a`b' }), 'INVALID_PERSISTENCE_CONFIG', 'infrastructure.persistence.table'],
+  ['a prefix with a line feed', persistence({ keyPrefix: 'a\n' }), 'INVALID_PERSISTENCE_CONFIG', 'infrastructure.persistence.keyPrefix'],
   ['a table that is no text', persistence({ driver: 'db', table: 1 }), 'INVALID_PERSISTENCE_CONFIG', 'infrastructure.persistence.table'],
   ['a rate limit of 0', { ...valid, rateLimit: { max: 0, duration: 1000 } }, 'INVALID_LIMITER_CONFIG', 'rateLimit'],
   ['a rate limit without duration', { ...valid, rateLimit: { max: 1 } }, 'INVALID_LIMITER_CONFIG', 'rateLimit'],
   ['0 attempts', { ...valid, jobOptions: { attempts: 0 } }, 'INVALID_JOB_OPTIONS', 'jobOptions'],
   ['an unknown backoff', { ...valid, jobOptions: { backoff: { type: 'magic', delay: 1 } } }, 'INVALID_JOB_OPTIONS', 'jobOptions'],
+  ['a timeout of 0', { ...valid, jobOptions: { timeout: 0 } }, 'INVALID_JOB_OPTIONS', 'jobOptions'],
+  ['a timeout of more than a day', { ...valid, jobOptions: { timeout: 86_400_001 } }, 'INVALID_JOB_OPTIONS', 'jobOptions'],
+  ['job options as a list', { ...valid, jobOptions: [] }, 'INVALID_JOB_OPTIONS', 'jobOptions'],
+  ['another isolation', { ...valid, isolation: 'vm' }, 'INVALID_ISOLATION', 'isolation'],
+  ['an isolated function', { ...valid, processor: () => 1, isolation: 'thread' }, 'INVALID_ISOLATION', 'isolation'],
+  ['a URL inline', { ...valid, processor: 'https://example.com/x.js', isolation: 'inline' }, 'INVALID_ISOLATION', 'isolation'],
+  ['a placement as text', { ...valid, placement: 'all' }, 'INVALID_PLACEMENT', 'placement'],
+  ['a selector', { ...valid, placement: { selector: {} } }, 'INVALID_PLACEMENT', 'placement'],
+  ['a placement on no node', { ...valid, placement: { nodes: 0 } }, 'INVALID_PLACEMENT', 'placement.nodes'],
+  ['a placement on 1001 nodes', { ...valid, placement: { nodes: 1001 } }, 'INVALID_PLACEMENT', 'placement.nodes'],
+  ['no regions', { ...valid, placement: { regions: [] } }, 'INVALID_PLACEMENT', 'placement.regions'],
+  ['21 regions', { ...valid, placement: { regions: Array(21).fill('eu-west-1') } }, 'INVALID_PLACEMENT', 'placement.regions'],
+  ['a list with holes', { ...valid, placement: { regions: Array(3) } }, 'INVALID_DATACENTER_REGION', 'placement.regions'],
+  ['a region in capitals', { ...valid, placement: { regions: ['EU-WEST'] } }, 'INVALID_DATACENTER_REGION', 'placement.regions'],
+  ['a region of 2 letters', { ...valid, placement: { regions: ['eu'] } }, 'INVALID_DATACENTER_REGION', 'placement.regions'],
+  ['own prototype keys', JSON.parse('{"name":"abc","queueName":"abc","__proto__":{"concurrency":7}}'), 'UNKNOWN_FIELD', 'body'],
+  ['a feature named __proto__', { ...valid, features: JSON.parse('{"__proto__":true}') }, 'INVALID_FEATURE', 'features'],
+  ['inherited fields', Object.create({ ...valid }), 'MISSING_REQUIRED_FIELD', 'name'],
   ['an unknown field', { ...valid, colour: 'red' }, 'UNKNOWN_FIELD', 'body'],
 ]
 
@@ -66,9 +99,10 @@ describe('the record of a worker', () => {
     })
   }
 
-  it('accepts every field of the specification that this version acts on', () => {
+  it('accepts every field of the specification', () => {
     const full = {
       ...valid,
+      healthCheck: 'checks/email.js',
       concurrency: 1000,
       activeStatus: false,
       autoStart: null,
@@ -76,11 +110,19 @@ describe('the record of a worker', () => {
       features: { resourceMonitoring: true, observability: false },
       infrastructure: { driver: 'redis', redis: { env: true }, persistence: { driver: 'db', table: 'zin_workers', connection: 'default' } },
       rateLimit: { max: 10, duration: 1000 },
-      jobOptions: { attempts: 5, backoff: { type: 'exponential', delay: 100 } },
+      jobOptions: { attempts: 5, backoff: { type: 'exponential', delay: 100 }, timeout: 86_400_000 },
+      isolation: 'process',
+      placement: { nodes: 1000, regions: ['us-east-1'] },
     }
     assert.deepEqual(problemsOf(full), [])
-    assert.deepEqual(problemsOf({ ...valid, processor: () => 1 }), [])
-    assert.deepEqual(problemsOf({ ...valid, processor: '/srv/app/workers/Größe 1.mjs' }), [])
+    assert.deepEqual(problemsOf({ ...valid, processor: () => 1, healthCheck: () => ({ healthy: true }), isolation: 'inline' }), [])
+    assert.deepEqual(problemsOf({ ...valid, processor: '/srv/app/workers/Größe 1.mjs', rateLimit: null }), [])
+    for (const driver of ['memory', 'kvstore', 'db', 'docstore', 'edge-sql'])
+      assert.deepEqual(problemsOf(persistence({ driver, client: {} })), [])
+    const hex = 'a'.repeat(64)
+    for (const pin of ['', `#sha256-${hex}`, `#sha256-${Buffer.from(hex, 'hex').toString('base64')}`]) {
+      assert.deepEqual(problemsOf({ ...valid, processor: `https://example.com/a/x.js?v=1${pin}` }), [])
+    }
   })
 
   it('lists every fault, the first one first', () => {
@@ -94,20 +136,38 @@ describe('the record of a worker', () => {
     const text = JSON.stringify(problemsOf({ ...valid, features: { 'secret-token': true }, 'other-secret': 1 }))
     assert.ok(!text.includes('secret-token') && !text.includes('other-secret'))
   })
+})
 
-  it('fills in the defaults', () => {
-    assert.deepEqual(recordOf({ name: 'abc', queueName: 'queue', processor: () => 1 }, { concurrency: 5, driver: 'kvstore' }), {
-      name: 'abc',
-      queueName: 'queue',
-      processor: null,
-      concurrency: 5,
-      activeStatus: true,
-      autoStart: null,
-      version: '1.0.0',
-      features: {},
-      infrastructure: { persistence: { driver: 'kvstore' } },
-      rateLimit: null,
-      jobOptions: {},
-    })
+describe('a change of a worker', () => {
+  it('may name what can change, and nothing else', () => {
+    assert.deepEqual(updateProblems({}), [])
+    const changes = { queueName: 'other', concurrency: 2, activeStatus: false, autoStart: true, rateLimit: null, isolation: 'thread' }
+    assert.deepEqual(updateProblems({ ...changes, features: {}, jobOptions: {}, placement: { nodes: 'all' } }), [])
+    for (const field of ['name', 'processor', 'healthCheck', 'version', 'infrastructure']) {
+      const [first, ...more] = updateProblems({ concurrency: 2, [field]: 'x' })
+      assert.deepEqual([first?.code, first?.field, more], ['IMMUTABLE_FIELD', field, []])
+      assert.match(first?.message ?? '', /cannot be changed; (create|register|remove)/)
+    }
+  })
+
+  it('is checked as a creation is', () => {
+    assert.deepEqual(
+      updateProblems({ queueName: '', concurrency: 0, colour: 1 }).map(({ code }) => code),
+      ['INVALID_QUEUE_NAME', 'INVALID_CONCURRENCY', 'UNKNOWN_FIELD'],
+    )
+    assert.equal(updateProblems(null)[0]?.code, 'MISSING_OPTIONS')
+  })
+})
+
+describe('a version of a worker', () => {
+  it('has a number, and perhaps a description and code', () => {
+    assert.deepEqual(versionProblems({ version: '1.2.3' }), [])
+    assert.deepEqual(versionProblems({ version: '1.2.3', description: 'x'.repeat(1000), processor: 'a.ts', healthCheck: 'b.ts' }), [])
+    const codes = (input: unknown) => versionProblems(input).map(({ code }) => code)
+    assert.deepEqual(codes({}), ['MISSING_REQUIRED_FIELD'])
+    assert.deepEqual(codes({ version: '1.2' }), ['INVALID_VERSION_FORMAT'])
+    assert.deepEqual(codes({ version: '1.2.3', description: 'x'.repeat(1001) }), ['INVALID_VERSION_DESCRIPTION'])
+    assert.deepEqual(codes({ version: '1.2.3', processor: 'ftp://x/y.js', concurrency: 2 }), ['INVALID_PROCESSOR_URL', 'UNKNOWN_FIELD'])
+    assert.deepEqual(codes([]), ['MISSING_OPTIONS'])
   })
 })

@@ -1,40 +1,24 @@
-import type { Backoff } from '../types.js'
-import { type Check, isIntIn, isObject, type Problem, problem, unknownKeys } from './problem.js'
-import { checkProcessorPath } from './processor-path.js'
-import { featureNames } from './record.js'
+import { checkHealthCheck, checkIsolation, checkProcessor, isolationProblem } from './code.js'
+import { checkFeatures } from './features.js'
+import { checkInfrastructure } from './infrastructure.js'
+import { checkConcurrency, checkJobOptions, checkRateLimit } from './limits.js'
+import { checkName, checkQueueName } from './name.js'
+import { checkPlacement } from './placement.js'
+import { type Check, fieldOf, isObject, type Problem, problem, unknownKeys } from './problem.js'
+import type { CreateWorker, RegisterVersion, UpdateWorker } from './record.js'
+import { checkDescription, checkVersion } from './version.js'
 
-export const namePattern = /^[a-zA-Z0-9_-]{3,50}$/
-const versionPattern = /^\d{1,9}\.\d{1,9}\.\d{1,9}$/
-const nameRule = 'use 3 to 50 letters, digits, "_" or "-"'
+export { isAttempts, isBackoff, isTimeout } from './limits.js'
+export { checkName } from './name.js'
+export { checkVersion } from './version.js'
 
-export const checkName: Check = (value) =>
-  typeof value === 'string' && namePattern.test(value)
-    ? undefined
-    : problem('name', 'INVALID_WORKER_NAME', `A worker's name must be text: ${nameRule}`)
-
-const checkQueueName: Check = (value) =>
-  typeof value === 'string' && namePattern.test(value)
-    ? undefined
-    : problem('queueName', 'INVALID_QUEUE_NAME', `"queueName" must be text: ${nameRule}`)
-
-const checkProcessor: Check = (value) => {
-  if (typeof value === 'function') return undefined
-  if (value === null || value === '')
-    return problem(
-      'processor',
-      'MISSING_PROCESSOR_SPEC',
-      '"processor" is empty; give a file path, or leave it out and register one in code',
-    )
-  return checkProcessorPath('processor', value)
+interface Field {
+  readonly check: Check
+  /** Missing, null and empty text are refused with MISSING_REQUIRED_FIELD. */
+  readonly required?: true
 }
 
-const checkConcurrency: Check = (value) =>
-  isIntIn(value, 1, 1000) ? undefined : problem('concurrency', 'INVALID_CONCURRENCY', '"concurrency" must be a whole number from 1 to 1000')
-
-const checkVersion: Check = (value) =>
-  typeof value === 'string' && versionPattern.test(value)
-    ? undefined
-    : problem('version', 'INVALID_VERSION_FORMAT', '"version" must be three whole numbers joined by dots, such as "1.0.0"')
+type Fields<T> = { readonly [K in keyof Required<T>]: Field }
 
 const checkActiveStatus: Check = (value) =>
   typeof value === 'boolean' ? undefined : problem('activeStatus', 'INVALID_ACTIVE_STATUS', '"activeStatus" must be true or false')
@@ -44,118 +28,76 @@ const checkAutoStart: Check = (value) =>
     ? undefined
     : problem('autoStart', 'INVALID_AUTO_START', '"autoStart" must be true, false or null')
 
-const checkFeatures: Check = (value) => {
-  if (!isObject(value)) return problem('features', 'INVALID_FEATURES_TYPE', '"features" must be an object of booleans')
-  const [unknown] = unknownKeys(value, featureNames)
-  if (unknown !== undefined)
-    return problem('features', 'INVALID_FEATURE', `"features" has an unknown name; known ones: ${featureNames.join(', ')}`)
-  const wrong = Object.keys(value).find((name) => typeof value[name] !== 'boolean')
-  return wrong === undefined
-    ? undefined
-    : problem(`features.${wrong}`, 'INVALID_FEATURE_VALUE', `"features.${wrong}" must be true or false`)
-}
-
-const checkRateLimit: Check = (value) => {
-  const fine = isObject(value) && unknownKeys(value, ['max', 'duration']).length === 0
-  if (fine && isIntIn(value.max, 1, 100_000) && isIntIn(value.duration, 1, 86_400_000)) return undefined
-  return problem('rateLimit', 'INVALID_LIMITER_CONFIG', '"rateLimit" must be {max: 1 to 100000, duration: 1 to 86400000 ms}')
-}
-
-/** Shared with the options of a single job. */
-export function isBackoff(value: unknown): value is Backoff {
-  return (
-    isObject(value) &&
-    unknownKeys(value, ['type', 'delay']).length === 0 &&
-    (value.type === 'fixed' || value.type === 'exponential') &&
-    isIntIn(value.delay, 0, 86_400_000)
-  )
-}
-
-export function isAttempts(value: unknown): value is number {
-  return isIntIn(value, 1, 100)
-}
-
-const checkJobOptions: Check = (value) => {
-  const fine =
-    isObject(value) &&
-    unknownKeys(value, ['attempts', 'backoff']).length === 0 &&
-    (value.attempts === undefined || isAttempts(value.attempts)) &&
-    (value.backoff === undefined || isBackoff(value.backoff))
-  if (fine) return undefined
-  return problem(
-    'jobOptions',
-    'INVALID_JOB_OPTIONS',
-    '"jobOptions" must be {attempts?: 1 to 100, backoff?: {type: "fixed" or "exponential", delay: ms}}',
-  )
-}
-
-const supportedDrivers = ['memory', 'kvstore', 'db']
-
-function checkPersistence(value: unknown): Problem | undefined {
-  const field = 'infrastructure.persistence'
-  if (!isObject(value)) return problem(field, 'INVALID_PERSISTENCE_CONFIG', `"${field}" must be an object`)
-  const [unknown] = unknownKeys(value, ['driver', 'connection', 'table', 'keyPrefix'])
-  if (unknown !== undefined)
-    return problem(field, 'INVALID_PERSISTENCE_CONFIG', `"${field}" takes driver, connection, table and keyPrefix only`)
-  if (value.driver !== undefined && !supportedDrivers.includes(value.driver as string)) {
-    return problem(`${field}.driver`, 'INVALID_PERSISTENCE_CONFIG', `"${field}.driver" must be one of ${supportedDrivers.join(', ')}`)
-  }
-  const wrong = ['connection', 'table', 'keyPrefix'].find((key) => value[key] !== undefined && typeof value[key] !== 'string')
-  return wrong === undefined ? undefined : problem(`${field}.${wrong}`, 'INVALID_PERSISTENCE_CONFIG', `"${field}.${wrong}" must be text`)
-}
-
-const checkInfrastructure: Check = (value) => {
-  if (!isObject(value)) return problem('infrastructure', 'INVALID_INFRASTRUCTURE', '"infrastructure" must be an object')
-  if (unknownKeys(value, ['driver', 'redis', 'persistence']).length > 0) {
-    return problem('infrastructure', 'INVALID_INFRASTRUCTURE', '"infrastructure" takes driver, redis and persistence only')
-  }
-  if (value.driver !== undefined && !['redis', 'kvstore', 'embedded'].includes(value.driver as string)) {
-    return problem('infrastructure.driver', 'INVALID_INFRASTRUCTURE', '"infrastructure.driver" must be redis, kvstore or embedded')
-  }
-  const { redis } = value
-  if (redis !== undefined && !(isObject(redis) && redis.env === true && Object.keys(redis).length === 1)) {
-    return problem(
-      'infrastructure.redis',
-      'INVALID_REDIS_CONFIG',
-      '"infrastructure.redis" must be {env: true}: workers use the connection of the app',
-    )
-  }
-  return value.persistence === undefined ? undefined : checkPersistence(value.persistence)
-}
-
-/** Every field that a record takes, in the order they are checked. */
-const fields: Readonly<Record<string, { readonly check: Check; readonly required?: true }>> = {
-  name: { check: checkName, required: true },
-  queueName: { check: checkQueueName, required: true },
-  processor: { check: checkProcessor },
+/** What may change later, in the order of the checks. */
+const changeable: Fields<UpdateWorker> = {
+  queueName: { check: checkQueueName },
   concurrency: { check: checkConcurrency },
   activeStatus: { check: checkActiveStatus },
   autoStart: { check: checkAutoStart },
-  version: { check: checkVersion },
   features: { check: checkFeatures },
-  infrastructure: { check: checkInfrastructure },
   rateLimit: { check: checkRateLimit },
   jobOptions: { check: checkJobOptions },
+  isolation: { check: checkIsolation },
+  placement: { check: checkPlacement },
+}
+
+const created: Fields<CreateWorker> = {
+  name: { check: checkName, required: true },
+  ...changeable,
+  queueName: { check: checkQueueName, required: true },
+  processor: { check: checkProcessor },
+  healthCheck: { check: checkHealthCheck },
+  version: { check: checkVersion },
+  infrastructure: { check: checkInfrastructure },
+}
+
+const registered: Fields<RegisterVersion> = {
+  version: { check: checkVersion, required: true },
+  description: { check: checkDescription },
+  processor: { check: checkProcessor },
+  healthCheck: { check: checkHealthCheck },
+}
+
+/** What an update cannot change, and what to do instead. */
+const immutable: Readonly<Record<Exclude<keyof CreateWorker, keyof UpdateWorker>, string>> = {
+  name: 'create a worker of the new name and remove this one',
+  processor: 'register a version with the new processor and activate it',
+  healthCheck: 'register a version with the new health check and activate it',
+  version: 'register a version and activate it',
+  infrastructure: 'remove the worker and create it again',
 }
 
 /** All faults of what was given to `create`, in a fixed order. Empty: it is a valid `CreateWorker`. */
 export function problemsOf(input: unknown): readonly Problem[] {
-  if (!isObject(input)) return [problem('body', 'MISSING_OPTIONS', 'A worker is an object with at least name, queueName and processor')]
+  const problems = faults(input, created, 'A worker is an object with at least name and queueName')
+  const together = problems.length === 0 ? isolationProblem(input) : undefined
+  return together === undefined ? problems : [together]
+}
+
+/** All faults of what was given to `update`. Empty: it is a valid `UpdateWorker`. */
+export function updateProblems(input: unknown): readonly Problem[] {
+  const fixed = isObject(input) ? Object.entries(immutable).filter(([field]) => fieldOf(input, field) !== undefined) : []
+  const refused = fixed.map(([field, instead]) => problem(field, 'IMMUTABLE_FIELD', `"${field}" cannot be changed; ${instead}`))
+  return [...refused, ...faults(input, changeable, 'A change is an object of fields with their new values', Object.keys(immutable))]
+}
+
+/** All faults of what was given to `registerVersion`. Empty: it is a valid `RegisterVersion`. */
+export function versionProblems(input: unknown): readonly Problem[] {
+  return faults(input, registered, 'A version is an object with at least version')
+}
+
+function faults(input: unknown, fields: Readonly<Record<string, Field>>, shape: string, known: readonly string[] = []): readonly Problem[] {
+  if (!isObject(input)) return [problem('body', 'MISSING_OPTIONS', shape)]
   const problems: Problem[] = []
   for (const [field, { check, required }] of Object.entries(fields)) {
-    const value = input[field]
+    const value = fieldOf(input, field)
     const missing = value === undefined || (required === true && (value === null || value === ''))
-    const found = !missing
-      ? check(value)
-      : required === true
-        ? problem(field, 'MISSING_REQUIRED_FIELD', `"${field}" is missing`)
-        : undefined
+    if (missing && required === true) problems.push(problem(field, 'MISSING_REQUIRED_FIELD', `"${field}" is missing`))
+    const found = missing ? undefined : check(value)
     if (found !== undefined) problems.push(found)
   }
-  if (unknownKeys(input, Object.keys(fields)).length > 0) {
-    problems.push(
-      problem('body', 'UNKNOWN_FIELD', `The worker has a field that is not known; known ones: ${Object.keys(fields).join(', ')}`),
-    )
-  }
+  const names = Object.keys(fields)
+  if (unknownKeys(input, [...names, ...known]).length > 0)
+    problems.push(problem('body', 'UNKNOWN_FIELD', `There is a field that is not known; known ones: ${names.join(', ')}`))
   return problems
 }

@@ -19,7 +19,16 @@ export function isIntIn(value: unknown, min: number, max: number): value is numb
   return Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max
 }
 
+export function isOneOf<T extends string>(value: unknown, known: readonly T[]): value is T {
+  return typeof value === 'string' && (known as readonly string[]).includes(value)
+}
+
 /** The keys of an object that are not known. */
 export function unknownKeys(value: Readonly<Record<string, unknown>>, known: readonly string[]): readonly string[] {
   return Object.keys(value).filter((key) => !known.includes(key))
+}
+
+/** A field of an input; undefined when it is only inherited. */
+export function fieldOf(value: Readonly<Record<string, unknown>>, key: string): unknown {
+  return Object.hasOwn(value, key) ? value[key] : undefined
 }

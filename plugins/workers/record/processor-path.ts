@@ -1,4 +1,5 @@
 import { type Problem, problem } from './problem.js'
+import { isUrl } from './processor-url.js'
 
 export const processorExtensions = ['.ts', '.js', '.mjs', '.cjs'] as const
 
@@ -11,8 +12,7 @@ const trickCharacters = /[\u0000-\u001f\u007f\\%&?#*:<>|"]/
  */
 export function checkProcessorPath(field: string, value: unknown): Problem | undefined {
   if (typeof value !== 'string') return problem(field, 'INVALID_PROCESSOR_PATH', `"${field}" must be a file path`)
-  if (/^[a-z][a-z0-9+.-]*:/i.test(value))
-    return problem(field, 'INVALID_PROCESSOR_URL', `"${field}" is a URL; give the path of a file under a processor root`)
+  if (isUrl(value)) return problem(field, 'INVALID_PROCESSOR_URL', `"${field}" is a URL; give the path of a file under a processor root`)
   if (value.length > 1024 || trickCharacters.test(value)) {
     return problem(
       field,

@@ -1,6 +1,9 @@
-import type { Backoff, WorkerProcessor } from '../types.js'
+import type { WorkerHealthCheck } from '../health/check.js'
+import type { Backoff } from '../jobs/types.js'
+import type { WorkerProcessor } from '../processors/processor.js'
 
-export type PersistenceDriver = 'memory' | 'kvstore' | 'db'
+export const persistenceDrivers = ['memory', 'kvstore', 'db', 'docstore', 'edge-sql'] as const
+export type PersistenceDriver = (typeof persistenceDrivers)[number]
 
 /** Names that `features` may have. A feature acts when the plugin that owns it is enabled. */
 export const featureNames = [
@@ -20,41 +23,27 @@ export const featureNames = [
 ] as const
 export type FeatureName = (typeof featureNames)[number]
 
+/** Where a processor runs: in the app's process, or in threads or processes of its own, from where it does not harm others. */
+export const isolations = ['inline', 'thread', 'process'] as const
+export type Isolation = (typeof isolations)[number]
+
+/** Which store keeps a record. Every place is opened by the app's configuration or by code, never by a request. */
+export interface PersistencePlace {
+  readonly driver: PersistenceDriver
+  /** Name of a database connection; `db`. */
+  readonly connection?: string
+  /** Table of `db` and `edge-sql`, collection of `docstore`. */
+  readonly table?: string
+  /** Key prefix of `kvstore`. */
+  readonly keyPrefix?: string
+}
+
 export interface Infrastructure {
   /** The queue store; the app has one, so this only names it. */
   readonly driver?: 'redis' | 'kvstore' | 'embedded'
   /** The app's own connection. */
   readonly redis?: { readonly env: true }
-  readonly persistence: {
-    readonly driver: PersistenceDriver
-    /** As configured by `WORKER_PERSISTENCE_DB_CONNECTION`, `_TABLE` and `_REDIS_KEY_PREFIX`; no other place is opened. */
-    readonly connection?: string
-    readonly table?: string
-    readonly keyPrefix?: string
-  }
-}
-
-/** What `create` takes. */
-export interface CreateWorker {
-  /** 3–50 of letters, digits, `_` and `-`; unique. */
-  readonly name: string
-  /** Same pattern. */
-  readonly queueName: string
-  /** A function (code only), or a file path under one of the processor roots. Optional when one is registered under `name`. */
-  readonly processor?: WorkerProcessor | string
-  /** Parallel jobs, 1–1000. Default `WORKER_CONCURRENCY`. */
-  readonly concurrency?: number
-  /** False: never auto-starts, cannot be started, hidden from listings. Default true. */
-  readonly activeStatus?: boolean
-  /** False: never auto-starts. Default null: as `WORKER_AUTO_START` says. */
-  readonly autoStart?: boolean | null
-  /** major.minor.patch, digits only. Default 1.0.0. */
-  readonly version?: string
-  readonly features?: Readonly<Partial<Record<FeatureName, boolean>>>
-  readonly infrastructure?: Omit<Infrastructure, 'persistence'> & { readonly persistence?: Partial<Infrastructure['persistence']> }
-  /** At most `max` jobs per `duration` ms. */
-  readonly rateLimit?: RateLimit
-  readonly jobOptions?: { readonly attempts?: number; readonly backoff?: Backoff }
+  readonly persistence: PersistencePlace
 }
 
 export interface RateLimit {
@@ -63,41 +52,99 @@ export interface RateLimit {
   readonly duration: number
 }
 
-/** A worker as it is stored: plain JSON, with every default filled in. */
+/** Defaults of the jobs of one worker. */
+export interface WorkerJobOptions {
+  /** 1–100. */
+  readonly attempts?: number
+  readonly backoff?: Backoff
+  /** Longest run of one attempt in ms; then its signal is aborted and the attempt fails. Default: none. */
+  readonly timeout?: number
+}
+
+/** Which of the app's processes run a worker. */
+export interface Placement {
+  /** Every eligible process, or so many of them. Default `all`. */
+  readonly nodes: 'all' | number
+  /** Only processes whose WORKER_REGION is one of these. Default: any. */
+  readonly regions?: readonly string[]
+}
+
+/** What `create` takes. */
+export interface CreateWorker {
+  /** 3–50 of letters, digits, `_` and `-`; unique. */
+  readonly name: string
+  /** Same pattern. */
+  readonly queueName: string
+  /** A function (code only), a file path under a processor root, or an `https:` URL. Optional when one is registered under `name`. */
+  readonly processor?: WorkerProcessor | string
+  /** A function (code only), or a file path under a processor root. */
+  readonly healthCheck?: WorkerHealthCheck | string
+  /** Parallel jobs in one process, 1–1000. Default `WORKER_CONCURRENCY`. */
+  readonly concurrency?: number
+  /** False: never auto-starts, cannot be started, hidden from listings. Default true. */
+  readonly activeStatus?: boolean
+  /** False: never auto-starts. Default null: as `WORKER_AUTO_START` says. */
+  readonly autoStart?: boolean | null
+  /** major.minor.patch, digits only. Default 1.0.0. */
+  readonly version?: string
+  readonly features?: Readonly<Partial<Record<FeatureName, boolean>>>
+  readonly infrastructure?: Omit<Infrastructure, 'persistence'> & {
+    readonly persistence?: Partial<PersistencePlace> & {
+      /** Code only: the database, kv, document database or edge binding to keep the record in. Wins over `connection`. */
+      readonly client?: unknown
+    }
+  }
+  /** At most `max` jobs per `duration` ms, over all processes. */
+  readonly rateLimit?: RateLimit | null
+  readonly jobOptions?: WorkerJobOptions
+  /** Default `inline`, `process` for a URL, which never runs inline. A function always runs inline. */
+  readonly isolation?: Isolation
+  readonly placement?: Partial<Placement>
+}
+
+/** What `update` may change. Processor and health check belong to versions; name and stores cannot be changed. */
+export type UpdateWorker = Partial<
+  Pick<
+    CreateWorker,
+    'queueName' | 'concurrency' | 'activeStatus' | 'autoStart' | 'features' | 'rateLimit' | 'jobOptions' | 'isolation' | 'placement'
+  >
+>
+
+/** What stays the same over versions: plain JSON, with every default filled in. */
 export interface WorkerRecord {
   readonly name: string
   readonly queueName: string
-  /** A file path; null: registered in code under the worker's name. */
-  readonly processor: string | null
   readonly concurrency: number
   readonly activeStatus: boolean
   readonly autoStart: boolean | null
-  readonly version: string
-  readonly features: Readonly<Record<string, boolean>>
+  readonly features: Readonly<Partial<Record<FeatureName, boolean>>>
   readonly infrastructure: Infrastructure
   readonly rateLimit: RateLimit | null
-  readonly jobOptions: { readonly attempts?: number; readonly backoff?: Backoff }
+  readonly jobOptions: WorkerJobOptions
+  readonly isolation: Isolation
+  readonly placement: Placement
 }
 
-export interface RecordDefaults {
-  readonly concurrency: number
-  readonly driver: PersistenceDriver
+/** One version of what a worker runs, as it is stored. */
+export interface VersionRecord {
+  /** major.minor.patch. */
+  readonly version: string
+  readonly description: string
+  /** A file path or URL; null: registered in code as `<name>@<version>`, or as `<name>`. */
+  readonly processor: string | null
+  /** A file path; null: none, or registered in code. */
+  readonly healthCheck: string | null
+  /** ms since 1970. */
+  readonly createdAt: number
+  /** When it was activated last, ms since 1970; null: never. */
+  readonly activatedAt: number | null
 }
 
-/** Fills in the defaults of a checked input. */
-export function recordOf(input: CreateWorker, defaults: RecordDefaults): WorkerRecord {
-  const { persistence, ...infrastructure } = input.infrastructure ?? {}
-  return {
-    name: input.name,
-    queueName: input.queueName,
-    processor: typeof input.processor === 'string' ? input.processor : null,
-    concurrency: input.concurrency ?? defaults.concurrency,
-    activeStatus: input.activeStatus ?? true,
-    autoStart: input.autoStart ?? null,
-    version: input.version ?? '1.0.0',
-    features: { ...input.features },
-    infrastructure: { ...infrastructure, persistence: { ...persistence, driver: persistence?.driver ?? defaults.driver } },
-    rateLimit: input.rateLimit === undefined ? null : { max: input.rateLimit.max, duration: input.rateLimit.duration },
-    jobOptions: { ...input.jobOptions },
-  }
+/** What `registerVersion` takes. */
+export interface RegisterVersion {
+  readonly version: string
+  /** At most 1000 characters. Default empty. */
+  readonly description?: string
+  readonly processor?: WorkerProcessor | string
+  readonly healthCheck?: WorkerHealthCheck | string
 }

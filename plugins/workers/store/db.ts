@@ -1,33 +1,63 @@
+import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
 import type { Database } from 'zin/plugins/database'
-import type { WorkerRecord } from '../record/record.js'
-import type { Desired, StoredWorker, WorkerStore } from './store.js'
+import { createWorkersTable, workersMigration } from '../migrations/create-workers.js'
+import { emptyPage, namesOf } from './page.js'
+import { rowOf, type WorkerRow, workerOf } from './row.js'
+import type { PageQuery, WorkerStore } from './store.js'
 
-/** One row of the workers table. Times are ms since 1970; drivers give bigint columns as number, text or bigint. */
-export interface WorkerRow {
-  name: string
-  id: string
-  record: string
-  desired_state: Desired['state']
-  desired_by: Desired['by']
-  restarts: number
-  generation: number
-  created_at: number
-  updated_at: number
+export interface DbPlace {
+  /** A connection of the database. */
+  readonly connection: string
+  readonly table: string
+  /** Whether a migration makes the table; else `prepare` does. */
+  readonly migrated: boolean
 }
 
+type Tables = Record<string, WorkerRow>
+type PageRow = { readonly total: number } & (WorkerRow | { readonly name: null })
+
 /** Workers in a table, shared by all processes of the app. */
-export function dbStore(database: Database, connection: string, table: string): WorkerStore {
-  const tables = () => database.tables<Record<string, WorkerRow>>(connection)
+export function dbStore(database: Database, { connection, table, migrated }: DbPlace): WorkerStore {
+  const tables = () => database.tables<Tables>(connection)
   return {
     driver: 'db',
     place: { connection, table },
     shared: true,
+    migrations: migrated ? [workersMigration(table, () => database.dialectOf(connection))] : [],
+    async prepare() {
+      if (!migrated) await createWorkersTable(database.tables(connection), table, database.dialectOf(connection))
+    },
     insert(worker) {
       return database.insertIfAbsent(table, { ...rowOf(worker) }, connection)
     },
     async get(name) {
       const row = await tables().selectFrom(table).selectAll().where('name', '=', name).executeTakeFirst()
       return row === undefined ? undefined : workerOf(row)
+    },
+    async page(query) {
+      const names = namesOf(query)
+      if (names?.length === 0) return emptyPage
+      const where = conditionOf(query, names)
+      // A page behind the last one has no rows, and still its total: hence a join rather than a window.
+      const rows = await database
+        .tables(connection)
+        .selectFrom((eb) =>
+          eb
+            .selectFrom(table)
+            .select((counted) => counted.fn.countAll().as('total'))
+            .where(where)
+            .as('counted'),
+        )
+        .leftJoin(
+          (eb) => eb.selectFrom(table).selectAll().where(where).orderBy('name').limit(query.limit).offset(query.offset).as('page'),
+          (join) => join.onTrue(),
+        )
+        .select('counted.total')
+        .selectAll('page')
+        .orderBy('page.name')
+        .$castTo<PageRow>()
+        .execute()
+      return { workers: rows.filter(isWorker).map(workerOf), total: Number(rows[0]?.total ?? 0) }
     },
     async all() {
       const rows = await tables().selectFrom(table).selectAll().orderBy('name').execute()
@@ -51,27 +81,15 @@ export function dbStore(database: Database, connection: string, table: string): 
   }
 }
 
-function rowOf(worker: StoredWorker): WorkerRow {
-  return {
-    name: worker.record.name,
-    id: worker.id,
-    record: JSON.stringify(worker.record),
-    desired_state: worker.desired.state,
-    desired_by: worker.desired.by,
-    restarts: worker.desired.restarts,
-    generation: worker.generation,
-    created_at: worker.createdAt,
-    updated_at: worker.updatedAt,
-  }
+function isWorker(row: PageRow): row is PageRow & WorkerRow {
+  return row.name !== null
 }
 
-function workerOf(row: WorkerRow): StoredWorker {
-  return {
-    id: row.id,
-    record: JSON.parse(row.record) as WorkerRecord,
-    desired: { state: row.desired_state, by: row.desired_by, restarts: Number(row.restarts) },
-    generation: Number(row.generation),
-    createdAt: Number(row.created_at),
-    updatedAt: Number(row.updated_at),
-  }
+function conditionOf({ inactive, without }: PageQuery, names: readonly string[] | undefined) {
+  return (eb: ExpressionBuilder<Tables, string>): Expression<SqlBool> =>
+    eb.and([
+      ...(inactive ? [] : [eb('active', '=', 1)]),
+      ...(names === undefined ? [] : [eb('name', 'in', names)]),
+      ...(names !== undefined || without === undefined || without.size === 0 ? [] : [eb('name', 'not in', [...without])]),
+    ])
 }

@@ -13,8 +13,10 @@ export function guarded(store: WorkerStore, isUnavailable: (error: unknown) => b
   }
   return {
     ...store,
+    prepare: () => guard(store.prepare()),
     insert: (worker) => guard(store.insert(worker)),
     get: (name) => guard(store.get(name)),
+    page: (query) => guard(store.page(query)),
     all: () => guard(store.all()),
     replace: (worker) => guard(store.replace(worker)),
     remove: (worker) => guard(store.remove(worker)),

@@ -1,3 +1,4 @@
+import { pageOf } from './page.js'
 import { byName, type StoredWorker, type WorkerStore } from './store.js'
 
 /** Workers of this process, gone when it ends. */
@@ -7,6 +8,7 @@ export function memoryStore(): WorkerStore {
     driver: 'memory',
     place: {},
     shared: false,
+    async prepare() {},
     async insert(worker) {
       if (workers.has(worker.record.name)) return false
       workers.set(worker.record.name, worker)
@@ -14,6 +16,9 @@ export function memoryStore(): WorkerStore {
     },
     async get(name) {
       return workers.get(name)
+    },
+    async page(query) {
+      return pageOf([...workers.values()], query)
     },
     async all() {
       return [...workers.values()].sort(byName)

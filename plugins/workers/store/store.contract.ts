@@ -1,95 +1,231 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
-import { recordOf } from '../record/record.js'
-import type { StoredWorker, WorkerStore } from './store.js'
+import { firstVersionOf, recordOf } from '../record/make.js'
+import type { CreateWorker } from '../record/record.js'
+import type { PageQuery, StoredWorker, WorkerStore } from './store.js'
 
-const stored = (name: string, changes: Partial<StoredWorker> = {}): StoredWorker => ({
-  id: randomUUID(),
-  record: recordOf({ name, queueName: 'queue', processor: 'a.ts', features: { metrics: true } }, { concurrency: 5, driver: 'memory' }),
-  desired: { state: 'stopped', by: 'rule', restarts: 0 },
-  generation: 1,
-  createdAt: 1_900_000_000_123,
-  updatedAt: 1_900_000_000_456,
-  ...changes,
-})
+const createdAt = 1_900_000_000_123
+
+export function stored(name: string, changes: Partial<StoredWorker> = {}, input: Partial<CreateWorker> = {}): StoredWorker {
+  const created: CreateWorker = { name, queueName: 'queue', processor: 'a.ts', features: { metrics: true }, ...input }
+  return {
+    id: randomUUID(),
+    record: recordOf(created, { concurrency: 5, driver: 'memory' }),
+    versions: [firstVersionOf(created, createdAt), { ...firstVersionOf(created, createdAt), version: '1.0.1', description: 'größer 🎈' }],
+    desired: {
+      state: 'stopped',
+      by: 'rule',
+      paused: false,
+      starts: 0,
+      restarts: 0,
+      version: '1.0.0',
+      previousVersion: null,
+      monitored: null,
+    },
+    generation: 1,
+    createdAt,
+    updatedAt: 1_900_000_000_456,
+    ...changes,
+  }
+}
+
+export interface ContractStore {
+  readonly store: WorkerStore
+  /** Another one on the same place, as another process has it; absent where there can be none. */
+  readonly second?: WorkerStore
+  /** Workers of the test with many. Default 1000; at least 200. */
+  readonly many?: number
+  close(): Promise<void>
+}
 
 /** What every store of workers does. `open` gives an empty one. */
-export function storeContract(title: string, open: () => Promise<{ store: WorkerStore; close(): Promise<void> }>): void {
+export function storeContract(title: string, open: () => Promise<ContractStore>): void {
   describe(`the worker store ${title}`, () => {
     let store: WorkerStore
+    let second: WorkerStore
+    let many: number
     let close: () => Promise<void>
-    before(async () => ({ store, close } = await open()))
+    before(async () => {
+      const opened = await open()
+      ;({ store, close } = opened)
+      second = opened.second ?? store
+      many = opened.many ?? 1000
+      await store.prepare()
+      await second.prepare()
+    })
     after(() => close())
+
+    const page = async (query: Partial<PageQuery> = {}, of = store) => {
+      const { workers, total } = await of.page({ offset: 0, limit: 100, inactive: false, ...query })
+      return { names: workers.map(({ record }) => record.name), total }
+    }
+    const empty = async (): Promise<void> => {
+      for (const worker of await store.all()) assert.equal(await store.remove(worker), true)
+    }
 
     it('is empty at first', async () => {
       assert.deepEqual(await store.all(), [])
       assert.equal(await store.get('nobody'), undefined)
+      assert.deepEqual(await page({ inactive: true }), { names: [], total: 0 })
     })
 
     it('gives back what was inserted, and takes a name once', async () => {
       const worker = stored('first')
       assert.equal(await store.insert(worker), true)
       assert.deepEqual(await store.get('first'), worker)
-      assert.equal(await store.insert(stored('first')), false)
-      assert.deepEqual(await store.get('first'), worker)
+      assert.equal(await second.insert(stored('first')), false)
+      assert.deepEqual(await second.get('first'), worker)
+      assert.deepEqual((await second.page({ offset: 0, limit: 1, inactive: false })).workers, [worker])
+      assert.deepEqual(await second.all(), [worker])
     })
 
-    it('tells names apart by case', async () => {
-      assert.equal(await store.insert(stored('First')), true)
+    it('tells names apart by case, and lists by their bytes', async () => {
+      for (const name of ['First', 'zebra', 'apple', 'a-b', 'a_b', 'a0b']) assert.equal(await store.insert(stored(name)), true)
       assert.equal((await store.get('First'))?.record.name, 'First')
       assert.equal((await store.get('first'))?.record.name, 'first')
+      const names = ['First', 'a-b', 'a0b', 'a_b', 'apple', 'first', 'zebra']
+      assert.deepEqual(
+        (await store.all()).map((worker) => worker.record.name),
+        names,
+      )
+      assert.deepEqual(await page(), { names, total: 7 })
     })
 
-    it('lists all by name', async () => {
-      await store.insert(stored('zebra'))
-      await store.insert(stored('apple'))
-      assert.deepEqual((await store.all()).map((worker) => worker.record.name).sort(), ['First', 'apple', 'first', 'zebra'])
+    it('keeps a worker of many and long versions', async () => {
+      const version = { ...firstVersionOf({ name: 'long', queueName: 'queue' }, createdAt), description: 'ü'.repeat(1000) }
+      const worker = stored('long', { versions: Array.from({ length: 100 }, (_, index) => ({ ...version, version: `1.0.${index}` })) })
+      assert.equal(await store.insert(worker), true)
+      assert.deepEqual(await second.get('long'), worker)
+      await empty()
+    })
+
+    it('gives one page with the total, and none behind the last one', async () => {
+      for (const name of ['page-3', 'page-1', 'page-5', 'page-2', 'page-4']) await store.insert(stored(name))
+      assert.deepEqual(await page({ limit: 2 }), { names: ['page-1', 'page-2'], total: 5 })
+      assert.deepEqual(await page({ limit: 2, offset: 4 }), { names: ['page-5'], total: 5 })
+      assert.deepEqual(await page({ limit: 2, offset: 5 }), { names: [], total: 5 })
+      assert.deepEqual(await page({ limit: 2, offset: 1_000_000 }), { names: [], total: 5 })
+      assert.deepEqual(await page({ limit: 0 }), { names: [], total: 5 })
+    })
+
+    it('shows inactive workers on demand only, as a replacement makes them', async () => {
+      const asleep = stored('page-0', {}, { activeStatus: false })
+      await store.insert(asleep)
+      assert.deepEqual((await page()).total, 5)
+      assert.deepEqual(await page({ inactive: true, limit: 2 }), { names: ['page-0', 'page-1'], total: 6 })
+      await second.replace({ ...asleep, generation: 2, record: { ...asleep.record, activeStatus: true } })
+      assert.deepEqual(await page({ limit: 1 }), { names: ['page-0'], total: 6 })
+      await second.replace({ ...asleep, generation: 3 })
+      assert.deepEqual((await page()).total, 5)
+    })
+
+    it('lets a query name what it wants and what not', async () => {
+      const only = new Set(['page-5', 'nobody', 'page-0', 'page-2', 'page-4'])
+      assert.deepEqual(await page({ only }), { names: ['page-2', 'page-4', 'page-5'], total: 3 })
+      assert.deepEqual(await page({ only, inactive: true, limit: 2, offset: 1 }), { names: ['page-2', 'page-4'], total: 4 })
+      assert.deepEqual(await page({ only, offset: 3 }), { names: [], total: 3 })
+      assert.deepEqual(await page({ only: new Set() }), { names: [], total: 0 })
+      const without = new Set(['page-2', 'nobody', 'page-5', 'page-0'])
+      assert.deepEqual(await page({ without, limit: 2 }), { names: ['page-1', 'page-3'], total: 3 })
+      assert.deepEqual(await page({ without, inactive: true, offset: 2 }), { names: ['page-4'], total: 3 })
+      assert.deepEqual(await page({ without: new Set() }), await page())
+      assert.deepEqual(await page({ only, without }), { names: ['page-4'], total: 1 })
+      assert.deepEqual(await page({ only, without: only }), { names: [], total: 0 })
     })
 
     it('replaces the generation before, and nothing else', async () => {
       const worker = stored('versions')
       await store.insert(worker)
-      const second: StoredWorker = {
+      const next: StoredWorker = {
         ...worker,
         generation: 2,
-        desired: { state: 'running', by: 'operator', restarts: 3 },
+        desired: {
+          ...worker.desired,
+          state: 'running',
+          by: 'operator',
+          restarts: 3,
+          version: '1.0.1',
+          previousVersion: '1.0.0',
+          monitored: true,
+        },
         updatedAt: 1_900_000_000_789,
       }
-      assert.equal(await store.replace(second), true)
-      assert.deepEqual(await store.get('versions'), second)
-      assert.equal(await store.replace({ ...worker, generation: 2 }), false, 'the same generation again')
       assert.equal(await store.replace({ ...worker, generation: 9 }), false, 'a generation from nowhere')
-      assert.equal(await store.replace({ ...worker, id: randomUUID(), generation: 3 }), false, 'another worker of that name')
+      assert.equal(await store.replace({ ...worker, id: randomUUID(), generation: 2 }), false, 'another worker of that name')
+      assert.equal(await store.replace(next), true)
+      assert.deepEqual(await second.get('versions'), next)
+      assert.equal(await second.replace({ ...worker, generation: 2 }), false, 'the same generation again')
       assert.equal(await store.replace(stored('missing', { generation: 2 })), false, 'a worker that is not there')
-      assert.deepEqual(await store.get('versions'), second)
+      assert.equal(await store.get('missing'), undefined)
+      assert.deepEqual(await store.get('versions'), next)
     })
 
-    it('lets one of many writers of a generation win', async () => {
+    it('lets one of 20 writers of a generation win', async () => {
       const worker = stored('contended')
       await store.insert(worker)
-      const writers = Array.from({ length: 8 }, (_, index) => ({ ...worker, generation: 2, updatedAt: index }))
-      const wins = await Promise.all(writers.map((writer) => store.replace(writer)))
+      const writers = Array.from({ length: 20 }, (_, index) => ({ ...worker, generation: 2, updatedAt: index }))
+      const wins = await Promise.all(writers.map((writer, index) => (index % 2 === 0 ? store : second).replace(writer)))
       assert.equal(wins.filter(Boolean).length, 1)
       assert.equal((await store.get('contended'))?.updatedAt, wins.indexOf(true))
     })
 
-    it('lets one of many inserts of a name win', async () => {
-      const wins = await Promise.all(Array.from({ length: 8 }, () => store.insert(stored('race'))))
+    it('lets one of 20 inserts of a name win', async () => {
+      const workers = Array.from({ length: 20 }, () => stored('race'))
+      const wins = await Promise.all(workers.map((worker, index) => (index % 2 === 0 ? store : second).insert(worker)))
       assert.equal(wins.filter(Boolean).length, 1)
+      assert.equal((await store.get('race'))?.id, workers[wins.indexOf(true)]?.id)
       assert.equal((await store.all()).filter((worker) => worker.record.name === 'race').length, 1)
     })
 
     it('removes the worker it is given and no other of that name', async () => {
       const worker = stored('leaver')
       await store.insert(worker)
-      assert.equal(await store.remove(stored('leaver')), false)
-      assert.equal(await store.remove(worker), true)
+      assert.equal(await second.remove(stored('leaver')), false)
+      assert.equal(await second.remove(worker), true)
       assert.equal(await store.remove(worker), false)
       assert.equal(await store.get('leaver'), undefined)
-      assert.ok((await store.all()).every((other) => other.record.name !== 'leaver'))
-      assert.equal(await store.insert(stored('leaver')), true)
-      assert.equal((await store.all()).filter((other) => other.record.name === 'leaver').length, 1)
+      assert.ok((await page({ inactive: true })).names.every((name) => name !== 'leaver'))
+      const next = stored('leaver')
+      assert.equal(await second.insert(next), true)
+      assert.equal(await store.replace({ ...worker, generation: 2 }), false)
+      assert.deepEqual(
+        (await store.all()).filter((other) => other.record.name === 'leaver'),
+        [next],
+      )
+    })
+
+    it('does not bring a worker back that is removed while it is written', async () => {
+      for (let round = 0; round < 10; round++) {
+        const worker = stored('removed-while-written')
+        await store.insert(worker)
+        // Each round meets the writer at another of its steps.
+        const remove = async (): Promise<boolean> => {
+          for (let step = 0; step < round; step++) await second.get('removed-while-written')
+          return second.remove(worker)
+        }
+        const [, removed] = await Promise.all([store.replace({ ...worker, generation: 2 }), remove()])
+        assert.equal(removed, true)
+        assert.equal(await store.get('removed-while-written'), undefined)
+      }
+      await empty()
+      assert.deepEqual(await second.all(), [])
+    })
+
+    it('gives pages of many workers', async () => {
+      const names = Array.from({ length: many }, (_, index) => `many-${String(index).padStart(4, '0')}`)
+      const shuffled = names.map((_, index) => names[(index * 7) % many] ?? '')
+      for (let start = 0; start < many; start += 20) {
+        await Promise.all(shuffled.slice(start, start + 20).map((name) => store.insert(stored(name))))
+      }
+      assert.deepEqual(await page({ limit: 1000 }), { names, total: many })
+      assert.deepEqual(await page({ limit: 100, offset: many - 10 }, second), { names: names.slice(-10), total: many })
+      assert.deepEqual(await page({ only: new Set(names.slice(100)), limit: 3 }, second), {
+        names: names.slice(100, 103),
+        total: many - 100,
+      })
+      assert.deepEqual(await page({ without: new Set(names.slice(1, -1)) }), { names: [names[0], names.at(-1)], total: 2 })
+      assert.equal((await second.all()).length, many)
     })
   })
 }

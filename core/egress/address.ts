@@ -1,0 +1,54 @@
+import { createRequire } from 'node:module'
+import { isIPv4 } from 'node:net'
+import type { IPv4, IPv6 } from 'ipaddr.js'
+
+/**
+ * What an address is for. `metadata`: where clouds hand out the credentials of a machine. `special`: everything else that no server
+ * on the internet has: unspecified, link-local, multicast, broadcast, documentation, tunnels, and what is no address at all.
+ */
+export type AddressKind = 'public' | 'loopback' | 'private' | 'metadata' | 'special'
+
+// Link-local, private, shared and even public ones; so they are told by value.
+const metadataAddresses = new Set(['169.254.169.254', '100.100.100.200', '168.63.129.16', '192.0.0.192', 'fd00:ec2::254'])
+
+const kinds: Readonly<Record<string, AddressKind>> = {
+  loopback: 'loopback',
+  private: 'private',
+  carrierGradeNat: 'private',
+  uniqueLocal: 'private',
+}
+
+/** Tells what an IP address is for. Text that is not exactly an address, e.g. `127.1`, is `special`. */
+export function addressKind(address: string): AddressKind {
+  const ipaddr = addressLibrary()
+  if (isIPv4(address)) return kindOfV4(ipaddr.IPv4.parse(address))
+  if (!ipaddr.IPv6.isValid(address)) return 'special'
+  const parsed = ipaddr.IPv6.parse(address)
+  const inner = embedded(parsed)
+  if (inner !== undefined) return kindOfV4(inner)
+  if (metadataAddresses.has(parsed.toRFC5952String())) return 'metadata'
+  const range = parsed.range()
+  // Only 2000::/3 is given to servers; ranges that ipaddr.js does not know lie outside of it.
+  if (range === 'unicast') return ((parsed.parts[0] ?? 0) & 0xe000) === 0x2000 ? 'public' : 'special'
+  return kinds[range] ?? 'special'
+}
+
+/** The IPv4 address that a mapped address stands for, or that a NAT64 gateway leads to. */
+function embedded(address: IPv6): IPv4 | undefined {
+  if (address.isIPv4MappedAddress()) return address.toIPv4Address()
+  // Not 64:ff9b:1::/48: where that leads is a matter of the local network.
+  const { IPv4, IPv6 } = addressLibrary()
+  const nat64 = address.match(IPv6.parse('64:ff9b::'), 96)
+  return nat64 ? new IPv4(address.toByteArray().slice(12)) : undefined
+}
+
+function kindOfV4(address: IPv4): AddressKind {
+  if (metadataAddresses.has(address.toString())) return 'metadata'
+  const range = address.range()
+  return range === 'unicast' ? 'public' : (kinds[range] ?? 'special')
+}
+
+/** Loaded here and not on top: most apps never ask, and start without it. */
+function addressLibrary(): typeof import('ipaddr.js') {
+  return createRequire(import.meta.url)('ipaddr.js') as typeof import('ipaddr.js')
+}

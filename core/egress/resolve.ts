@@ -1,0 +1,39 @@
+import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
+import { messageOf } from '../errors.js'
+import { egressErrors } from './errors.js'
+import { checkAddress, type EgressRules, literalAddress } from './rules.js'
+
+/** An address that a connection goes to. */
+export interface ResolvedAddress {
+  readonly address: string
+  readonly family: 4 | 6
+}
+
+/** Finds the addresses of a host name. */
+export type Resolver = (hostname: string) => Promise<readonly string[]>
+
+export const systemResolver: Resolver = async (hostname) =>
+  (await lookup(hostname, { all: true, verbatim: true })).map(({ address }) => address)
+
+/**
+ * The addresses of a URL, all of them allowed. One that is not blocks the request, even beside good ones: a name that leads
+ * both outside and inside is a trick.
+ */
+export async function resolveChecked(url: URL, rules: EgressRules, resolver: Resolver): Promise<readonly ResolvedAddress[]> {
+  const literal = literalAddress(url)
+  const addresses = literal === undefined ? await ask(url, resolver) : [literal]
+  if (addresses.length === 0) throw egressErrors.EGRESS_FAILED(url.origin, 'its name has no address')
+  return addresses.map((address) => {
+    checkAddress(address, url.origin, rules)
+    return { address, family: isIP(address) === 6 ? 6 : 4 }
+  })
+}
+
+async function ask(url: URL, resolver: Resolver): Promise<readonly string[]> {
+  try {
+    return await resolver(url.hostname)
+  } catch (error) {
+    throw egressErrors.EGRESS_FAILED(url.origin, `its name was not resolved (${messageOf(error)})`)
+  }
+}

@@ -1,0 +1,95 @@
+import { isIP, isIPv4 } from 'node:net'
+import { type AddressKind, addressKind } from './address.js'
+import { egressErrors } from './errors.js'
+import { isForeignPort } from './ports.js'
+
+/** Which addresses a request may go to. */
+export interface EgressRules {
+  /**
+   * The only hosts it may go to, each exactly: `api.example.com` stands for the default port of the scheme, `api.example.com:8443` for that port.
+   * Default: any host, on any port but those of services that do not speak HTTP.
+   */
+  readonly allowHosts?: readonly string[]
+  /** Whether loopback, private and shared addresses may be used. Default false. Link-local and cloud metadata never may. */
+  readonly allowPrivate?: boolean
+  /** Default both. */
+  readonly schemes?: readonly EgressScheme[]
+}
+
+export type EgressScheme = 'https:' | 'http:'
+
+const bothSchemes: readonly EgressScheme[] = ['https:', 'http:']
+
+const kindNames: Readonly<Record<Exclude<AddressKind, 'public'>, string>> = {
+  loopback: 'this machine',
+  private: 'a private network',
+  metadata: 'cloud metadata',
+  special: 'no server of the internet',
+}
+
+/**
+ * Parses the URL of a request, or throws EGRESS_BLOCKED. Names are not resolved here; what they resolve to goes through {@link checkAddress}.
+ */
+export function checkEgressUrl(text: string, rules: EgressRules): URL {
+  const { allowHosts, schemes = bothSchemes } = rules
+  const url = parse(text)
+  const target = url.origin
+  if (!(schemes as readonly string[]).includes(url.protocol)) {
+    throw egressErrors.EGRESS_BLOCKED(`a ${url.protocol} URL`, `only ${schemes.join(' and ')} URLs are`)
+  }
+  // What stands between the slashes, as it was written.
+  const [, authority] = /^[a-z]+:\/\/([^/?#]*)/i.exec(text) ?? []
+  if (authority === undefined) throw egressErrors.EGRESS_BLOCKED(target, 'its URL must begin with the scheme and two slashes')
+  if (authority.includes('@')) throw egressErrors.EGRESS_BLOCKED(target, 'its URL must not carry a user name or password')
+  const host = url.hostname
+  if (host.endsWith('.') || (isIPv4(host) && authority.replace(/:\d*$/, '') !== host)) {
+    throw egressErrors.EGRESS_BLOCKED(target, 'its host is written in an odd way; write it plainly')
+  }
+  if (allowHosts !== undefined && !allowHosts.some((entry) => matches(entry, url))) {
+    throw egressErrors.EGRESS_BLOCKED(target, 'it is not among the hosts that are')
+  }
+  if (allowHosts === undefined && isForeignPort(portOf(url))) {
+    throw egressErrors.EGRESS_BLOCKED(target, 'its port belongs to a service that does not speak HTTP')
+  }
+  const literal = literalAddress(url)
+  if (literal !== undefined) checkAddress(literal, target, rules)
+  return url
+}
+
+/** Throws EGRESS_BLOCKED for an address that must not be connected to. */
+export function checkAddress(address: string, target: string, { allowPrivate = false }: EgressRules): void {
+  const kind = addressKind(address)
+  if (kind === 'public' || (allowPrivate && (kind === 'loopback' || kind === 'private'))) return
+  throw egressErrors.EGRESS_BLOCKED(target, `its address belongs to ${kindNames[kind]}`)
+}
+
+/** The address that a URL names instead of a host name. */
+export function literalAddress({ hostname }: URL): string | undefined {
+  const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
+  return isIP(bare) === 0 ? undefined : bare
+}
+
+function parse(text: string): URL {
+  // URL parsers drop spaces, tabs and line breaks, and take `\` for `/`; other programs that see the text do not.
+  if (text.length > 8192 || /[\u0000-\u0020\u007f\\]/.test(text)) {
+    throw egressErrors.EGRESS_BLOCKED('that URL', 'it is too long, or has spaces, control characters or backslashes')
+  }
+  try {
+    return new URL(text)
+  } catch {
+    throw egressErrors.EGRESS_BLOCKED('that URL', 'it is not a URL')
+  }
+}
+
+function matches(entry: string, url: URL): boolean {
+  const [, host = '', port] = /^(.+?)(?::(\d+))?$/.exec(entry) ?? []
+  return host.toLowerCase() === url.hostname && Number(port ?? defaultPort(url)) === portOf(url)
+}
+
+function portOf(url: URL): number {
+  return url.port === '' ? defaultPort(url) : Number(url.port)
+}
+
+function defaultPort({ protocol }: URL): number {
+  return protocol === 'https:' ? 443 : 80
+}

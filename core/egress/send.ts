@@ -1,0 +1,80 @@
+import type { IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:http'
+import type { LookupFunction } from 'node:net'
+import { messageOf, ZinError } from '../errors.js'
+import { egressErrors } from './errors.js'
+import type { ResolvedAddress } from './resolve.js'
+
+export interface EgressResponse {
+  readonly status: number
+  /** Lower-case names. */
+  readonly headers: IncomingHttpHeaders
+  /** As it came: nothing is decompressed, and nothing compressed is asked for. */
+  readonly body: Buffer
+  /** Where the answer came from, after redirects. */
+  readonly url: string
+}
+
+export interface Hop {
+  readonly url: URL
+  readonly addresses: readonly ResolvedAddress[]
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Uint8Array | undefined
+  readonly maxBytes: number
+  readonly signal: AbortSignal
+  readonly ca: string | undefined
+}
+
+/** Sends one request to one of the given addresses, on a connection of its own. */
+export async function send(hop: Hop): Promise<EgressResponse> {
+  const { url, signal } = hop
+  // Loaded here and not on top: most apps never get here, and TLS takes a while.
+  const { request: open } = url.protocol === 'https:' ? await import('node:https') : await import('node:http')
+  return new Promise((resolve, reject) => {
+    const options: RequestOptions & { ca?: string } = {
+      method: hop.method,
+      headers: hop.headers,
+      // A pooled connection would have been made for another lookup.
+      agent: false,
+      lookup: lookupOf(hop.addresses),
+      signal,
+      ...(hop.ca === undefined ? {} : { ca: hop.ca }),
+    }
+    const fail = (error: unknown): void => {
+      const reason: unknown = signal.aborted ? signal.reason : error
+      reject(reason instanceof ZinError || signal.aborted ? reason : egressErrors.EGRESS_FAILED(url.origin, messageOf(reason)))
+    }
+    const request = open(url, options, (response) => {
+      read(response, hop).then((body) => {
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body, url: url.href })
+      }, fail)
+    })
+    request.on('error', fail)
+    request.end(hop.body)
+  })
+}
+
+async function read(response: IncomingMessage, { url, maxBytes }: Hop): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let size = 0
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      size += chunk.length
+      if (size > maxBytes) throw egressErrors.EGRESS_TOO_LARGE(url.origin, maxBytes)
+      chunks.push(chunk)
+    }
+  } finally {
+    // Its connection serves nobody else.
+    response.destroy()
+  }
+  return Buffer.concat(chunks, size)
+}
+
+/** Answers with the checked addresses, whatever the name says by now. */
+function lookupOf(addresses: readonly ResolvedAddress[]): LookupFunction {
+  return (_hostname, options, done) => {
+    const [first] = addresses
+    if (options.all === true) done(null, [...addresses])
+    else done(null, first?.address ?? '', first?.family)
+  }
+}

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { describe, it } from 'node:test'
+import { definePlugin, EventStreams } from 'zin'
+import { createTestHost } from 'zin/testing'
+
+describe('an event stream', () => {
+  /** An app with one stream; `send` reaches everybody who listens. */
+  const start = async () => {
+    const streams = new EventStreams()
+    const open: ReturnType<EventStreams['open']>[] = []
+    let onEnd: () => void = () => undefined
+    const ended = new Promise<void>((resolve) => {
+      onEnd = resolve
+    })
+    const events = definePlugin({
+      name: 'events',
+      version: '1.0.0',
+      setup(ctx) {
+        ctx.hooks.on('onClose', () => streams.closeAll())
+        ctx.route({
+          method: 'GET',
+          path: '/events',
+          summary: 'Events',
+          handler: (request) => void open.push(streams.open(request, onEnd)),
+        })
+      },
+    })
+    const host = await createTestHost({ plugins: [events()], listen: true })
+    const [answer] = (await once(get(`${host.url}/events`), 'response')) as [IncomingMessage]
+    return { host, answer, streams, stream: open[0], ended }
+  }
+
+  it('sends events as they come', async () => {
+    const { host, answer, stream } = await start()
+    assert.equal(answer.headers['content-type'], 'text/event-stream')
+    assert.equal(answer.headers['cache-control'], 'no-store')
+    answer.setEncoding('utf8')
+    let text = ''
+    answer.on('data', (chunk: string) => {
+      text += chunk
+    })
+    assert.equal(stream?.send({ event: 'change', data: { text: 'two\nlines' } }), true)
+    while (!text.includes('data:')) await once(answer, 'data')
+    assert.equal(text, ': listening\n\nevent: change\ndata: {"text":"two\\nlines"}\n\n')
+    await host.stop()
+  })
+
+  it('ends with the app, which does not wait for its clients', async () => {
+    const { host, answer, streams, ended } = await start()
+    answer.resume()
+    const over = once(answer, 'end')
+    await host.stop()
+    await over
+    await ended
+    assert.equal(streams.size, 0)
+  })
+
+  it('notices a client that hangs up', async () => {
+    const { host, answer, stream, streams, ended } = await start()
+    answer.destroy()
+    await ended
+    assert.equal(streams.size, 0)
+    assert.equal(stream?.send({ data: 1 }), false)
+    await host.stop()
+  })
+
+  it('cuts a client that does not read', async () => {
+    const { host, answer, stream, ended } = await start()
+    answer.pause()
+    const data = 'x'.repeat(200_000)
+    let sent = 0
+    while (stream?.send({ data }) === true) sent++
+    await ended
+    assert.ok(sent > 4 && sent < 200)
+    answer.destroy()
+    await host.stop()
+  })
+})

@@ -1,0 +1,85 @@
+import { PassThrough } from 'node:stream'
+import type { Context } from 'koa'
+
+/** One event of a stream: JSON under a name. */
+export interface StreamedEvent {
+  /** Name that `EventSource` listens for. Default `message`. */
+  readonly event?: string
+  readonly data: unknown
+}
+
+/** One client that listens. */
+export interface EventStream {
+  /** False when the client is gone, or was cut because it reads too slowly. */
+  send(event: StreamedEvent): boolean
+  /** Ends the answer. */
+  close(): void
+}
+
+/** A comment now and then keeps proxies from cutting a connection on which nothing happens. */
+const keepAliveMs = 15_000
+/** What a client may leave unread before it is cut, in bytes. */
+const unreadLimit = 1024 * 1024
+
+/**
+ * Clients that listen to server-sent events (WHATWG HTML 9.2), as one group that ends together: call `closeAll` when the app begins
+ * to stop, else the shutdown waits for clients that never hang up.
+ *
+ * @example
+ * const streams = new EventStreams()
+ * ctx.hooks.on('onClose', () => streams.closeAll())
+ * ctx.route({ method: 'GET', path: '/events', summary: 'What happens', handler: (request) => {
+ *   const stream = streams.open(request, () => stopListening())
+ *   const stopListening = listen((data) => void stream.send({ data }))
+ * } })
+ */
+export class EventStreams {
+  readonly #open = new Set<EventStream>()
+  #closed = false
+
+  get size(): number {
+    return this.#open.size
+  }
+
+  /** Begins the answer of a request. `onEnd` is called once, whoever ends it. The handler then returns nothing. */
+  open(ctx: Context, onEnd: () => void): EventStream {
+    const body = new PassThrough()
+    const keepAlive = setInterval(() => write(': keep-alive\n\n'), keepAliveMs)
+    keepAlive.unref()
+    const write = (text: string): boolean => {
+      if (body.writableEnded || body.destroyed) return false
+      if (body.writableLength + body.readableLength > unreadLimit) {
+        body.destroy()
+        ctx.res.destroy()
+        return false
+      }
+      body.write(text)
+      return true
+    }
+    const stream: EventStream = {
+      send: ({ event, data }) => write(`${event === undefined ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`),
+      close: () => void body.end(),
+    }
+    body.once('close', () => {
+      clearInterval(keepAlive)
+      this.#open.delete(stream)
+      onEnd()
+    })
+    this.#open.add(stream)
+    ctx.status = 200
+    ctx.set('Content-Type', 'text/event-stream')
+    ctx.set('Cache-Control', 'no-store')
+    ctx.set('X-Accel-Buffering', 'no')
+    ctx.body = body
+    // The head goes out at once, so that a client knows that it listens.
+    write(': listening\n\n')
+    if (this.#closed) stream.close()
+    return stream
+  }
+
+  /** Ends every answer, also those that begin later. */
+  closeAll(): void {
+    this.#closed = true
+    for (const stream of this.#open) stream.close()
+  }
+}

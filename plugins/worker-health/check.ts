@@ -1,0 +1,55 @@
+import { type Clock, messageOf, withDeadline } from 'zin'
+import type { HealthCheckResult, LocalWorker } from 'zin/plugins/workers'
+import type { CheckOutcome } from './outcome.js'
+
+export interface CheckParts {
+  readonly clock: Clock
+  readonly timeoutMs: number
+  /** The built-in check: whether the queue store answers. */
+  readonly ping: (signal: AbortSignal) => Promise<unknown>
+}
+
+/** Checks a worker once: that its queue store answers, then its own check. Always ends, and never throws. */
+export async function checkWorker(worker: LocalWorker, failuresBefore: number, parts: CheckParts): Promise<CheckOutcome> {
+  const { clock, ping, timeoutMs } = parts
+  const begun = clock.monotonic()
+  const abort = new AbortController()
+  const ended = (result: HealthCheckResult, counts: boolean): CheckOutcome => {
+    const { healthy, error, details } = result
+    const failures = healthy ? 0 : failuresBefore + (counts ? 1 : 0)
+    const durationMs = Math.round(clock.monotonic() - begun)
+    return {
+      healthy,
+      failures,
+      counts,
+      durationMs,
+      at: clock.now(),
+      ...(healthy ? {} : { error: error ?? 'it says so without a reason' }),
+      ...(details === undefined ? {} : { details }),
+    }
+  }
+  const bounded = <T>(work: Promise<T>): Promise<T> => withDeadline(work, timeoutMs, `no answer within ${timeoutMs} ms`)
+  try {
+    await bounded(ping(abort.signal))
+  } catch (error) {
+    abort.abort()
+    return ended({ healthy: false, error: `the queue store does not answer: ${messageOf(error)}` }, false)
+  }
+  try {
+    const { healthCheck } = worker
+    return ended(healthCheck === undefined ? { healthy: true } : await bounded(call(healthCheck, worker.name, abort.signal)), true)
+  } catch (error) {
+    return ended({ healthy: false, error: messageOf(error) }, true)
+  } finally {
+    abort.abort()
+  }
+}
+
+/** What a check of the app may answer instead of a result is a failure. */
+async function call(check: NonNullable<LocalWorker['healthCheck']>, name: string, signal: AbortSignal): Promise<HealthCheckResult> {
+  const result: unknown = await check(name, signal)
+  if (typeof result === 'object' && result !== null && typeof (result as HealthCheckResult).healthy === 'boolean') {
+    return result as HealthCheckResult
+  }
+  throw new Error('its health check must answer {healthy: boolean, details?, error?}')
+}

@@ -1,0 +1,59 @@
+import { type Clock, type Logger, messageOf } from 'zin'
+import type { Leadership, Workers } from 'zin/plugins/workers'
+import type { CheckOutcome, HealthSample } from './outcome.js'
+import type { HistoryStore } from './store/store.js'
+
+export interface HistoryParts {
+  readonly store: HistoryStore
+  readonly workers: () => Workers
+  readonly clock: Clock
+  readonly log: Logger
+  /** Names this process. */
+  readonly node: string
+  readonly keepMs: number
+}
+
+const hourMs = 3_600_000
+
+/** What checks found over time. */
+export class History {
+  readonly #parts: HistoryParts
+  #lead: Leadership | undefined
+  #told = false
+
+  constructor(parts: HistoryParts) {
+    this.#parts = parts
+  }
+
+  /** A store that is down loses samples, with one warning; checks go on. */
+  async add(worker: string, outcome: CheckOutcome): Promise<void> {
+    const { log, node, store, workers } = this.#parts
+    try {
+      const { score } = await workers().health(worker)
+      const { at, healthy, durationMs, error = null } = outcome
+      await store.add({ worker, node, at, healthy, score, durationMs, error })
+      this.#told = false
+    } catch (error) {
+      if (!this.#told) log.warn({ err: error }, `health checks are not in the history: ${messageOf(error)}`)
+      this.#told = true
+    }
+  }
+
+  /** Newest first. 404 for a worker that is not there. */
+  async read(worker: string, hours: number, limit: number): Promise<readonly HealthSample[]> {
+    const { clock, store, workers } = this.#parts
+    await workers().get(worker)
+    return store.read(worker, clock.now() - hours * hourMs, limit)
+  }
+
+  /** Forgets what is old, in the process that leads. */
+  async prune(): Promise<void> {
+    const { clock, keepMs, store, workers } = this.#parts
+    this.#lead ??= workers().lead('worker-health')
+    if (this.#lead.leads) await store.prune(clock.now() - keepMs)
+  }
+
+  async close(): Promise<void> {
+    await this.#lead?.resign()
+  }
+}

@@ -1,0 +1,9 @@
+import { database } from 'zin/plugins/database'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queues } from 'zin/plugins/queues'
+import { workers } from 'zin/plugins/workers'
+import { describePlugin } from 'zin/testing'
+import { workerHealth } from './index.js'
+
+describePlugin(() => [database(), kv(), queues(), ops(), workers()], workerHealth, { readme: new URL('./README.md', import.meta.url) })

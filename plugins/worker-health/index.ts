@@ -1,0 +1,79 @@
+import { hostname } from 'node:os'
+import { definePlugin, optional } from 'zin'
+import { databaseService } from 'zin/plugins/database'
+import { queuesService } from 'zin/plugins/queues'
+import { workersService } from 'zin/plugins/workers'
+import { checkWorker } from './check.js'
+import { workerHealthCommands } from './cli.js'
+import { workerHealthErrors } from './errors.js'
+import { History } from './history.js'
+import { workerHealthHooks } from './hooks.js'
+import { createHistory } from './migrations/create-history.js'
+import { Monitor } from './monitor.js'
+import { workerHealthOptions } from './options.js'
+import { workerHealthRoutes } from './routes.js'
+import { workerHealthSettings } from './settings.js'
+import { databaseHistory } from './store/db.js'
+import { memoryHistory } from './store/memory.js'
+
+export type { WorkerHealthHooks } from './hooks.js'
+export type { WorkerHealthOptions } from './options.js'
+export type { CheckOutcome, HealthSample } from './outcome.js'
+
+/** How often it looks which checks are due, and for old history, in ms. */
+const tickMs = 250
+const pruneMs = 600_000
+
+/** Health checks of workers: built-in and their own, with history; two failures in a row make a worker FAILED. */
+export const workerHealth = definePlugin({
+  name: 'worker-health',
+  version: '1.0.0',
+  description: 'Health checks of workers, their history, and FAILED after failures in a row',
+  dependencies: ['ops'],
+  uses: { workers: workersService, queues: queuesService, database: optional(databaseService) },
+  hooks: workerHealthHooks,
+  settings: workerHealthSettings,
+  options: workerHealthOptions,
+  setup(ctx) {
+    const { clock, log, options, services, settings } = ctx
+    const { criticalCallback, failureThreshold, historyHours, timeoutMs } = options
+    if (criticalCallback !== undefined && typeof criticalCallback !== 'function') {
+      throw workerHealthErrors.WORKER_HEALTH_OPTION_INVALID('option "criticalCallback" must be a function')
+    }
+    const { database } = services
+    if (database !== undefined) ctx.migration(createHistory)
+    const history = new History({
+      store: database === undefined ? memoryHistory() : databaseHistory(database),
+      workers: () => services.workers,
+      clock,
+      log,
+      node: `${hostname()}:${process.pid}`,
+      keepMs: historyHours * 3_600_000,
+    })
+    const onHealthCheck = ctx.hooks.slot('onHealthCheck')
+    const monitor = new Monitor({
+      local: () => services.workers.local,
+      check: (worker, failures) => checkWorker(worker, failures, { clock, timeoutMs, ping: (signal) => services.queues.ping(signal) }),
+      clock,
+      log,
+      intervalMs: settings.WORKER_HEALTH_CHECK_INTERVAL * 1000,
+      threshold: failureThreshold,
+      onResult: async (worker, outcome) => {
+        if (onHealthCheck.active) onHealthCheck.call(worker, outcome)
+        await history.add(worker, outcome)
+      },
+      onCritical: (worker, outcome) => criticalCallback?.(worker, outcome),
+      random: Math.random,
+    })
+    ctx.routes(workerHealthRoutes(() => services.workers, history))
+    ctx.commands(workerHealthCommands)
+    ctx.onReady(() => {
+      ctx.every(tickMs, () => monitor.tick())
+      ctx.every(pruneMs, () => history.prune())
+    })
+    ctx.onStop(async () => {
+      await monitor.idle()
+      await history.close()
+    })
+  },
+})

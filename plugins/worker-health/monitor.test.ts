@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { LocalWorker } from 'zin/plugins/workers'
+import { fakeClock } from 'zin/testing'
+import { checkWorker } from './check.js'
+import { Monitor } from './monitor.js'
+import type { CheckOutcome } from './outcome.js'
+
+const worker = (more: Partial<LocalWorker> = {}): LocalWorker => ({
+  name: 'mailer',
+  version: '1.0.0',
+  state: 'running',
+  monitored: true,
+  features: {},
+  healthCheck: undefined,
+  ...more,
+})
+
+/** A monitor of one worker on a clock that only moves by hand. */
+const setUp = (first: LocalWorker, { ping = async () => undefined }: { ping?: () => Promise<unknown> } = {}) => {
+  const clock = fakeClock()
+  const state = { workers: [first], failed: [] as Error[], critical: [] as CheckOutcome[], results: [] as CheckOutcome[], reported: 0 }
+  const log = { warn: () => undefined, error: () => undefined }
+  const monitor = new Monitor({
+    local: () => ({
+      list: () => state.workers,
+      fail: async (_name, error) => {
+        state.failed.push(error)
+        state.workers = state.workers.map((one) => ({ ...one, state: 'FAILED' as const }))
+      },
+      reportCheck: () => void state.reported++,
+    }),
+    check: (one, failures) => checkWorker(one, failures, { clock, timeoutMs: 1000, ping }),
+    clock,
+    log: log as never,
+    intervalMs: 1000,
+    threshold: 2,
+    onResult: async (_name, outcome) => void state.results.push(outcome),
+    onCritical: (_name, outcome) => void state.critical.push(outcome),
+    random: () => 0.5,
+  })
+  /** Lets the time pass and the checks that are due end. */
+  const pass = async (ms: number): Promise<void> => {
+    clock.advance(ms)
+    monitor.tick()
+    await monitor.idle()
+  }
+  monitor.tick()
+  return { state, monitor, pass }
+}
+
+describe('the monitor', () => {
+  it('checks a worker within one interval, then once an interval', async () => {
+    let checks = 0
+    const { state, pass } = setUp(worker({ healthCheck: () => ({ healthy: checks++ >= 0 }) }))
+    assert.equal(checks, 0)
+    await pass(500)
+    assert.equal(checks, 1)
+    await pass(999)
+    assert.equal(checks, 1)
+    await pass(1)
+    assert.equal(checks, 2)
+    assert.deepEqual([state.results.map((result) => result.healthy), state.reported], [[true, true], 2])
+  })
+
+  it('gives up on a worker after two failures in a row, once', async () => {
+    let healthy = false
+    const { state, pass } = setUp(worker({ healthCheck: () => ({ healthy, error: 'no disk' }) }))
+    await pass(500)
+    healthy = true
+    await pass(1000)
+    healthy = false
+    await pass(1000)
+    assert.equal(state.failed.length, 0)
+    await pass(1000)
+    assert.match(state.failed[0]?.message ?? '', /2 health checks in a row failed, the last one: no disk/)
+    assert.deepEqual(
+      state.critical.map(({ failures, error }) => [failures, error]),
+      [[2, 'no disk']],
+    )
+    await pass(5000)
+    assert.equal(state.failed.length, 1)
+    assert.equal(state.results.length, 4)
+  })
+
+  it('takes what throws, answers nonsense or takes too long for a failure', async () => {
+    for (const healthCheck of [
+      () => {
+        throw new Error('boom')
+      },
+      () => 'fine' as never,
+    ]) {
+      const { state, pass } = setUp(worker({ healthCheck }))
+      await pass(500)
+      assert.equal(state.results[0]?.healthy, false)
+      assert.equal(state.results[0]?.failures, 1)
+    }
+  })
+
+  it('does not count an outage of the queue store', async () => {
+    const { state, pass } = setUp(worker(), { ping: () => Promise.reject(new Error('connection refused')) })
+    for (const ms of [500, 1000, 1000, 1000]) await pass(ms)
+    assert.equal(state.failed.length, 0)
+    assert.deepEqual(
+      state.results.map(({ healthy, failures }) => [healthy, failures]),
+      [
+        [false, 0],
+        [false, 0],
+        [false, 0],
+        [false, 0],
+      ],
+    )
+  })
+
+  it('never runs two checks of a worker at once', async () => {
+    let running = 0
+    let most = 0
+    let release: () => void = () => undefined
+    const { monitor, pass } = setUp(
+      worker({
+        healthCheck: async () => {
+          most = Math.max(most, ++running)
+          await new Promise<void>((resolve) => {
+            release = resolve
+          })
+          running--
+          return { healthy: true }
+        },
+      }),
+    )
+    const first = pass(500)
+    for (let n = 0; n < 5; n++) monitor.tick()
+    await new Promise((resolve) => setImmediate(resolve))
+    release()
+    await first
+    assert.equal(most, 1)
+  })
+
+  it('leaves alone what is not monitored or does not run, and begins anew with another version', async () => {
+    let checks = 0
+    const healthCheck = () => ({ healthy: checks++ < 0 })
+    const { state, pass } = setUp(worker({ monitored: false, healthCheck }))
+    await pass(5000)
+    state.workers = [worker({ state: 'stopped', healthCheck })]
+    await pass(5000)
+    assert.equal(checks, 0)
+    state.workers = [worker({ healthCheck })]
+    await pass(0)
+    await pass(500)
+    state.workers = [worker({ version: '1.1.0', healthCheck })]
+    await pass(0)
+    await pass(500)
+    assert.equal(checks, 2)
+    assert.equal(state.failed.length, 0)
+  })
+})

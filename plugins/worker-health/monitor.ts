@@ -1,0 +1,101 @@
+import { type Clock, type Logger, messageOf } from 'zin'
+import type { LocalWorker, LocalWorkers } from 'zin/plugins/workers'
+import { workerHealthErrors } from './errors.js'
+import type { CheckOutcome } from './outcome.js'
+
+export interface MonitorParts {
+  readonly local: () => LocalWorkers
+  readonly check: (worker: LocalWorker, failuresBefore: number) => Promise<CheckOutcome>
+  readonly clock: Clock
+  readonly log: Logger
+  readonly intervalMs: number
+  /** Failures in a row that make a worker FAILED. */
+  readonly threshold: number
+  readonly onResult: (worker: string, outcome: CheckOutcome) => Promise<void>
+  readonly onCritical: (worker: string, outcome: CheckOutcome) => void | Promise<void>
+  /** 0–1; spreads the checks of many workers and processes. */
+  readonly random: () => number
+}
+
+interface Watched {
+  /** When it is checked next, by the monotonic clock. */
+  dueAt: number
+  failures: number
+  running: boolean
+  version: string
+}
+
+/** Checks the workers of this process, each in its own rhythm; checks of one worker never overlap. */
+export class Monitor {
+  readonly #parts: MonitorParts
+  readonly #watched = new Map<string, Watched>()
+  readonly #pending = new Set<Promise<void>>()
+
+  constructor(parts: MonitorParts) {
+    this.#parts = parts
+  }
+
+  /** Begins the checks that are due. Does not wait for them. */
+  tick(): void {
+    const now = this.#parts.clock.monotonic()
+    const workers = this.#parts
+      .local()
+      .list()
+      .filter((worker) => worker.monitored && worker.state === 'running')
+    const names = new Set(workers.map((worker) => worker.name))
+    for (const [name, watched] of this.#watched) if (!names.has(name) && !watched.running) this.#watched.delete(name)
+    for (const worker of workers) {
+      const watched = this.#watch(worker, now)
+      if (watched.running || watched.dueAt > now) continue
+      watched.running = true
+      const done = this.#run(worker, watched)
+      this.#pending.add(done)
+      void done.finally(() => this.#pending.delete(done))
+    }
+  }
+
+  /** Resolves when no check runs. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#pending)
+  }
+
+  /** A worker that begins, or another version of it, is checked within one interval, at a time of its own. */
+  #watch(worker: LocalWorker, now: number): Watched {
+    const known = this.#watched.get(worker.name)
+    if (known?.version === worker.version) return known
+    const { intervalMs, random } = this.#parts
+    const watched: Watched = { dueAt: now + intervalMs * random(), failures: 0, running: known?.running ?? false, version: worker.version }
+    this.#watched.set(worker.name, watched)
+    return watched
+  }
+
+  async #run(worker: LocalWorker, watched: Watched): Promise<void> {
+    const { check, clock, intervalMs, local, log, onResult, random, threshold } = this.#parts
+    const { name } = worker
+    try {
+      const outcome = await check(worker, watched.failures)
+      watched.failures = outcome.failures
+      const { counts: _, ...report } = outcome
+      local().reportCheck(name, report)
+      if (!outcome.healthy) log.warn({ worker: name, failures: outcome.failures }, `worker "${name}" is not healthy: ${outcome.error}`)
+      await onResult(name, outcome)
+      if (!outcome.healthy && outcome.counts && outcome.failures >= threshold) await this.#giveUp(name, outcome)
+    } catch (error) {
+      log.error({ worker: name, err: error }, `the health of worker "${name}" was not noted: ${messageOf(error)}`)
+    } finally {
+      watched.running = false
+      watched.dueAt = clock.monotonic() + intervalMs * (0.9 + 0.2 * random())
+    }
+  }
+
+  async #giveUp(name: string, outcome: CheckOutcome): Promise<void> {
+    const { local, log, onCritical } = this.#parts
+    this.#watched.delete(name)
+    await local().fail(name, workerHealthErrors.WORKER_UNHEALTHY(outcome.failures, outcome.error ?? 'no reason given'))
+    try {
+      await onCritical(name, outcome)
+    } catch (error) {
+      log.error({ worker: name, err: error }, `criticalCallback failed for worker "${name}": ${messageOf(error)}`)
+    }
+  }
+}

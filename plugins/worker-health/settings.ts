@@ -1,0 +1,11 @@
+import { defineSettings } from 'zin'
+
+export const workerHealthSettings = defineSettings({
+  WORKER_HEALTH_CHECK_INTERVAL: {
+    type: 'int',
+    default: 60,
+    min: 1,
+    max: 86_400,
+    summary: 'Seconds between two health checks of a worker in one process, give or take a tenth',
+  },
+})

@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto'
+import type { Database } from 'zin/plugins/database'
+import type { HealthSample } from '../outcome.js'
+import type { HistoryStore } from './store.js'
+
+interface SampleRow {
+  readonly id: string
+  readonly worker: string
+  readonly node: string
+  readonly at: number
+  readonly healthy: number
+  readonly score: number
+  readonly duration_ms: number
+  readonly error: string | null
+}
+
+const table = 'zin_worker_health'
+/** What a column for text holds; a longer error is cut. */
+const longestError = 1000
+
+/** History in a table, shared by all processes of the app. */
+export function databaseHistory(database: Database): HistoryStore {
+  const tables = () => database.tables<Record<typeof table, SampleRow>>()
+  return {
+    async add({ worker, node, at, healthy, score, durationMs, error }) {
+      const row: SampleRow = {
+        id: randomUUID(),
+        worker,
+        node,
+        at,
+        healthy: healthy ? 1 : 0,
+        score,
+        duration_ms: durationMs,
+        error: error?.slice(0, longestError) ?? null,
+      }
+      await tables().insertInto(table).values(row).execute()
+    },
+    async read(worker, since, limit) {
+      const rows = await tables()
+        .selectFrom(table)
+        .selectAll()
+        .where('worker', '=', worker)
+        .where('at', '>=', since)
+        .orderBy('at', 'desc')
+        .orderBy('id')
+        .limit(limit)
+        .execute()
+      return rows.map(sampleOf)
+    },
+    async prune(before) {
+      await tables().deleteFrom(table).where('at', '<', before).execute()
+    },
+  }
+}
+
+/** Drivers give numbers as number, text or bigint. */
+function sampleOf(row: SampleRow): HealthSample {
+  return {
+    worker: row.worker,
+    node: row.node,
+    at: Number(row.at),
+    healthy: Number(row.healthy) === 1,
+    score: Number(row.score),
+    durationMs: Number(row.duration_ms),
+    error: row.error,
+  }
+}

@@ -1,0 +1,3 @@
+import { workerHealthContract } from './worker-health.contract.js'
+
+workerHealthContract('the embedded stores', {})

@@ -1,0 +1,19 @@
+import { after, before, describe } from 'node:test'
+import { codesContract } from './codes.contract.js'
+import { routesContract } from './routes.contract.js'
+import { statesContract } from './states.contract.js'
+import { type ApiHost, type Backend, startApi } from './testing/api-host.js'
+
+/** The worker API: every route, every refusal and every transition of a worker's state, over HTTP on one app. */
+export function apiContract(title: string, backend: Backend): void {
+  describe(`the worker API on ${title}`, () => {
+    let api: ApiHost
+    before(async () => {
+      api = await startApi(backend)
+    })
+    after(() => api.stop())
+    routesContract(() => api)
+    codesContract(() => api)
+    statesContract(() => api, backend)
+  })
+}

@@ -1,0 +1,3 @@
+import { apiContract } from './api.contract.js'
+
+apiContract('memory', { env: {} })

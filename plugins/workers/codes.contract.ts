@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import { before, describe, it } from 'node:test'
+import { kvService } from 'zin/plugins/kv'
+import { queuesService } from 'zin/plugins/queues'
+import { workerErrors } from './errors.js'
+import type { ApiHost } from './testing/api-host.js'
+import { refusedCreations, refusedJobs, refusedSchedules, refusedUpdates, refusedVersions, testedElsewhere } from './testing/refusals.js'
+
+/** Every code with which the worker API refuses, over HTTP. */
+export function codesContract(api: () => ApiHost): void {
+  describe('its refusals', () => {
+    const seen = new Set<string>()
+    /** `running`, `idle` (stopped) and `retired` (activeStatus false), there in every test. */
+    const at = (worker: string, rest = ''): string => `/api/workers/${worker}-${api().run}${rest}`
+    const creation = (name: string, more: object = {}): object => ({ name, queueName: `codes-${api().run}`, processor: 'job.mjs', ...more })
+    const refused = async (code: string, status: number, [method, path, body]: readonly [method: string, path: string, body?: unknown]) => {
+      const answer = await api().call(method, path, body)
+      assert.deepEqual([answer.status, answer.body.code], [status, code], `${method} ${path} ${JSON.stringify(body)}: ${answer.text}`)
+      for (const field of ['error', 'message']) assert.ok(answer.body[field].length > 0)
+      seen.add(code)
+      return answer.body
+    }
+    before(async () => {
+      const { run, service } = api()
+      for (const [name, more] of [
+        ['running', {}],
+        ['idle', { autoStart: false }],
+        ['retired', { activeStatus: false }],
+      ] as const) {
+        await service.create({ name: `${name}-${run}`, queueName: `codes-${run}`, processor: 'job.mjs', ...more })
+      }
+    })
+
+    for (const [what, table, target] of [
+      ['a creation', refusedCreations, () => ['POST', '/api/workers'] as const],
+      ['an update', refusedUpdates, () => ['PUT', at('idle')] as const],
+      ['a version', refusedVersions, () => ['POST', at('idle', '/versions')] as const],
+      ['a job', refusedJobs, () => ['POST', at('idle', '/jobs')] as const],
+      ['a schedule', refusedSchedules, () => ['PUT', at('idle', '/schedules/hourly')] as const],
+    ] as const) {
+      for (const [code, bodies] of Object.entries(table)) {
+        it(`${code}: ${what}`, async () => {
+          const [method, path] = target()
+          for (const body of bodies)
+            await refused(code, 400, [
+              method,
+              path,
+              method === 'POST' && path === '/api/workers' ? creation(`new-${api().run}`, body) : body,
+            ])
+        })
+      }
+    }
+
+    it('changed nothing by what it refused', async () => {
+      assert.equal((await api().call('GET', at('new'))).status, 404)
+      const { worker } = (await api().call('GET', at('idle'))).body
+      assert.deepEqual([worker.generation, worker.concurrency], [1, 5])
+      const { schedules } = (await api().call('GET', at('idle', '/schedules'))).body
+      assert.deepEqual(schedules, [])
+    })
+
+    it('names the first fault and lists all', async () => {
+      const body = await refused('INVALID_WORKER_NAME', 400, ['POST', '/api/workers', { name: 'a b', queueName: 7, colour: 'red' }])
+      assert.deepEqual(
+        body.details.map(({ field, code }: Record<string, string>) => [field, code]),
+        [
+          ['name', 'INVALID_WORKER_NAME'],
+          ['queueName', 'INVALID_QUEUE_NAME'],
+          ['body', 'UNKNOWN_FIELD'],
+        ],
+      )
+    })
+
+    it('refuses queries, bodies and parameters that no route takes', async () => {
+      for (const query of ['page=0', 'page=x', 'limit=0', 'limit=101', 'status=busy', 'driver=db&table=users', 'includeInactive=2']) {
+        await refused('VALIDATION_FAILED', 400, ['GET', `/api/workers?${query}`])
+      }
+      for (const wait of ['-1', '60001', 'x']) await refused('VALIDATION_FAILED', 400, ['POST', at('idle', `/start?wait=${wait}`)])
+      await refused('VALIDATION_FAILED', 400, ['GET', at('idle', '/monitoring/history?hours=0')])
+      await refused('VALIDATION_FAILED', 400, ['POST', '/api/workers', []])
+      await refused('UNSUPPORTED_MEDIA_TYPE', 415, ['POST', '/api/workers', 'name=abc'])
+      await refused('PAYLOAD_TOO_LARGE', 413, ['POST', '/api/workers', creation('large', { features: 'x'.repeat(70_000) })])
+      await refused('INVALID_SCHEDULE', 400, ['PUT', at('idle', '/schedules/a%20b'), { every: 5000 }])
+    })
+
+    it('refuses in code what a request cannot say', async () => {
+      const { service } = api()
+      for (const [code, call] of [
+        ['MISSING_OPTIONS', () => service.create(undefined as never)],
+        ['MISSING_OPTIONS', () => service.update(`idle-${api().run}`, [] as never)],
+        ['INVALID_PAGE', () => service.list({ page: 0 })],
+        ['INVALID_LIMIT', () => service.list({ limit: 101 })],
+        ['INVALID_ISOLATION', () => service.create({ ...creation('inline-only'), processor: () => 1, isolation: 'thread' } as never)],
+      ] as const) {
+        await assert.rejects(call(), { code, status: 400 })
+        seen.add(code)
+      }
+    })
+
+    it('refuses what does not go with the state of a worker', async () => {
+      const { run, service } = api()
+      await refused('WORKER_EXISTS', 409, ['POST', '/api/workers', creation(`idle-${run}`)])
+      for (const verb of ['start', 'restart', 'pause', 'resume', 'jobs']) {
+        await refused('WORKER_INACTIVE', 410, ['POST', at('retired', `/${verb}`), {}])
+      }
+      for (const verb of ['pause', 'resume']) await refused('WORKER_STOPPED', 409, ['POST', at('idle', `/${verb}`)])
+      await refused('OPERATION_NOT_FOUND', 404, ['GET', at('idle', '/operations/12345')])
+      await refused('PROCESSOR_NOT_ISOLATED', 400, [
+        'POST',
+        '/api/workers',
+        creation(`in-code-${run}`, { processor: undefined, isolation: 'thread' }),
+      ])
+      await service.create({ name: `denied-${run}`, queueName: `codes-${run}`, processor: 'job.mjs', autoStart: false })
+      await refused('WORKER_START_DENIED', 409, ['POST', at('denied', '/start')])
+      await service.create({ name: `broken-${run}`, queueName: `codes-${run}`, processor: 'broken.mjs', autoStart: false })
+      await refused('PROCESSOR_LOAD_FAILED', 422, ['POST', at('broken', '/start')])
+    })
+
+    it('refuses versions that are there, are not, do not work or are too many', async () => {
+      await refused('VERSION_EXISTS', 409, ['POST', at('idle', '/versions'), { version: '1.0.0', processor: 'job.mjs' }])
+      await refused('VERSION_NOT_FOUND', 404, ['POST', at('running', '/versions/7.0.0/activate')])
+      await refused('INVALID_VERSION_FORMAT', 400, ['POST', at('running', '/versions/latest/activate')])
+      for (const [version, more] of [
+        ['2.0.0', { processor: 'job.mjs', healthCheck: 'unwell.mjs' }],
+        ['3.0.0', { processor: 'broken.mjs' }],
+      ] as const) {
+        assert.equal((await api().call('POST', at('running', '/versions'), { version, ...more })).status, 201)
+      }
+      await refused('VERSION_UNHEALTHY', 409, ['POST', at('running', '/versions/2.0.0/activate')])
+      await refused('PROCESSOR_LOAD_FAILED', 422, ['POST', at('running', '/versions/3.0.0/activate')])
+      for (let minor = 1; minor < 100; minor++)
+        await api().service.registerVersion(`idle-${api().run}`, { version: `1.${minor}.0`, processor: 'job.mjs' })
+      await refused('TOO_MANY_VERSIONS', 409, ['POST', at('idle', '/versions'), { version: '2.0.0', processor: 'job.mjs' }])
+    })
+
+    it('refuses jobs and schedules that are not there, are over or are not to be changed now', async () => {
+      const { run, service } = api()
+      for (const path of ['/jobs/12345', '/jobs/nothing']) await refused('JOB_NOT_FOUND', 404, ['GET', at('idle', path)])
+      await refused('JOB_NOT_FOUND', 404, ['POST', at('idle', '/jobs/12345/cancel')])
+      await refused('SCHEDULE_NOT_FOUND', 404, ['DELETE', at('idle', '/schedules/hourly')])
+      await refused('WORKER_NOT_FOUND', 404, ['POST', at('idle', '/jobs'), { children: [{ worker: `nobody-${run}` }] }])
+
+      await service.create({ name: `sealed-${run}`, queueName: `sealed-${run}`, processor: 'job.mjs' })
+      const { id } = await service.enqueue(`sealed-${run}`, 1)
+      await api().until(at('sealed', '/metrics'), (body) => body.metrics.counts.completed === 1)
+      await refused('JOB_FINISHED', 409, ['POST', at('sealed', `/jobs/${id}/cancel`)])
+      await refused('JOB_PAYLOAD_UNREADABLE', 500, ['GET', at('sealed', `/jobs/${id}`)])
+
+      const { schedule } = (await api().call('PUT', at('idle', '/schedules/yearly'), { pattern: '0 0 1 1 *' })).body
+      const scheduled = encodeURIComponent(`repeat:idle-${run}~yearly:${Date.parse(schedule.nextAt)}`)
+      await refused('JOB_SCHEDULED', 409, ['POST', at('idle', `/jobs/${scheduled}/cancel`)])
+    })
+
+    it('refuses a schedule whose job of that time runs', async () => {
+      const { host, run, service } = api()
+      let begin: () => void = () => undefined
+      let end: () => void = () => undefined
+      const begun = new Promise<void>((resolve) => {
+        begin = resolve
+      })
+      const over = new Promise<void>((resolve) => {
+        end = resolve
+      })
+      await service.create({ name: `busy-${run}`, queueName: `busy-${run}`, processor: () => (begin(), over) })
+      const yearly = { pattern: '0 0 1 1 *' }
+      const { schedule } = (await api().call('PUT', at('busy', '/schedules/yearly'), yearly)).body
+      const job = await host
+        .service(queuesService)
+        .queue(`busy-${run}`)
+        .getJob(`repeat:busy-${run}~yearly:${Date.parse(schedule.nextAt)}`)
+      await job?.promote()
+      await begun
+      assert.equal((await api().call('DELETE', at('busy', '/schedules/yearly'))).status, 200)
+      await refused('SCHEDULE_BUSY', 409, ['PUT', at('busy', '/schedules/yearly'), yearly])
+      end()
+    })
+
+    it('says so when others change the same worker all the time', async () => {
+      const { host, run, service } = api()
+      const kv = host.service(kvService)
+      let contended = false
+      // Who writes a worker of this store claims its next generation first: here somebody else always has.
+      const client = new Proxy(kv, {
+        get(target, key) {
+          if (key === 'driver') return 'database'
+          if (key === 'set')
+            return (name: string, ...rest: [string]) => (contended && name.includes('claims') ? false : target.set(name, ...rest))
+          const value = target[key as keyof typeof target]
+          return typeof value === 'function' ? value.bind(target) : value
+        },
+      })
+      const infrastructure = { persistence: { driver: 'kvstore' as const, keyPrefix: `contended-${run}`, client } }
+      await service.create({ name: `wanted-${run}`, queueName: `codes-${run}`, processor: 'job.mjs', autoStart: false, infrastructure })
+      contended = true
+      await refused('WORKER_CHANGED', 409, ['POST', at('wanted', '/start')])
+      contended = false
+      assert.equal((await api().call('POST', at('wanted', '/start'))).status, 200)
+    })
+
+    it('has no code that this contract, or the test named for it, leaves out', async () => {
+      const folder = import.meta.dirname
+      const files = ['service.ts']
+      for (const part of ['record', 'jobs'])
+        files.push(...(await readdir(`${folder}/${part}`)).filter((name) => /^[\w-]+\.ts$/.test(name)).map((name) => `${part}/${name}`))
+      const texts = await Promise.all(files.map((file) => readFile(`${folder}/${file}`, 'utf8')))
+      const given = texts.flatMap((text) =>
+        [...text.matchAll(/'((?:INVALID|MISSING|UNKNOWN|IMMUTABLE)_[A-Z_]+)'/g)].map(([, code = '']) => code),
+      )
+      const all = [...new Set([...given, ...Object.keys(workerErrors)])]
+      assert.deepEqual(
+        all.filter((code) => !seen.has(code) && !Object.hasOwn(testedElsewhere, code)),
+        [],
+      )
+      for (const [code, file] of Object.entries(testedElsewhere)) {
+        assert.ok(
+          Object.hasOwn(workerErrors, code) && new RegExp(`\\b${code}\\b`).test(await readFile(`${folder}/${file}`, 'utf8')),
+          `${code} in ${file}`,
+        )
+      }
+    })
+  })
+}

@@ -1,0 +1,243 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from 'zin'
+import { type AutoStartSettings, autoStart } from '../auto-start.js'
+import type { Cluster } from '../cluster/cluster.js'
+import { refuse, workerErrors } from '../errors.js'
+import type { Processors } from '../processors/processors.js'
+import type { ProcessorRegistry } from '../processors/registry.js'
+import { checkName, problemsOf, updateProblems } from '../record/checks.js'
+import { firstVersionOf, type RecordDefaults, recordOf, updatedRecord } from '../record/make.js'
+import type { CreateWorker, UpdateWorker, VersionRecord } from '../record/record.js'
+import type { Located, StoreDirectory } from '../store/directory.js'
+import type { Desired, StoredWorker } from '../store/store.js'
+import type { Operation, OperationOptions } from '../types.js'
+import { type Action, demandSuccess, type Operations } from './operations.js'
+
+export interface ControlParts {
+  readonly directory: StoreDirectory
+  readonly cluster: Cluster
+  readonly operations: Operations
+  readonly processors: Processors
+  readonly registry: ProcessorRegistry
+  readonly clock: Clock
+  readonly autoStart: AutoStartSettings
+  readonly defaults: RecordDefaults
+}
+
+export interface Applied {
+  readonly worker: StoredWorker
+  readonly operation: Operation
+  /** False when there was nothing to do. */
+  readonly changed: boolean
+}
+
+/** How often a change is tried anew when others change the same worker. */
+const tries = 10
+const defaultWaitMs = 10_000
+
+/** Changes what workers should do: writes the desired state, tells the processes, and waits until they have done it. */
+export class Control {
+  readonly #parts: ControlParts
+  /** Withdraws the functions that `create` and `registerVersion` registered, by the worker's name. */
+  readonly #given = new Map<string, (() => void)[]>()
+
+  constructor(parts: ControlParts) {
+    this.#parts = parts
+  }
+
+  async find(name: string): Promise<Located> {
+    const fault = checkName(name)
+    if (fault !== undefined) refuse([fault])
+    const located = await this.#parts.directory.find(name)
+    if (located === undefined) throw workerErrors.WORKER_NOT_FOUND(name)
+    return located
+  }
+
+  /** @param trusted the caller is code of the app, which may name other stores than the app's own. */
+  async create(input: CreateWorker, trusted: boolean, options: OperationOptions = {}): Promise<StoredWorker> {
+    refuse(problemsOf(input))
+    const { clock, directory, registry } = this.#parts
+    const now = clock.now()
+    const record = recordOf(input, this.#parts.defaults)
+    const version = firstVersionOf(input, now)
+    const store = await directory.storeOf(record, { client: input.infrastructure?.persistence?.client, trusted })
+    if (typeof input.processor !== 'function') await this.#checkProcessor(record.name, version, record)
+    if ((await directory.find(record.name)) !== undefined) throw workerErrors.WORKER_EXISTS(record.name)
+    const { start } = autoStart(this.#parts.autoStart, record)
+    const worker: StoredWorker = {
+      id: randomUUID(),
+      record,
+      versions: [version],
+      desired: {
+        state: start ? 'running' : 'stopped',
+        by: 'rule',
+        paused: false,
+        starts: 0,
+        restarts: 0,
+        version: version.version,
+        previousVersion: null,
+        monitored: null,
+      },
+      generation: 1,
+      createdAt: now,
+      updatedAt: now,
+    }
+    if (!(await directory.insert(store, worker))) throw workerErrors.WORKER_EXISTS(record.name)
+    if (typeof input.processor === 'function') this.keep(record.name, registry.register(record.name, input.processor))
+    if (typeof input.healthCheck === 'function') this.keep(record.name, registry.registerHealthCheck(record.name, input.healthCheck))
+    // A worker that was created but did not start is there, FAILED, with its error.
+    await this.#announce(worker, 'create', options)
+    return worker
+  }
+
+  async update(name: string, changes: UpdateWorker, options: OperationOptions = {}): Promise<Applied> {
+    refuse(updateProblems(changes))
+    return this.change(
+      name,
+      'update',
+      (worker) => {
+        const record = updatedRecord(worker.record, changes)
+        const desired: Desired = record.activeStatus
+          ? worker.desired
+          : { ...worker.desired, state: 'stopped', by: 'operator', paused: false }
+        return { ...worker, record, desired }
+      },
+      options,
+    )
+  }
+
+  /** Starting what runs in every process that should run it changes nothing. */
+  async start(name: string, options?: OperationOptions): Promise<Applied> {
+    const { worker } = await this.find(name)
+    const { state, paused } = worker.desired
+    const running =
+      state === 'running' && !paused && worker.record.activeStatus ? await this.#parts.operations.unchanged(worker) : undefined
+    if (running !== undefined) return { worker, operation: running, changed: false }
+    return this.#want(
+      name,
+      'start',
+      (desired) => ({ ...desired, state: 'running', by: 'operator', paused: false, starts: desired.starts + 1 }),
+      options,
+    )
+  }
+
+  stop(name: string, options?: OperationOptions): Promise<Applied> {
+    return this.change(
+      name,
+      'stop',
+      (worker) => ({ ...worker, desired: { ...worker.desired, state: 'stopped', by: 'operator', paused: false } }),
+      options,
+    )
+  }
+
+  restart(name: string, options?: OperationOptions): Promise<Applied> {
+    return this.#want(
+      name,
+      'restart',
+      (desired) => ({ ...desired, state: 'running', by: 'operator', paused: false, restarts: desired.restarts + 1 }),
+      options,
+    )
+  }
+
+  pause(name: string, options?: OperationOptions): Promise<Applied> {
+    return this.#want(name, 'pause', (desired) => demandRunning(name, { ...desired, paused: true }), options)
+  }
+
+  resume(name: string, options?: OperationOptions): Promise<Applied> {
+    return this.#want(name, 'resume', (desired) => demandRunning(name, { ...desired, paused: false }), options)
+  }
+
+  monitor(name: string, on: boolean, options?: OperationOptions): Promise<Applied> {
+    return this.change(name, 'monitor', (worker) => ({ ...worker, desired: { ...worker.desired, monitored: on } }), options)
+  }
+
+  async remove(name: string, { waitMs = defaultWaitMs }: OperationOptions = {}): Promise<void> {
+    const { cluster, clock } = this.#parts
+    const { store, worker } = await this.find(name)
+    if (!(await store.remove(worker))) throw workerErrors.WORKER_CHANGED(name)
+    for (const withdraw of this.#given.get(name) ?? []) withdraw()
+    this.#given.delete(name)
+    await cluster.announce(name)
+    const deadline = clock.now() + waitMs
+    while (clock.now() < deadline && (await this.#isKnown(name, worker.id))) await new Promise((resolve) => setTimeout(resolve, 20))
+    await cluster.erase(name)
+  }
+
+  /** Makes a worker that the auto-start rule starts at boot one that should run, unless an operator stopped it meanwhile. */
+  wake(worker: StoredWorker): Promise<StoredWorker> {
+    return this.#write(worker.record.name, (stored) =>
+      stored.desired.by === 'operator' || stored.desired.state === 'running'
+        ? undefined
+        : { ...stored, desired: { ...stored.desired, state: 'running' } },
+    )
+  }
+
+  /** Writes what `next` makes of the worker, and waits until it is applied. Throws when every process failed to. */
+  async change(
+    name: string,
+    action: Action,
+    next: (worker: StoredWorker) => StoredWorker,
+    options: OperationOptions = {},
+  ): Promise<Applied> {
+    const worker = await this.#write(name, next)
+    const operation = await this.#announce(worker, action, options)
+    demandSuccess(operation)
+    return { worker, operation, changed: true }
+  }
+
+  /** Remembers what code gave, to be withdrawn with the worker. */
+  keep(name: string, withdraw: () => void): void {
+    this.#given.set(name, [...(this.#given.get(name) ?? []), withdraw])
+  }
+
+  /** Writes without telling anybody; for what changes nothing that runs. */
+  async note(name: string, next: (worker: StoredWorker) => StoredWorker): Promise<StoredWorker> {
+    const worker = await this.#write(name, next)
+    await this.#parts.cluster.announce(name)
+    return worker
+  }
+
+  async #want(name: string, action: Action, next: (desired: Desired) => Desired, options?: OperationOptions): Promise<Applied> {
+    return this.change(
+      name,
+      action,
+      (worker) => {
+        if (!worker.record.activeStatus) throw workerErrors.WORKER_INACTIVE(name)
+        return { ...worker, desired: next(worker.desired) }
+      },
+      options,
+    )
+  }
+
+  async #announce(worker: StoredWorker, action: Action, { waitMs = defaultWaitMs }: OperationOptions): Promise<Operation> {
+    const { operations } = this.#parts
+    return operations.settle(await operations.begin(worker, action), waitMs)
+  }
+
+  /** `next` answers undefined to leave the worker as it is. */
+  async #write(name: string, next: (worker: StoredWorker) => StoredWorker | undefined): Promise<StoredWorker> {
+    for (let attempt = 0; attempt < tries; attempt++) {
+      const { store, worker } = await this.find(name)
+      const changed = next(worker)
+      if (changed === undefined) return worker
+      const written: StoredWorker = { ...changed, generation: worker.generation + 1, updatedAt: this.#parts.clock.now() }
+      if (await store.replace(written)) return written
+    }
+    throw workerErrors.WORKER_CHANGED(name)
+  }
+
+  async #checkProcessor(worker: string, { version, processor }: VersionRecord, record: StoredWorker['record']): Promise<void> {
+    const { isolation, concurrency } = record
+    await this.#parts.processors.check({ worker, version, processor, isolation, concurrency })
+  }
+
+  async #isKnown(name: string, id: string): Promise<boolean> {
+    const reported = (await this.#parts.cluster.statuses([name])).get(name) ?? []
+    return reported.some((status) => status.alive && status.workerId === id)
+  }
+}
+
+function demandRunning(name: string, desired: Desired): Desired {
+  if (desired.state !== 'running') throw workerErrors.WORKER_STOPPED(name)
+  return desired
+}

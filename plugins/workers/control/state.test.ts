@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { ReportedStatus, WorkerState } from '../cluster/cluster.js'
+import type { StoredWorker } from '../store/store.js'
+import { stateOf } from './state.js'
+
+const worker = (state: 'running' | 'stopped') => ({ id: 'a', desired: { state } }) as StoredWorker
+const on = (state: WorkerState, more: Partial<ReportedStatus> = {}): ReportedStatus =>
+  ({ workerId: 'a', alive: true, placed: true, state, ...more }) as ReportedStatus
+const lost = { alive: false }
+
+describe('the state of a worker', () => {
+  const rows: readonly (readonly [
+    title: string,
+    desired: 'running' | 'stopped',
+    statuses: readonly ReportedStatus[],
+    state: WorkerState,
+  ])[] = [
+    ['is running when it runs somewhere', 'running', [on('FAILED'), on('running'), on('starting')], 'running'],
+    ['is paused when it is nowhere running', 'running', [on('paused'), on('FAILED')], 'paused'],
+    ['is starting', 'running', [on('starting'), on('stopped')], 'starting'],
+    ['is FAILED when it runs nowhere', 'running', [on('FAILED'), on('stopped')], 'FAILED'],
+    ['is stopped when processes hold it back', 'running', [on('stopped')], 'stopped'],
+    ['is unknown when no process tells', 'running', [], 'unknown'],
+    ['is unknown when only processes tell that were not chosen', 'running', [on('stopped', { placed: false })], 'unknown'],
+    ['is running where it is still to be stopped', 'running', [on('running', { placed: false })], 'running'],
+    ['is unknown when those that ran it are lost', 'running', [on('running', lost)], 'unknown'],
+    ['is stopped when it should not run and no process says otherwise', 'stopped', [], 'stopped'],
+    ['is stopping until all have stopped', 'stopped', [on('stopped'), on('running')], 'stopping'],
+    ['is stopped when all have', 'stopped', [on('stopped'), on('stopped'), on('running', lost)], 'stopped'],
+    ['does not count an earlier worker of the name', 'stopped', [on('running', { workerId: 'b' })], 'stopped'],
+  ]
+  for (const [title, desired, statuses, state] of rows) {
+    it(title, () => assert.equal(stateOf(worker(desired), statuses), state))
+  }
+})

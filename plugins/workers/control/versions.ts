@@ -1,0 +1,121 @@
+import type { Cluster, ReportedStatus } from '../cluster/cluster.js'
+import { refuse, workerErrors } from '../errors.js'
+import type { Processors } from '../processors/processors.js'
+import type { ProcessorRegistry } from '../processors/registry.js'
+import { checkVersion, versionProblems } from '../record/checks.js'
+import { versionOf } from '../record/make.js'
+import type { RegisterVersion, VersionRecord } from '../record/record.js'
+import type { StoredWorker } from '../store/store.js'
+import type { OperationOptions, VersionState, VersionView } from '../types.js'
+import type { Applied, Control } from './control.js'
+import { statusesOf } from './state.js'
+
+export interface VersionsParts {
+  readonly control: Control
+  readonly cluster: Cluster
+  readonly processors: Processors
+  readonly registry: ProcessorRegistry
+  readonly now: () => number
+}
+
+/** Most versions of one worker. */
+const most = 100
+
+/** The versions of workers: registered, then activated; an earlier one is activated to roll back. */
+export class Versions {
+  readonly #parts: VersionsParts
+
+  constructor(parts: VersionsParts) {
+    this.#parts = parts
+  }
+
+  async register(name: string, input: RegisterVersion): Promise<VersionView> {
+    const { control, processors, registry, now } = this.#parts
+    refuse(versionProblems(input))
+    const version = versionOf(input, now())
+    const key = `${name}@${version.version}`
+    const { worker } = await control.find(name)
+    if (typeof input.processor !== 'function') {
+      const { isolation, concurrency } = worker.record
+      await processors.check({ worker: name, version: version.version, processor: version.processor, isolation, concurrency })
+    }
+    const stored = await control.note(name, (current) => {
+      if (current.versions.some((known) => known.version === version.version)) throw workerErrors.VERSION_EXISTS(name, version.version)
+      if (current.versions.length >= most) throw workerErrors.TOO_MANY_VERSIONS(name, most)
+      return { ...current, versions: [...current.versions, version] }
+    })
+    if (typeof input.processor === 'function') control.keep(name, registry.register(key, input.processor))
+    if (typeof input.healthCheck === 'function') control.keep(name, registry.registerHealthCheck(key, input.healthCheck))
+    return viewOf(stored, version, await this.#reported(name))
+  }
+
+  async list(name: string): Promise<readonly VersionView[]> {
+    const { worker } = await this.#parts.control.find(name)
+    const reported = await this.#reported(name)
+    return worker.versions.map((version) => viewOf(worker, version, reported))
+  }
+
+  async activate(name: string, version: string, options?: OperationOptions): Promise<Applied> {
+    const fault = checkVersion(version)
+    if (fault !== undefined) refuse([fault])
+    const { control, now } = this.#parts
+    return control.change(
+      name,
+      'activate',
+      (worker) => {
+        if (!worker.versions.some((known) => known.version === version)) throw workerErrors.VERSION_NOT_FOUND(name, version)
+        const { desired } = worker
+        return {
+          ...worker,
+          versions: worker.versions.map((known) => (known.version === version ? { ...known, activatedAt: now() } : known)),
+          desired: {
+            ...desired,
+            version,
+            previousVersion: desired.version === version ? desired.previousVersion : desired.version,
+            // A process in which the version before FAILED tries the new one.
+            starts: desired.starts + 1,
+          },
+        }
+      },
+      options,
+    )
+  }
+
+  async #reported(name: string): Promise<readonly ReportedStatus[]> {
+    return (await this.#parts.cluster.statuses([name])).get(name) ?? []
+  }
+}
+
+function viewOf(worker: StoredWorker, record: VersionRecord, reported: readonly ReportedStatus[]): VersionView {
+  const { version, description, processor, healthCheck, createdAt, activatedAt } = record
+  const living = statusesOf(worker, reported).filter((status) => status.alive)
+  const nodes = living.filter((status) => status.version === version).map((status) => status.node)
+  const draining = living.reduce((sum, status) => sum + (status.draining[version] ?? 0), 0)
+  const running = living.filter((status) => status.version !== null)
+  return {
+    version,
+    description,
+    processor,
+    healthCheck,
+    state: stateOf(worker, record, { active: nodes.length, running: running.length, draining }),
+    nodes,
+    busy: draining + living.filter((status) => status.version === version).reduce((sum, status) => sum + busyOf(status), 0),
+    createdAt: new Date(createdAt).toISOString(),
+    activatedAt: activatedAt === null ? null : new Date(activatedAt).toISOString(),
+  }
+}
+
+/** Jobs of the version that takes new ones. */
+function busyOf({ busy, draining }: ReportedStatus): number {
+  return Math.max(0, busy - Object.values(draining).reduce((sum, jobs) => sum + jobs, 0))
+}
+
+function stateOf(
+  worker: StoredWorker,
+  { version, activatedAt }: VersionRecord,
+  seen: { readonly active: number; readonly running: number; readonly draining: number },
+): VersionState {
+  if (worker.desired.version === version) return seen.active === seen.running ? 'active' : 'activating'
+  if (activatedAt === null) return 'registered'
+  return seen.active > 0 || seen.draining > 0 ? 'draining' : 'drained'
+}

@@ -1,0 +1,51 @@
+import type { Cluster } from '../cluster/cluster.js'
+import { stateOf, statusesOf } from '../control/state.js'
+import type { WorkerJobs } from '../jobs/jobs.js'
+import type { StoredWorker } from '../store/store.js'
+import { type HealthReport, scoreOf, termsOf } from './score.js'
+
+export interface HealthParts {
+  readonly cluster: Cluster
+  readonly jobs: WorkerJobs
+  readonly now: () => number
+  /** Counts what this process has not told yet. */
+  readonly flush: () => Promise<void>
+}
+
+/** Attempts count for the score this long, ms. */
+const windowMs = 600_000
+
+/** The health of workers over all processes. */
+export class Health {
+  readonly #parts: HealthParts
+
+  constructor(parts: HealthParts) {
+    this.#parts = parts
+  }
+
+  async of(worker: StoredWorker): Promise<HealthReport> {
+    const { cluster, flush, jobs, now } = this.#parts
+    const { name, features } = worker.record
+    await flush()
+    const [reported, minutes, oldest] = await Promise.all([
+      cluster.statuses([name]),
+      cluster.minutes(name, now() - windowMs),
+      worker.desired.state === 'running' && !worker.desired.paused ? jobs.oldestWaiting(worker.record) : undefined,
+    ])
+    const statuses = statusesOf(worker, reported.get(name) ?? [])
+    const placed = statuses.filter((status) => status.placed)
+    const checks = statuses.flatMap(({ alive, check, node }) => (alive && check !== undefined ? [{ node, ...check }] : []))
+    const sum = (of: 'completed' | 'failed' | 'lost'): number => minutes.reduce((total, minute) => total + minute[of], 0)
+    const terms = termsOf({
+      failedState: stateOf(worker, statuses) === 'FAILED',
+      completed: sum('completed'),
+      failed: sum('failed'),
+      lost: sum('lost'),
+      failingChecks: checks.filter((check) => !check.healthy).map((check) => check.error ?? 'no reason given'),
+      nodes: worker.desired.state === 'running' ? placed.length : 0,
+      nodesDown: placed.filter((status) => !status.alive || status.state === 'FAILED').length,
+      oldestWaitingMs: oldest === undefined ? 0 : Math.max(0, now() - oldest),
+    })
+    return { score: scoreOf(terms), terms, monitored: worker.desired.monitored ?? features.healthMonitoring ?? false, checks }
+  }
+}

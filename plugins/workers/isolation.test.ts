@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { database } from 'zin/plugins/database'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queues } from 'zin/plugins/queues'
+import { createTestHost, type TestHost } from 'zin/testing'
+import { type Isolation, type Workers, workers, workersService } from './index.js'
+
+/** Each does harm unless it is told to be good. */
+const harms = {
+  blocks: 'for (;;);',
+  throws: 'throw new Error("on purpose")',
+  leaks: 'const kept = []; for (;;) kept.push(new Array(1e6).fill(Math.random()))',
+  exits: 'process.exit(3)',
+  ignores: 'await new Promise(() => setInterval(() => undefined, 1000))',
+}
+type Harm = keyof typeof harms
+
+describe('a processor that runs isolated', () => {
+  let rootDir: string
+  let host: TestHost
+  let service: Workers
+  /** How jobs ended, and who waits for it; a job may end before anybody does. */
+  const ended = new Map<string, unknown>()
+  const waiting = new Map<string, (outcome: unknown) => void>()
+
+  before(async () => {
+    rootDir = await mkdtemp(join(tmpdir(), 'zin-isolation-'))
+    for (const [name, code] of Object.entries(harms)) {
+      await writeFile(
+        join(rootDir, `${name}.mjs`),
+        `export const ZinTrustProcessor = async (job) => { if (job.data.good) return 'good'; ${code} }`,
+      )
+    }
+    const done = (worker: string, id: string, outcome: unknown): void => {
+      const key = `${worker}/${id}`
+      ended.set(key, outcome)
+      waiting.get(key)?.(outcome)
+    }
+    host = await createTestHost({
+      plugins: [database(), kv(), queues(), ops(), workers({ processors: { neighbour: (job) => job.data.n }, sandbox: { memoryMb: 32 } })],
+      hooks: {
+        onJobComplete: (worker, job, result) => done(worker, job.id, result),
+        onJobFailed: (worker, job, error) => done(worker, job.id, error),
+      },
+      rootDir,
+      env: { WORKER_AUTO_START: 'true', WORKER_TIMEOUT: '5' },
+    })
+    service = host.service(workersService)
+    await service.create({ name: 'neighbour', queueName: 'neighbour', concurrency: 5 })
+  })
+  after(async () => {
+    await host.stop()
+    await rm(rootDir, { recursive: true, force: true })
+  })
+
+  /** Adds a job and gives its outcome: a result, or an error. */
+  const run = async (worker: string, data: unknown): Promise<unknown> => {
+    const { id } = await service.enqueue(worker, data, { attempts: 1 })
+    const key = `${worker}/${id}`
+    return ended.has(key) ? ended.get(key) : new Promise((resolve) => waiting.set(key, resolve))
+  }
+
+  const rows: readonly (readonly [harm: Harm, isolation: Isolation, error: RegExp])[] = [
+    ['blocks', 'thread', /timeout of 1000 ms|did not end/],
+    ['blocks', 'process', /timeout of 1000 ms|did not end/],
+    ['throws', 'thread', /on purpose/],
+    ['throws', 'process', /on purpose/],
+    ['leaks', 'thread', /memory|ended/i],
+    ['leaks', 'process', /memory|ended|signal/i],
+    ['exits', 'thread', /3/],
+    ['exits', 'process', /3/],
+    ['ignores', 'thread', /timeout of 1000 ms|did not end/],
+    ['ignores', 'process', /timeout of 1000 ms|did not end/],
+  ]
+  for (const [harm, isolation, error] of rows) {
+    it(`that ${harm} in a ${isolation} fails its own attempt and harms nothing else`, async () => {
+      const name = `${harm}-${isolation}`
+      const timeout = harm === 'leaks' ? 60_000 : 1000
+      await service.create({ name, queueName: name, processor: `${harm}.mjs`, isolation, concurrency: 2, jobOptions: { timeout } })
+      const bad = run(name, {})
+      const beside = Promise.all(Array.from({ length: 20 }, (_, n) => run('neighbour', { n })))
+      assert.deepEqual(
+        await beside,
+        Array.from({ length: 20 }, (_, n) => n),
+      )
+      assert.equal((await host.inject({ path: `/api/workers/${name}/status` })).status, 200)
+      const failed = await bad
+      assert.ok(failed instanceof Error)
+      assert.match(failed.message, error)
+      assert.equal(await run(name, { good: true }), 'good')
+      assert.equal((await service.get(name)).state, 'running')
+      await service.remove(name)
+    })
+  }
+})

@@ -1,0 +1,46 @@
+import { checkName } from '../record/checks.js'
+import { isObject, type Problem, problem, unknownKeys } from '../record/problem.js'
+import { jobProblems } from './job-plan.js'
+import type { FlowSpec } from './types.js'
+
+const maxDepth = 10
+const maxJobs = 1000
+const code = 'INVALID_FLOW'
+const keys: readonly (keyof FlowSpec)[] = ['worker', 'data', 'options', 'children']
+
+/** Faults of a tree of jobs: of its size alone when it is too large or too deep, else of every job in it. */
+export function flowProblems(flow: unknown): readonly Problem[] {
+  const jobs: { readonly job: unknown; readonly path: string }[] = []
+  let level: readonly { readonly job: unknown; readonly path: string }[] = [{ job: flow, path: 'flow' }]
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > maxDepth) return [problem('flow', code, `"flow" is deeper than ${maxDepth} levels of jobs`)]
+    jobs.push(...level)
+    if (jobs.length > maxJobs) return [problem('flow', code, `"flow" has more than ${maxJobs} jobs`)]
+    level = level.flatMap(({ job, path }) =>
+      isObject(job) && Array.isArray(job.children)
+        ? job.children.map((child: unknown, i) => ({ job: child, path: `${path}.children[${i}]` }))
+        : [],
+    )
+  }
+  return jobs.flatMap(({ job, path }) => problemsOf(job, path))
+}
+
+function problemsOf(job: unknown, path: string): readonly Problem[] {
+  if (!isObject(job)) return [problem(path, code, `"${path}" must be an object {worker, data?, options?, children?}`)]
+  const found: Problem[] = []
+  if (unknownKeys(job, keys).length > 0)
+    found.push(problem(path, code, `"${path}" has a key that is not known; known ones: ${keys.join(', ')}`))
+  const name = checkName(job.worker)
+  if (name !== undefined) found.push({ ...name, field: `${path}.worker` })
+  // Where equal jobs are kept out, a parent could wait for a child that another parent waits for.
+  if (job.options !== undefined) found.push(...jobProblems(job.options, `${path}.options`, ['deduplication']))
+  if (job.children !== undefined && !Array.isArray(job.children)) {
+    found.push(problem(`${path}.children`, code, `"${path}.children" must be a list of jobs`))
+  }
+  return found
+}
+
+/** Names of all workers in a checked flow, each once. */
+export function workersOf(flow: FlowSpec): readonly string[] {
+  return [...new Set([flow.worker, ...(flow.children ?? []).flatMap(workersOf)])]
+}

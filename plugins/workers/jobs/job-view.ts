@@ -1,0 +1,64 @@
+import type { Job } from 'bullmq'
+import { levelOf } from './priority.js'
+import type { JobStatus, JobView, WorkerJob } from './types.js'
+
+/** BullMQ's states in the words of the worker API; a job that is gone has none. */
+const statuses: Readonly<Record<string, JobStatus>> = {
+  waiting: 'waiting',
+  prioritized: 'waiting',
+  'waiting-children': 'waiting',
+  paused: 'waiting',
+  active: 'active',
+  completed: 'completed',
+  failed: 'failed',
+  delayed: 'delayed',
+}
+
+export function statusOf(state: string): JobStatus | undefined {
+  return Object.hasOwn(statuses, state) ? statuses[state] : undefined
+}
+
+export function isFinished(status: JobStatus): boolean {
+  return status === 'completed' || status === 'failed'
+}
+
+/** A job as the API shows it; `result` is the one to show of a completed job. */
+export function workerJob(job: Job, status: JobStatus, result: unknown): WorkerJob {
+  return {
+    id: job.id ?? '',
+    name: job.name,
+    queue: job.queueName,
+    status,
+    priority: levelOf(job.priority),
+    attempts: job.attemptsMade,
+    maxAttempts: maxAttemptsOf(job),
+    progress: job.progress,
+    createdAt: new Date(job.timestamp).toISOString(),
+    startedAt: isoOf(job.processedOn),
+    finishedAt: isFinished(status) ? isoOf(job.finishedOn) : null,
+    result: status === 'completed' ? (result ?? null) : null,
+    error: status === 'failed' ? (job.failedReason ?? null) : null,
+  }
+}
+
+/** A job as hooks see it. */
+export function jobView(job: Job, attempt: number): JobView {
+  return {
+    id: job.id ?? '',
+    name: job.name,
+    queue: job.queueName,
+    data: job.data,
+    attempt,
+    maxAttempts: maxAttemptsOf(job),
+    timestamp: job.timestamp,
+  }
+}
+
+/** A job that was added with none, or with BullMQ's 0, has one attempt. */
+function maxAttemptsOf(job: Job): number {
+  return Math.max(1, job.opts.attempts ?? 1)
+}
+
+function isoOf(ms: number | undefined): string | null {
+  return ms === undefined || ms === 0 ? null : new Date(ms).toISOString()
+}

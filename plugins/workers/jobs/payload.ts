@@ -1,0 +1,85 @@
+import type { Job } from 'bullmq'
+import { messageOf, type SlotOf } from 'zin'
+import { workerErrors } from '../errors.js'
+import type { WorkerHooks } from '../hooks.js'
+
+/** The hooks that see every payload on its way into the store and out of it. Each costs nothing when nobody listens. */
+export type PayloadSlots = {
+  readonly [K in 'transformJobData' | 'restoreJobData' | 'transformJobResult' | 'restoreJobResult']: SlotOf<WorkerHooks[K]>
+}
+
+/** The result as the processor gave it, on a job whose stored result is another one. */
+const plainResult = Symbol('plain result')
+
+/** What is stored of a job's data. */
+export async function storedData(data: unknown, worker: string, { transformJobData }: PayloadSlots): Promise<unknown> {
+  if (!transformJobData.active) return data
+  try {
+    return await transformJobData.call(data, worker)
+  } catch (error) {
+    throw workerErrors.JOB_PAYLOAD_UNSTORABLE(worker, 'data', messageOf(error))
+  }
+}
+
+/**
+ * Gives a job about to run its data as they were added. What its processor then reads and writes of payloads, its own data and
+ * its children's results, goes through the hooks as well.
+ */
+export async function openJob(job: Job, worker: string, slots: PayloadSlots): Promise<void> {
+  if (slots.restoreJobData.active) {
+    try {
+      job.data = await slots.restoreJobData.call(job.data, worker)
+    } catch (error) {
+      throw unrecoverable(workerErrors.JOB_PAYLOAD_UNREADABLE(worker, 'data', messageOf(error)))
+    }
+  }
+  if (slots.transformJobData.active) {
+    const update = job.updateData.bind(job)
+    job.updateData = async (data) => {
+      await update(await storedData(data, worker, slots))
+      job.data = data
+    }
+  }
+  if (slots.restoreJobResult.active) {
+    const read = job.getChildrenValues.bind(job)
+    job.getChildrenValues = async <T>() => {
+      const values = Object.entries(await read()).map(
+        async ([key, value]) => [key, (await shownResult(value, worker, slots)) as T] as const,
+      )
+      return Object.fromEntries(await Promise.all(values))
+    }
+  }
+}
+
+/** What is stored of a job's result. The job is done, so that a failure is final: another run would do it twice. */
+export async function storedResult(job: Job, result: unknown, worker: string, { transformJobResult }: PayloadSlots): Promise<unknown> {
+  try {
+    const stored = await transformJobResult.call(result, worker)
+    Object.defineProperty(job, plainResult, { value: result, configurable: true })
+    return stored
+  } catch (error) {
+    throw unrecoverable(workerErrors.JOB_PAYLOAD_UNSTORABLE(worker, 'result', messageOf(error)))
+  }
+}
+
+/** The result that a processor gave, from what BullMQ says was stored. */
+export function givenResult(job: Job, stored: unknown): unknown {
+  return plainResult in job ? job[plainResult] : stored
+}
+
+/** A stored result as it was given. */
+export async function shownResult(stored: unknown, worker: string, { restoreJobResult }: PayloadSlots): Promise<unknown> {
+  if (!restoreJobResult.active) return stored
+  try {
+    return await restoreJobResult.call(stored, worker)
+  } catch (error) {
+    throw workerErrors.JOB_PAYLOAD_UNREADABLE(worker, 'result', messageOf(error))
+  }
+}
+
+/** BullMQ knows by the name that it must not try again. */
+export function unrecoverable(cause: Error, message = cause.message): Error {
+  const error = new Error(message, { cause })
+  error.name = 'UnrecoverableError'
+  return error
+}

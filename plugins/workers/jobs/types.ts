@@ -1,0 +1,130 @@
+export interface Backoff {
+  readonly type: 'fixed' | 'exponential'
+  /** ms. */
+  readonly delay: number
+}
+
+export type PriorityName = 'Critical' | 'High' | 'Normal' | 'Low'
+
+/** Keeps equal jobs out: while one of the same id waits or runs, or for `ttl` ms, adding another gives the one there is. */
+export interface Deduplication {
+  /** 1–128 characters. */
+  readonly id: string
+  /** ms; without it, until the job is done. */
+  readonly ttl?: number
+}
+
+export interface EnqueueOptions {
+  /** Name of the job. Default: the worker's name. */
+  readonly name?: string
+  /** Critical 10, High 5, Normal 1, Low 0, or a whole number 0–10; more is sooner. Default `WORKER_PRIORITY`. */
+  readonly priority?: PriorityName | number
+  /** Default: the worker's `jobOptions.attempts`, else `WORKER_RETRIES`. */
+  readonly attempts?: number
+  /** Default: the worker's `jobOptions.backoff`, else exponential from 1000 ms. */
+  readonly backoff?: Backoff
+  /** ms before the job may run. Default 0. */
+  readonly delay?: number
+  /** Longest run of one attempt in ms. Default: the worker's `jobOptions.timeout`, else none. */
+  readonly timeout?: number
+  readonly deduplication?: Deduplication
+}
+
+/** Job options with every default filled in. */
+export interface JobPlan {
+  readonly name: string
+  /** 0–10. */
+  readonly priority: number
+  readonly attempts: number
+  readonly backoff: Backoff
+  readonly delay: number
+  readonly timeout?: number
+  readonly deduplication?: Deduplication
+}
+
+/** When a recurring job is added: by a cron pattern, or every so many ms. */
+export interface ScheduleTiming {
+  /** Five or six fields, cron syntax. */
+  readonly pattern?: string
+  /** ms, at least 1000. Exactly one of `pattern` and `every`. */
+  readonly every?: number
+  /** IANA time zone of `pattern`. Default UTC. */
+  readonly tz?: string
+  /** ISO 8601. */
+  readonly startDate?: string
+  readonly endDate?: string
+  /** Most jobs it adds. */
+  readonly limit?: number
+}
+
+export interface ScheduleSpec extends ScheduleTiming {
+  readonly data?: unknown
+  /** Options of each job; neither delay nor deduplication. */
+  readonly options?: Omit<EnqueueOptions, 'delay' | 'deduplication'>
+}
+
+export interface ScheduleView extends ScheduleTiming {
+  readonly id: string
+  readonly worker: string
+  readonly name: string
+  /** ISO 8601; null: it adds no more. */
+  readonly nextAt: string | null
+}
+
+/** A job and the jobs that must be done before it. */
+export interface FlowSpec {
+  readonly worker: string
+  readonly data?: unknown
+  readonly options?: EnqueueOptions
+  readonly children?: readonly FlowSpec[]
+}
+
+/** The jobs that a flow added, in its shape. */
+export interface FlowJob {
+  readonly worker: string
+  readonly id: string
+  readonly queue: string
+  readonly children: readonly FlowJob[]
+}
+
+/**
+ * `removed`: it was waiting and is gone. `cancelled`: it was running and was told to stop; it fails when it listens to its signal.
+ * `orphaned`: no process that answers runs it, so it is taken up again when its lock ends.
+ */
+export type CancelOutcome = 'removed' | 'cancelled' | 'orphaned'
+
+export type JobStatus = 'waiting' | 'active' | 'completed' | 'failed' | 'delayed'
+
+/** A job as the API shows it; times are ISO 8601 or null. */
+export interface WorkerJob {
+  readonly id: string
+  readonly name: string
+  readonly queue: string
+  readonly status: JobStatus
+  readonly priority: number | null
+  readonly attempts: number
+  readonly maxAttempts: number
+  /** Of a processor that reports any: a number, or JSON. */
+  readonly progress: unknown
+  readonly createdAt: string
+  readonly startedAt: string | null
+  readonly finishedAt: string | null
+  readonly result: unknown
+  readonly error: string | null
+}
+
+/** A job as hooks see it. */
+export interface JobView {
+  readonly id: string
+  readonly name: string
+  readonly queue: string
+  readonly data: unknown
+  /** From 1. */
+  readonly attempt: number
+  readonly maxAttempts: number
+  /** When it was added, ms since 1970. */
+  readonly timestamp: number
+}
+
+/** Jobs kept in the worker's queue, by state; finished ones shrink with retention. */
+export type JobCounts = Readonly<Record<JobStatus, number>>

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+
+const root = join(import.meta.dirname, '..', '..')
+const cli = ['--import', import.meta.resolve('tsx'), join(root, 'core', 'cli.ts')]
+const table = (name: string): string => `{
+  id: '0001_${name}',
+  up: (db) => db.schema.createTable('${name}').addColumn('id', 'varchar(9)', (id) => id.primaryKey()).execute(),
+  down: (db) => db.schema.dropTable('${name}').execute(),
+}`
+const config = `
+import { defineConfig, definePlugin } from 'zin'
+import { database } from 'zin/plugins/database'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queues } from 'zin/plugins/queues'
+import { workers } from 'zin/plugins/workers'
+
+const plugin = (name, dependencies, migration) => definePlugin({ name, version: '1.0.0', dependencies, setup: (ctx) => ctx.migration(migration) })()
+
+export default defineConfig({
+  app: { name: 'shop', port: 0 },
+  plugins: [
+    database(), kv(), queues(), ops(), workers(),
+    plugin('watcher', ['workers'], ${table('watcher')}),
+    plugin('far-watcher', ['watcher'], ${table('far_watcher')}),
+    plugin('stranger', ['database'], ${table('stranger')}),
+  ],
+})
+`
+
+describe('zin migrate:worker', () => {
+  let folder = ''
+  before(async () => {
+    folder = await realpath(await mkdtemp(join(tmpdir(), 'zin-migrate-')))
+    await writeFile(join(folder, 'package.json'), '{"name":"shop","type":"module"}')
+    await writeFile(join(folder, 'zin.config.ts'), config)
+  })
+  after(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }))
+
+  const zin = async (args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
+    const { PATH = '', HOME = '', TMPDIR = '' } = process.env
+    const child = spawn(process.execPath, [...cli, 'migrate:worker', ...args], {
+      cwd: folder,
+      // Commands must work before the migrations do, so the mode is the strict one.
+      env: {
+        PATH,
+        HOME,
+        ...(TMPDIR === '' ? {} : { TMPDIR }),
+        TSX_TSCONFIG_PATH: join(root, 'tsconfig.json'),
+        DB_MIGRATE: 'manual',
+        ...env,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let [out, err] = ['', '']
+    child.stdout.on('data', (chunk) => (out += chunk))
+    child.stderr.on('data', (chunk) => (err += chunk))
+    const [code] = await once(child, 'close')
+    return { code: code as number, out, err }
+  }
+  const rows = async (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<readonly string[]> => {
+    const { code, out, err } = await zin([...args, '--json'], env)
+    assert.equal(code, 0, err)
+    const found = JSON.parse(out) as readonly { plugin: string; direction?: string; status: string }[]
+    return [...new Set(found.map(({ plugin, direction, status }) => `${plugin} ${direction ?? status}`))]
+  }
+
+  it('works while migrations wait, and tells outcome and refusals by its exit code', async () => {
+    assert.deepEqual((await rows(['--status', '--all'])).toSorted(), ['far-watcher pending', 'watcher pending', 'workers pending'])
+    assert.deepEqual(await rows([]), ['workers up'])
+    const plain = await zin(['--rollback', '--step', '9', '--all'])
+    assert.match(plain.out, /workers .* down .*done/)
+    assert.equal(plain.code, 0)
+    const refused = await zin(['--fresh', '--reset'])
+    assert.match(refused.err, /--reset and --fresh exclude each other/)
+    assert.equal(refused.code, 1)
+    assert.equal((await zin(['--rollback', '--step', '0'])).code, 2)
+  })
+})

@@ -1,0 +1,18 @@
+import type { StoredWorker } from '../store/store.js'
+import type { Goal } from './plan.js'
+
+/** What a process should do for a stored worker. */
+export function goalOf(worker: StoredWorker, { run, version }: { readonly run: boolean; readonly version: string }): Goal {
+  const { record, desired } = worker
+  return {
+    id: worker.id,
+    generation: worker.generation,
+    run,
+    paused: desired.paused,
+    starts: desired.starts,
+    restarts: desired.restarts,
+    version,
+    concurrency: record.concurrency,
+    consumerKey: JSON.stringify([record.queueName, record.rateLimit, record.isolation]),
+  }
+}

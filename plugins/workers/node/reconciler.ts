@@ -1,0 +1,277 @@
+import { type Logger, messageOf, withDeadline } from 'zin'
+import { type AutoStartSettings, autoStart } from '../auto-start.js'
+import type { Cluster, ClusterMessage, KnownNode, NodeInfo } from '../cluster/cluster.js'
+import { placementOf } from '../cluster/placement.js'
+import type { StoreDirectory } from '../store/directory.js'
+import type { StoredWorker } from '../store/store.js'
+import type { WorkerEvent } from '../types.js'
+import { goalOf } from './goal.js'
+import { versionToRun } from './rollout.js'
+import type { WorkerNode } from './worker-node.js'
+
+export interface ReconcilerParts {
+  readonly info: NodeInfo
+  readonly directory: StoreDirectory
+  readonly cluster: Cluster
+  /** Absent in a process that only manages workers. */
+  readonly node: WorkerNode | undefined
+  readonly rule: AutoStartSettings
+  /** Makes a worker that the rule starts at boot one that should run. */
+  readonly wake: (worker: StoredWorker) => Promise<StoredWorker>
+  readonly log: Logger
+  readonly now: () => number
+  /** How long this process counts as alive after a beat, in ms. */
+  readonly leaseMs: number
+  readonly emit: (event: WorkerEvent) => void
+}
+
+/** Every so many beats all workers are read anew, whatever messages said. */
+const beatsPerSync = 12
+
+/**
+ * Keeps this process in line with what is stored: it hears of changes, and looks for those it did not hear of with every beat.
+ * While a store is down it goes on doing what it did.
+ */
+export class Reconciler {
+  readonly #parts: ReconcilerParts
+  readonly #workers = new Map<string, StoredWorker>()
+  /** Workers that did not start at boot, by the generation that must change before they do. */
+  readonly #held = new Map<string, number>()
+  #nodes: readonly KnownNode[] = []
+  #revision = -1
+  #beats = 0
+  #down = false
+  #closed = false
+  #unlisten: () => void = () => undefined
+  #expiry: NodeJS.Timeout | undefined
+  /** What was begun and has not ended. */
+  readonly #pending = new Set<Promise<unknown>>()
+
+  constructor(parts: ReconcilerParts) {
+    this.#parts = parts
+  }
+
+  /** The processes as this one knows them. */
+  get nodes(): readonly KnownNode[] {
+    return this.#nodes
+  }
+
+  /** Takes a lease and hears the others from now on. */
+  async join(): Promise<void> {
+    const { cluster, info } = this.#parts
+    this.#unlisten = cluster.listen((message) => this.#hear(message))
+    await this.#renew()
+    await cluster.send({ kind: 'node', node: info.id, joined: true })
+  }
+
+  /** Renews the lease and catches up with what was not heard. */
+  async beat(): Promise<void> {
+    const { cluster, log, node } = this.#parts
+    try {
+      const before = this.#revision
+      await this.#renew()
+      await node?.reportAll()
+      this.#beats++
+      if (this.#revision !== before || this.#beats % beatsPerSync === 0) await this.#sync()
+      if (this.#down) log.info({}, `worker coordination on ${cluster.kind} works again`)
+      this.#down = false
+    } catch (error) {
+      if (!this.#down)
+        log.warn({ err: error }, `worker coordination on ${cluster.kind} does not answer; workers go on as they are: ${messageOf(error)}`)
+      this.#down = true
+    }
+  }
+
+  /** Reads a worker and does what it asks for. */
+  async refresh(name: string): Promise<void> {
+    const found = await this.#parts.directory.find(name)
+    if (this.#closed) return
+    if (found === undefined) {
+      await this.#remove(name)
+      return
+    }
+    this.#take(found.worker)
+    await this.#apply(name)
+  }
+
+  /** Begins nothing any more and lets others take its share; what was begun ends first. */
+  async close(): Promise<void> {
+    const { cluster, info, leaseMs } = this.#parts
+    this.#closed = true
+    this.#unlisten()
+    clearTimeout(this.#expiry)
+    await this.#farewell(async () => {
+      await cluster.beat({ ...info, consumes: false }, leaseMs)
+      await cluster.send({ kind: 'node', node: info.id, joined: false })
+    })
+    await Promise.allSettled(this.#pending)
+  }
+
+  /** Gives the lease up. */
+  async leave(): Promise<void> {
+    await this.#farewell(() => this.#parts.cluster.leave(this.#parts.info.id))
+  }
+
+  async #renew(): Promise<void> {
+    const { cluster, info, leaseMs } = this.#parts
+    const { nodes, revision } = await cluster.beat(info, leaseMs)
+    const before = livingOf(this.#nodes)
+    this.#nodes = nodes
+    this.#revision = revision
+    this.#awaitExpiry()
+    if (livingOf(nodes) !== before && before !== '') this.#background(this.#applyAll())
+  }
+
+  /** Looks again as soon as another process may be gone, so that its share moves when its lease ends. */
+  #awaitExpiry(): void {
+    clearTimeout(this.#expiry)
+    const leases = this.#nodes.filter((node) => node.alive && node.id !== this.#parts.info.id).map((node) => node.leaseMs)
+    if (leases.length === 0 || this.#closed) return
+    this.#expiry = setTimeout(() => this.#background(this.beat()), Math.min(...leases) + 20)
+    this.#expiry.unref()
+  }
+
+  /** Starts what should run when a process begins. Ends when everything was tried. */
+  async boot(): Promise<void> {
+    const { cluster, directory, log, node } = this.#parts
+    const stored = await directory.all()
+    for (const worker of stored) this.#take(worker)
+    if (node === undefined) return
+    const reported = await cluster.statuses(stored.map((worker) => worker.record.name))
+    const starts = stored.map(async (worker) => {
+      const { name } = worker.record
+      const runsElsewhere = (reported.get(name) ?? []).some(
+        (status) => status.alive && status.node !== node.id && status.workerId === worker.id && status.state === 'running',
+      )
+      const { start, reason } = autoStart(this.#parts.rule, worker.record, worker.desired)
+      // A process that joins others which run it takes its share, and what was asked for since this process began is no reboot.
+      const asked = worker.desired.state === 'running' && worker.updatedAt >= this.#parts.info.startedAt
+      if (start || runsElsewhere || asked) {
+        if (worker.desired.state === 'stopped' && start) this.#take(await this.#parts.wake(worker))
+      } else {
+        log.debug({ worker: name }, `worker "${name}" does not start at boot: ${reason}`)
+        this.#held.set(name, worker.generation)
+      }
+      await this.#apply(name)
+    })
+    for (const result of await Promise.allSettled(starts)) {
+      if (result.status === 'rejected') log.error({ err: result.reason }, 'a worker was not started at boot')
+    }
+  }
+
+  /** Reads everything and applies what differs. */
+  async #sync(): Promise<void> {
+    // Names are taken before the stores are read: a worker created in between is not mistaken for a removed one.
+    const known = [...this.#workers.keys()]
+    const stored = await this.#parts.directory.all()
+    const names = new Set(stored.map((worker) => worker.record.name))
+    for (const worker of stored) this.#take(worker)
+    await Promise.all([...known.filter((name) => !names.has(name)).map((name) => this.#remove(name)), this.#applyAll()])
+  }
+
+  async #applyAll(): Promise<void> {
+    await Promise.all([...this.#workers.keys()].map((name) => this.#apply(name)))
+  }
+
+  async #apply(name: string): Promise<void> {
+    const { cluster, info, node } = this.#parts
+    const worker = this.#workers.get(name)
+    if (worker === undefined || node === undefined || this.#closed) return
+    const { record, desired } = worker
+    const order = placementOf(record.placement, name, this.#nodes)
+    const placed = order.includes(info.id)
+    const run = desired.state === 'running' && record.activeStatus && placed && this.#held.get(name) !== worker.generation
+    const slot = node.slot(name)
+    const behind = run && slot.version !== undefined && slot.version !== desired.version
+    const version = behind
+      ? versionToRun(worker, info.id, slot.version, order, (await cluster.statuses([name])).get(name) ?? [])
+      : desired.version
+    await slot.apply(worker, goalOf(worker, { run, version }), { placed, waits: run && version !== desired.version })
+  }
+
+  #take(worker: StoredWorker): void {
+    const { name } = worker.record
+    const known = this.#workers.get(name)
+    if (known?.id === worker.id && known.generation >= worker.generation) return
+    this.#workers.set(name, worker)
+  }
+
+  async #remove(name: string): Promise<void> {
+    this.#workers.delete(name)
+    this.#held.delete(name)
+    await this.#parts.node?.forget(name)
+  }
+
+  #hear(message: ClusterMessage): void {
+    if (this.#closed) return
+    const { cluster, info, node, now, emit } = this.#parts
+    const at = new Date(now()).toISOString()
+    switch (message.kind) {
+      case 'change':
+        this.#background(
+          this.refresh(message.worker).then(() => {
+            const worker = this.#workers.get(message.worker)
+            if (worker === undefined) emit({ type: 'removed', worker: message.worker, at })
+            else emit({ type: 'changed', worker: message.worker, generation: worker.generation, version: worker.desired.version, at })
+          }),
+        )
+        return
+      case 'status': {
+        const { worker, state, generation, version, error } = message.status
+        const text = error === undefined ? {} : { error: error.message }
+        emit({ type: 'status', worker, node: message.node, state, generation, version, ...text, at })
+        // Another process took its turn: it may be this one's.
+        if (message.node !== info.id && this.#isBehind(worker)) this.#background(this.#apply(worker))
+        return
+      }
+      case 'node':
+        emit({ type: 'node', node: message.node, state: message.joined ? 'running' : 'stopped', at })
+        if (message.node !== info.id) this.#background(this.beat())
+        return
+      case 'resync':
+        this.#background(this.#renew().then(() => this.#sync()))
+        return
+      case 'cancel':
+        if (node?.cancel(message.queue, message.job, message.reason) === true) {
+          this.#background(cluster.send({ kind: 'cancelled', request: message.request, node: node.id }))
+        }
+        return
+      case 'cancelled':
+      case 'vacant':
+        // For those who wait for them.
+        return
+    }
+  }
+
+  #isBehind(name: string): boolean {
+    const worker = this.#workers.get(name)
+    const version = worker === undefined ? undefined : this.#parts.node?.slot(name).version
+    return version !== undefined && version !== worker?.desired.version
+  }
+
+  /** A store that is down learns it from the lease. */
+  async #farewell(say: () => Promise<unknown>): Promise<void> {
+    try {
+      await withDeadline(say(), 1_000, 'no answer')
+    } catch (error) {
+      this.#parts.log.debug({ err: error }, 'other processes were not told that this one leaves')
+    }
+  }
+
+  /** Failures here are of a store that is down: the next beat makes up for them. */
+  #background(work: Promise<unknown>): void {
+    const { log } = this.#parts
+    const done = work.catch((error: unknown) => log.warn({ err: error }, `a worker was not brought up to date yet: ${messageOf(error)}`))
+    this.#pending.add(done)
+    void done.finally(() => this.#pending.delete(done))
+  }
+}
+
+/** The living processes, in a form that is equal when they are. */
+function livingOf(nodes: readonly KnownNode[]): string {
+  return nodes
+    .filter((node) => node.alive && node.consumes)
+    .map((node) => node.id)
+    .sort()
+    .join()
+}

@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { type Connection, createConnection } from 'mysql2/promise'
+import { type AppProcess, startAppProcess } from './testing/app-process.js'
+
+const redisUrl = process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set'
+const mysqlUrl = process.env.TEST_MYSQL_URL ?? 'mysql://TEST_MYSQL_URL-is-not-set'
+const run = randomUUID().slice(0, 8)
+
+/** What one process says of a worker. */
+interface OnNode {
+  readonly node: string
+  readonly state: string
+  readonly version: string | null
+  readonly placed: boolean
+  readonly concurrency: number
+}
+
+describe('three processes on one Redis', () => {
+  let rootDir: string
+  let apps: AppProcess[] = []
+  let sql: Connection
+  const database = `zin_${run}`
+  /** The lease of a process is three times this. */
+  const env = {
+    APP_NAME: `three-${run}`,
+    REDIS_URL: redisUrl,
+    WORKER_PERSISTENCE_DRIVER: 'kvstore',
+    WORKER_AUTO_START: 'true',
+    WORKER_INTERVAL_MS: '500',
+    WORKER_TIMEOUT: '5',
+  }
+  const start = () => startAppProcess({ env, rootDir })
+
+  before(async () => {
+    rootDir = await mkdtemp(join(tmpdir(), 'zin-three-'))
+    const say = (text: string): string => `export const ZinTrustProcessor = async () => ${JSON.stringify(text)}`
+    await writeFile(join(rootDir, 'one.mjs'), say('one'))
+    await writeFile(join(rootDir, 'two.mjs'), say('two'))
+    sql = await createConnection(mysqlUrl)
+    await sql.query(`create database ${database}`)
+    await sql.query(`use ${database}`)
+    await sql.query('create table runs (id bigint auto_increment primary key, job varchar(40) not null, pid int not null, index (job))')
+    const url = new URL(mysqlUrl)
+    url.pathname = `/${database}`
+    await writeFile(
+      join(rootDir, 'count.mjs'),
+      `import { createRequire } from 'node:module'
+      const { createPool } = createRequire(${JSON.stringify(import.meta.url)})('mysql2/promise')
+      const pool = createPool({ uri: ${JSON.stringify(url.href)}, connectionLimit: 10 })
+      export const ZinTrustProcessor = async (job) => {
+        await pool.query('insert into runs (job, pid) values (?, ?)', [job.id, process.pid])
+      }`,
+    )
+    apps = await Promise.all([start(), start(), start()])
+  })
+  after(async () => {
+    await Promise.all(apps.map((app) => app.stop()))
+    await sql.query(`drop database ${database}`)
+    await sql.end()
+    await rm(rootDir, { recursive: true, force: true })
+  })
+
+  const [first, second] = [() => apps[0] as AppProcess, () => apps[1] as AppProcess]
+  const pidOf = (node: string): number => Number(node.split(':')[1])
+  const nodesOf = async (name: string, through = second()): Promise<readonly OnNode[]> =>
+    (await through.call('GET', `/api/workers/${name}/nodes`)).body.nodes
+  /** What the processes say, once all of them say what is expected. */
+  const eventually = async (name: string, fits: (nodes: readonly OnNode[]) => boolean): Promise<readonly OnNode[]> => {
+    for (;;) {
+      const nodes = await nodesOf(name)
+      if (fits(nodes)) return nodes
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+  const create = async (name: string, more: object = {}) => {
+    const answer = await first().call('POST', '/api/workers', { name, queueName: name, processor: 'one.mjs', ...more })
+    assert.equal(answer.status, 201, JSON.stringify(answer.body))
+    return answer.body.worker
+  }
+  /** An operation that every process has applied within a second: else it is 202. */
+  const applied = async (method: string, path: string, body?: unknown) => {
+    const answer = await first().call(method, `${path}?wait=1000`, body)
+    assert.equal(answer.status, 200, JSON.stringify(answer.body))
+    assert.equal(answer.body.operation.targets.length, 3)
+    assert.equal(answer.body.operation.applied.length, 3)
+    return answer.body
+  }
+
+  it('start, stop, restart and change together, within a second, whoever is asked', async () => {
+    const name = `together-${run}`
+    await create(name, { autoStart: false })
+    const path = `/api/workers/${name}`
+    const states = async () => (await nodesOf(name)).map(({ state }) => state)
+    await applied('POST', `${path}/start`)
+    assert.deepEqual(await states(), ['running', 'running', 'running'])
+    await applied('PUT', path, { concurrency: 17 })
+    assert.deepEqual(
+      (await nodesOf(name)).map(({ concurrency }) => concurrency),
+      [17, 17, 17],
+    )
+    await applied('POST', `${path}/restart`)
+    assert.deepEqual(await states(), ['running', 'running', 'running'])
+    await applied('POST', `${path}/pause`)
+    assert.deepEqual(await states(), ['paused', 'paused', 'paused'])
+    await applied('POST', `${path}/resume`)
+    await applied('POST', `${path}/stop`)
+    assert.deepEqual(await states(), ['stopped', 'stopped', 'stopped'])
+    assert.equal((await second().call('GET', path)).body.worker.state, 'stopped')
+    await second().call('DELETE', path)
+    assert.equal((await first().call('GET', path)).status, 404)
+  })
+
+  it('take a version one after another, and go back', async () => {
+    const name = `versions-${run}`
+    await create(name)
+    await eventually(name, (nodes) => nodes.filter(({ state }) => state === 'running').length === 3)
+    const path = `/api/workers/${name}`
+    const registered = await second().call('POST', `${path}/versions`, { version: '1.1.0', description: 'says two', processor: 'two.mjs' })
+    assert.equal(registered.status, 201, JSON.stringify(registered.body))
+    await applied('POST', `${path}/versions/1.1.0/activate`)
+    assert.deepEqual(
+      (await nodesOf(name)).map(({ version }) => version),
+      ['1.1.0', '1.1.0', '1.1.0'],
+    )
+    const { versions } = (await second().call('GET', `${path}/versions`)).body
+    assert.deepEqual(
+      versions.map(({ version, state }: { version: string; state: string }) => [version, state]),
+      [
+        ['1.0.0', 'drained'],
+        ['1.1.0', 'active'],
+      ],
+    )
+    await applied('POST', `${path}/versions/1.0.0/activate`)
+    assert.deepEqual(
+      (await nodesOf(name)).map(({ version }) => version),
+      ['1.0.0', '1.0.0', '1.0.0'],
+    )
+    await first().call('DELETE', path)
+  })
+
+  it('stop a rollout where a version does not load, and keep the one before', async () => {
+    const name = `broken-${run}`
+    await create(name)
+    await eventually(name, (nodes) => nodes.filter(({ state }) => state === 'running').length === 3)
+    await writeFile(join(rootDir, 'broken.mjs'), 'throw new Error("broken on purpose")')
+    const path = `/api/workers/${name}`
+    await first().call('POST', `${path}/versions`, { version: '2.0.0', processor: 'broken.mjs' })
+    const answer = await first().call('POST', `${path}/versions/2.0.0/activate`)
+    assert.equal(answer.status, 202)
+    assert.equal(answer.body.operation.failed.length, 1)
+    assert.match(answer.body.message, /broken on purpose/)
+    assert.deepEqual(
+      (await nodesOf(name)).map(({ version, state }) => [version, state]),
+      [
+        ['1.0.0', 'running'],
+        ['1.0.0', 'running'],
+        ['1.0.0', 'running'],
+      ],
+    )
+    await first().call('DELETE', path)
+  })
+
+  it('give the share of a killed process to another when its lease ends, and lose no job', async () => {
+    const name = `count-${run}`
+    await create(name, { processor: 'count.mjs', concurrency: 20, placement: { nodes: 2 }, autoStart: false })
+    const path = `/api/workers/${name}`
+    const jobs = 20_000
+    const root = { worker: name, options: { attempts: 1 } }
+    for (let added = 0; added < jobs; added += 500) {
+      await Promise.all(
+        Array.from({ length: 500 }, async (_, n) => {
+          const answer = await (apps[n % 3] as AppProcess).call('POST', `${path}/jobs`, { data: added + n, options: root.options })
+          assert.equal(answer.status, 202, JSON.stringify(answer.body))
+        }),
+      )
+    }
+    const started = await first().call('POST', `${path}/start`)
+    assert.equal(started.body.operation.targets.length, 2)
+    const placed = (await nodesOf(name)).filter((node) => node.placed).map(({ node }) => pidOf(node))
+    assert.equal(placed.length, 2)
+    const victim = apps.find((app) => placed.includes(app.pid) && app !== second()) as AppProcess
+    await someRuns(2000)
+    await victim.kill()
+    const running = (nodes: readonly OnNode[]) =>
+      nodes.filter((node) => node.state === 'running' && node.placed).map(({ node }) => pidOf(node))
+    const taken = await eventually(name, (nodes) => running(nodes).length === 2 && !running(nodes).includes(victim.pid))
+    assert.equal(taken.find(({ node }) => pidOf(node) === victim.pid)?.state, 'unknown')
+
+    for (;;) {
+      const { counts, failed } = (await second().call('GET', `${path}/metrics`)).body.metrics
+      assert.equal(failed, 0)
+      if (counts.waiting + counts.active + counts.delayed === 0) break
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+    const [[total]] = (await sql.query('select count(distinct job) as jobs from runs')) as unknown as [[{ jobs: number }]]
+    assert.equal(Number(total.jobs), jobs)
+    // A job ran twice only when it was in the hands of the killed process, and then once more elsewhere.
+    const [twice] = (await sql.query('select job, count(*) as times, sum(pid = ?) as killed from runs group by job having times > 1', [
+      victim.pid,
+    ])) as unknown as [{ times: number; killed: number }[]]
+    assert.ok(twice.length <= 20)
+    for (const { times, killed } of twice) assert.deepEqual([Number(times), Number(killed)], [2, 1])
+    apps[apps.indexOf(victim)] = await start()
+  })
+
+  /** Resolves when jobs have run that often. */
+  async function someRuns(wanted: number): Promise<void> {
+    for (;;) {
+      const [[row]] = (await sql.query('select count(*) as runs from runs')) as unknown as [[{ runs: number }]]
+      if (Number(row.runs) >= wanted) return
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+})

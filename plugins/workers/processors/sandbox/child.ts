@@ -1,0 +1,112 @@
+// The entry of the threads and processes that run processors: it may import nothing that is heavy.
+import { pathToFileURL } from 'node:url'
+import { isMainThread, parentPort, Worker } from 'node:worker_threads'
+import { exportedFunction, missingExport } from '../exported.js'
+import { JobCalls } from './job-calls.js'
+import { type FromChild, jobMethods, type ToChild } from './protocol.js'
+import { fromWire, toWire } from './wire-error.js'
+
+type Load = Extract<ToChild, { type: 'load' }>
+type Run = Extract<ToChild, { type: 'run' }>
+
+/** Longest result as JSON, in characters. */
+const maxResult = 16 * 1024 * 1024
+
+const port = parentPort
+const send = (message: FromChild, sent?: () => void): void => {
+  if (port !== null) port.postMessage(message)
+  else process.send?.(message, undefined, undefined, sent)
+}
+
+let processor: ((...args: never) => unknown) | undefined
+let current: { readonly run: number; readonly abort: AbortController; readonly calls: JobCalls } | undefined
+
+function receive(message: ToChild): void {
+  switch (message.type) {
+    case 'load':
+      void load(message)
+      break
+    case 'run':
+      void run(message)
+      break
+    case 'abort':
+      if (current?.run === message.run) {
+        current.abort.abort(typeof message.reason === 'string' ? message.reason : fromWire(message.reason))
+      }
+      break
+    case 'answer':
+      if (current?.run === message.run) current.calls.answer(message)
+      break
+  }
+}
+
+async function load({ file, exports, typescript }: Load): Promise<void> {
+  try {
+    if (typescript) {
+      // Both: Node takes a `.ts` file outside of a module package as CommonJS.
+      const [esm, cjs] = await Promise.all([import('tsx/esm/api'), import('tsx/cjs/api')])
+      esm.register()
+      cjs.register()
+    }
+    processor = exportedFunction((await import(pathToFileURL(file).href)) as Record<string, unknown>, exports)
+    if (processor === undefined) send({ type: 'unloadable', why: missingExport(exports), missing: true })
+    else send({ type: 'ready' })
+  } catch (error) {
+    send({ type: 'unloadable', why: toWire(error).message, missing: false })
+  }
+}
+
+async function run({ run, job, token }: Run): Promise<void> {
+  const abort = new AbortController()
+  const calls = new JobCalls((call) => send({ ...call, run }))
+  current = { run, abort, calls }
+  try {
+    const result = await (processor as (...args: unknown[]) => unknown)(jobOf(job, calls), token, abort.signal)
+    // What it reported without waiting is stored before the job counts as done.
+    await calls.settled()
+    send({ type: 'done', run, json: jsonOf(result) })
+  } catch (error) {
+    send({ type: 'failed', run, error: toWire(error) })
+  } finally {
+    current = undefined
+  }
+}
+
+function jobOf(fields: Run['job'], calls: JobCalls): Record<string, unknown> {
+  const job: Record<string, unknown> = { ...fields }
+  for (const method of jobMethods) {
+    job[method] = (...args: readonly unknown[]) => {
+      if (method === 'updateProgress') job.progress = args[0]
+      if (method === 'updateData') job.data = args[0]
+      return calls.call(method, args)
+    }
+  }
+  return job
+}
+
+function jsonOf(result: unknown): string | undefined {
+  let json: string | undefined
+  try {
+    json = JSON.stringify(result)
+  } catch (error) {
+    throw Object.assign(new TypeError(`the result of the job is not JSON: ${toWire(error).message}`), { code: 'PROCESSOR_RESULT_INVALID' })
+  }
+  if ((json?.length ?? 0) <= maxResult) return json
+  throw Object.assign(new TypeError(`the result of the job has more than ${maxResult} characters as JSON`), {
+    code: 'PROCESSOR_RESULT_INVALID',
+  })
+}
+
+function becomeProcess(): void {
+  process.on('message', receive)
+  // Signals of a terminal or service manager go to all processes; the app decides when running jobs end.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
+  process.on('disconnect', () => process.exit(0))
+  process.on('uncaughtException', (error) => send({ type: 'fatal', error: toWire(error) }, () => process.exit(1)))
+  // A processor that blocks would outlive an app that was killed: a thread sees it when the event loop cannot.
+  const watch = `setInterval(() => process.ppid === ${process.ppid} || process.kill(process.pid, 'SIGKILL'), 1000)`
+  new Worker(watch, { eval: true, execArgv: [], env: {}, resourceLimits: { maxOldGenerationSizeMb: 16 } }).unref()
+}
+
+if (port !== null) port.on('message', receive)
+else if (isMainThread && process.send !== undefined) becomeProcess()

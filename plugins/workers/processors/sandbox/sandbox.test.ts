@@ -1,0 +1,325 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import * as bullmq from 'bullmq'
+import type { LoadedProcessor } from '../processor.js'
+import { type Bench, jobOf, openBench, specOf } from '../test-support.js'
+
+// One processor that does what its job says, so that most tests need no start of their own.
+const acts = `
+import { parentPort, threadId } from 'node:worker_threads'
+const here = process.pid + ':' + threadId
+class UnrecoverableError extends Error { constructor(message) { super(message); this.name = this.constructor.name } }
+class RateLimitError extends Error { name = 'RateLimitError' }
+class DelayedError extends Error { name = 'DelayedError' }
+class NoSuchUser extends UnrecoverableError {}
+const cycle = {}
+cycle.cycle = cycle
+const results = {
+  nothing: undefined, fn: () => 1, date: new Date(0), map: new Map([[1, 2]]),
+  big: 10n, cycle, huge: 'x'.repeat(17 * 1024 * 1024),
+}
+const send = parentPort === null ? (message) => process.send(message) : (message) => parentPort.postMessage(message)
+const errors = {
+  plain: Object.assign(new TypeError('broken on purpose'), { code: 'E_BROKEN' }),
+  text: 'only text',
+  hostile: { toString() { throw new Error('no text') } },
+  subclass: new NoSuchUser('no user 5'),
+  limit: new RateLimitError('bullmq:rateLimitExceeded'),
+  delayed: new DelayedError('later'),
+}
+const all = {
+  fine: () => 'fine',
+  see: (job, token, signal) => {
+    const { id, name, queueName, opts, attemptsMade, attemptsStarted, timestamp } = job
+    return { id, name, queueName, opts, attemptsMade, attemptsStarted, timestamp, token, aborted: signal.aborted }
+  },
+  meet: async (job) => { await job.log(here); return here },
+  report: async (job, token) => {
+    await job.updateProgress(50)
+    await job.updateData({ half: true })
+    const rows = await job.log('half way')
+    const extended = await job.extendLock(token, 1000)
+    job.log('not waited for')
+    const refused = await job.moveToWait(token).catch((error) => error.name + ': ' + error.message)
+    return { rows, extended, refused, progress: job.progress, data: job.data }
+  },
+  callOften: (job) => { for (let i = 0; i < 500; i++) job.log(String(i)); return 'done' },
+  result: ({ data }) => results[data.kind],
+  throw: ({ data }) => { throw errors[data.kind] },
+  block: async (job) => { await job.log('begun'); for (;;); },
+  ignore: async (job) => { await job.log('begun'); await new Promise(() => setInterval(() => undefined, 1000)) },
+  listen: (job, token, signal) => new Promise((resolve, reject) => {
+    job.log('listening')
+    signal.addEventListener('abort', () => reject(new Error('stopped: ' + (signal.reason.message ?? signal.reason))))
+  }),
+  // A list, not an array: where an array would need one big piece of memory, Node ends the whole process, threads and all.
+  leak: () => { for (let last = {};;) last = { last, text: 'x' + Math.random() } },
+  exit: () => process.exit(3),
+  uncaught: () => new Promise(() => setTimeout(() => { throw new Error('nobody caught this') })),
+  reject: () => { Promise.reject(new Error('nobody awaited this')); return new Promise(() => setInterval(() => undefined, 99)) },
+  environment: () => ({ ...process.env }),
+  print: () => { console.log('to stdout'); console.error('to stderr') },
+  flood: async () => {
+    for (let i = 0; i < 6000; i++) {
+      process.stdout.write('flood ' + i + ' ' + 'x'.repeat(200) + '\\n')
+      if (i % 500 === 0) await new Promise((done) => setImmediate(done))
+    }
+    for (let i = 0; i < 50; i++) process.stdout.write('y'.repeat(10_000))
+    return 'done'
+  },
+  forge: async (job) => {
+    send(null)
+    send(5)
+    send({})
+    send({ type: 'done', run: -1, json: '1' })
+    send({ type: 'call', run: job.data.run, call: 901, method: 'remove', args: [] })
+    send({ type: 'call', run: job.data.run, call: 902, method: 'constructor', args: 'x' })
+    await job.log('after')
+    return 'honest'
+  },
+  signal: () => { process.kill(process.pid, 'SIGTERM'); process.kill(process.pid, 'SIGINT'); return 'alive' },
+}
+export default (job, token, signal) => all[job.data.act](job, token, signal)
+`
+
+const files = {
+  'acts.mjs': acts,
+  'typed.ts': 'enum Factor { Two = 2 }\nexport const ZinTrustProcessor = (job: { data: number }): number => job.data * Factor.Two',
+  'commonjs.cjs': 'module.exports = (job) => job.data * 4',
+  'broken.mjs': 'throw new Error("broken on purpose")',
+  'nothing.mjs': 'export const x = 1',
+}
+
+const doing = (act: string, more: object = {}, methods = {}) => jobOf({ act, ...more }, methods)
+
+for (const isolation of ['thread', 'process'] as const) {
+  describe(`a processor in a ${isolation} of its own`, { concurrency: 2 }, () => {
+    let bench: Bench
+    let shared: LoadedProcessor
+    const load = (file: string, concurrency = 1) => bench.processors.load(specOf(file, { isolation, concurrency }))
+    const run = (...args: Parameters<LoadedProcessor['run']>): Promise<unknown> => Promise.resolve(shared.run(...args))
+
+    before(async () => {
+      bench = await openBench({ files, options: { sandbox: { memoryMb: 64 } } })
+      shared = await load('acts.mjs', 3)
+    })
+    after(() => bench.close())
+
+    it('sees its job, token and signal', async () => {
+      const expected = {
+        id: '7',
+        name: 'mail',
+        queueName: 'emails',
+        opts: { attempts: 3 },
+        attemptsMade: 0,
+        attemptsStarted: 1,
+        timestamp: 5,
+      }
+      assert.deepEqual(await run(doing('see'), 'token-1', new AbortController().signal), { ...expected, token: 'token-1', aborted: false })
+    })
+
+    it('may be TypeScript or CommonJS', async () => {
+      for (const [file, result] of [
+        ['typed.ts', 8],
+        ['commonjs.cjs', 16],
+      ] as const) {
+        const processor = await load(file)
+        assert.equal(await processor.run(jobOf(4)), result)
+        await processor.close()
+      }
+    })
+
+    it('reports through its job, and what it did not wait for is there before the result', async () => {
+      const refuse = (): never => {
+        throw new RangeError('not now')
+      }
+      const job = doing('report', {}, { log: () => 3, extendLock: async () => 1, moveToWait: refuse })
+      const expected = { rows: 3, extended: 1, refused: 'RangeError: not now', progress: 50, data: { half: true } }
+      assert.deepEqual(await run(job, 't'), expected)
+      const calls = [
+        ['updateProgress', 50],
+        ['updateData', { half: true }],
+        ['log', 'half way'],
+        ['extendLock', 't', 1000],
+        ['log', 'not waited for'],
+        ['moveToWait', 't'],
+      ]
+      assert.deepEqual(job.calls, calls)
+    })
+
+    it('cannot have more than a few calls of its job under way', async () => {
+      let open = 0
+      let most = 0
+      const log = async (): Promise<void> => {
+        most = Math.max(most, ++open)
+        await new Promise((done) => setImmediate(done))
+        open--
+      }
+      const job = doing('callOften', {}, { log })
+      assert.equal(await run(job), 'done')
+      assert.deepEqual([job.calls.length, most <= 64], [500, true])
+    })
+
+    it('gives what JSON makes of its result, and fails when that is nothing', async () => {
+      const results = await Promise.all(['nothing', 'fn', 'date', 'map'].map((kind) => run(doing('result', { kind }))))
+      assert.deepEqual(results, [undefined, undefined, '1970-01-01T00:00:00.000Z', {}])
+      for (const kind of ['big', 'cycle', 'huge']) {
+        await assert.rejects(run(doing('result', { kind })), { name: 'TypeError', code: 'PROCESSOR_RESULT_INVALID' }, kind)
+      }
+    })
+
+    it('throws to its worker: name, message, stack and code', async () => {
+      const plain = { name: 'TypeError', message: 'broken on purpose', code: 'E_BROKEN', stack: /acts\.mjs/ }
+      await assert.rejects(run(doing('throw', { kind: 'plain' })), plain)
+      await assert.rejects(run(doing('throw', { kind: 'text' })), { name: 'Error', message: 'only text' })
+      await assert.rejects(run(doing('throw', { kind: 'hostile' })), { name: 'Error' })
+    })
+
+    it('throws errors of BullMQ that keep their class', async () => {
+      const thrown = (kind: string): Promise<unknown> => run(doing('throw', { kind })).catch((error: unknown) => error)
+      const subclass = await thrown('subclass')
+      assert.ok(subclass instanceof bullmq.UnrecoverableError)
+      assert.equal(subclass.message, 'no user 5')
+      assert.ok((await thrown('delayed')) instanceof bullmq.DelayedError)
+      const limit = await thrown('limit')
+      assert.ok(limit instanceof bullmq.RateLimitError)
+      assert.equal(limit.message, 'bullmq:rateLimitExceeded')
+    })
+
+    /** Runs an act that logs when it begins, and aborts it then. */
+    const aborted = (act: string, reason?: unknown): Promise<unknown> => {
+      const abort = new AbortController()
+      return run(doing(act, {}, { log: () => abort.abort(reason) }), 't', abort.signal)
+    }
+
+    it('that blocks for ever is killed after its abort, while the app goes on', async () => {
+      let ticks = 0
+      const timer = setInterval(() => ticks++, 10)
+      await assert.rejects(aborted('block', 'cancelled by a test'), { code: 'PROCESSOR_KILLED' })
+      clearInterval(timer)
+      assert.ok(ticks > 20, `the event loop ran ${ticks} times`)
+    })
+
+    it('that ignores its signal is killed, and one that listens to it ends as it likes', async () => {
+      await assert.rejects(aborted('ignore'), { code: 'PROCESSOR_KILLED' })
+      await assert.rejects(aborted('listen', 'by text'), { message: 'stopped: by text' })
+      await assert.rejects(aborted('listen', new Error('by error')), { message: 'stopped: by error' })
+    })
+
+    it('gives up a job that is aborted while it waits for its turn', async () => {
+      const own = await load('acts.mjs')
+      const abort = new AbortController()
+      const first = doing('listen', {}, { log: () => abort.abort('not needed') })
+      const stop = new AbortController()
+      const running = assert.rejects(Promise.resolve(own.run(first, 't', stop.signal)), { message: 'stopped: enough' })
+      await assert.rejects(Promise.resolve(own.run(doing('fine'), 't', abort.signal)), { message: 'not needed' })
+      stop.abort('enough')
+      await running
+      assert.equal(await own.run(doing('fine')), 'fine')
+      await own.close()
+    })
+
+    it('is not even asked when its signal is aborted before', async () => {
+      const reason = new Error('too late')
+      await assert.rejects(run(doing('block'), 't', AbortSignal.abort(reason)), reason)
+      await assert.rejects(run(doing('block'), 't', AbortSignal.abort('as text')), { message: 'as text' })
+    })
+
+    it('that leaks memory dies at its limit', async () => {
+      const message = isolation === 'thread' ? /more than 64 MiB of memory/ : /signal SIGABRT|exit code 134/
+      await assert.rejects(run(doing('leak')), { code: 'PROCESSOR_DIED', message })
+    })
+
+    const deaths = { exit: /exit code 3/, uncaught: /nobody caught this/, reject: /nobody awaited this/ }
+    for (const [act, message] of Object.entries(deaths)) {
+      it(`that dies of ${act} dies alone, says why, and the next job runs`, async () => {
+        const others = Promise.all([run(doing('fine')), run(doing('fine'))])
+        await assert.rejects(run(doing(act)), { code: 'PROCESSOR_DIED', message })
+        assert.deepEqual(await others, ['fine', 'fine'])
+        assert.equal(await run(doing('fine')), 'fine')
+      })
+    }
+
+    it('runs jobs side by side up to the concurrency, each in a place of its own', async () => {
+      const own = await load('acts.mjs', 2)
+      // Nobody goes on before so many have come.
+      const meeting = async (count: number): Promise<number> => {
+        const come: unknown[] = []
+        let all = (): void => undefined
+        const met = new Promise<void>((resolve) => (all = resolve))
+        const log = (place: unknown): Promise<void> => (come.push(place) === count && all(), met)
+        await Promise.all(Array.from({ length: count }, () => own.run(doing('meet', {}, { log }))))
+        return new Set(come).size
+      }
+      assert.equal(await meeting(2), 2)
+      own.resize(3)
+      assert.equal(await meeting(3), 3)
+      own.resize(1)
+      const places = await Promise.all([1, 2, 3].map(() => own.run(doing('meet'))))
+      assert.equal(new Set(places).size, 1)
+      await own.close()
+    })
+
+    it('gets an environment without secrets', async () => {
+      process.env.ZIN_TEST_SECRET = 'top-secret'
+      const own = await load('acts.mjs')
+      try {
+        const env = (await own.run(doing('environment'))) as Record<string, string>
+        assert.deepEqual([env.NODE_ENV, env.PATH, env.ZIN_TEST_SECRET], ['test', process.env.PATH, undefined])
+        const known = ['NODE_ENV', 'PATH', 'HOME', 'TZ', 'LANG', 'LC_ALL', 'TMPDIR', 'TEMP', 'TMP', 'SystemRoot', 'NODE_EXTRA_CA_CERTS']
+        assert.deepEqual(
+          Object.keys(env).filter((name) => !known.includes(name)),
+          [],
+        )
+      } finally {
+        delete process.env.ZIN_TEST_SECRET
+        await own.close()
+      }
+    })
+
+    it('prints into the log, which it cannot make grow without bound', async () => {
+      const own = await load('acts.mjs')
+      await own.run(doing('print'))
+      assert.equal(await own.run(doing('flood')), 'done')
+      await own.close()
+      assert.ok(bench.lines.some((line) => line.startsWith('debug') && line.includes('to stdout')))
+      assert.ok(bench.lines.some((line) => line.startsWith('info') && line.includes('to stderr')))
+      assert.ok(bench.lines.filter((line) => line.includes('flood')).length <= 3000)
+      assert.ok(bench.lines.some((line) => line.includes('left out')))
+      assert.ok(bench.lines.every((line) => line.length < 3000))
+    })
+
+    it('cannot end other jobs, or call what is not offered, by forging messages', async () => {
+      const own = await load('acts.mjs')
+      const job = doing('forge', { run: 1 }, { remove: () => assert.fail('removed') })
+      assert.equal(await own.run(job), 'honest')
+      assert.deepEqual(job.calls, [['log', 'after']])
+      await own.close()
+    })
+
+    it('that does not load is refused when it is loaded', async () => {
+      await assert.rejects(load('broken.mjs'), { code: 'PROCESSOR_LOAD_FAILED', message: /broken on purpose/ })
+      await assert.rejects(load('nothing.mjs'), { code: 'PROCESSOR_LOAD_FAILED', message: /exports no function/ })
+      await assert.rejects(load('../outside.mjs'), { code: 'INVALID_PROCESSOR_PATH_TRAVERSAL' })
+    })
+
+    it('is killed with its jobs when it is closed, and takes no more', async () => {
+      const own = await load('acts.mjs')
+      let began = (): void => undefined
+      const begun = new Promise<void>((resolve) => (began = resolve))
+      const running = assert.rejects(Promise.resolve(own.run(doing('listen', {}, { log: () => began() }))), { code: 'PROCESSOR_DIED' })
+      const waiting = assert.rejects(Promise.resolve(own.run(doing('fine'))), { code: 'PROCESSOR_CLOSED' })
+      await begun
+      await own.close()
+      await Promise.all([running, waiting, own.close()])
+      await assert.rejects(Promise.resolve(own.run(doing('fine'))), { code: 'PROCESSOR_CLOSED' })
+    })
+
+    if (isolation === 'process') {
+      it('does not follow the signals of a terminal: the app decides when its jobs end', async () => {
+        assert.equal(await run(doing('signal')), 'alive')
+        assert.equal(await run(doing('fine')), 'fine')
+      })
+    }
+  })
+}

@@ -1,0 +1,120 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** What is known of an address without a pin. */
+export interface IndexEntry {
+  readonly url: string
+  /** SHA-256 in hex of the code it had. */
+  readonly sha256: string
+  readonly etag: string | null
+  /** Until when it is used without asking, ms since 1970. */
+  readonly expiresAt: number
+}
+
+export function sha256Of(data: string | Uint8Array): string {
+  return createHash('sha256').update(data).digest('hex')
+}
+
+/** How old a file must be to be the rest of a write that was cut off, in ms. */
+const abandonedMs = 3_600_000
+
+/**
+ * Code on disk under its digest, and an index by address. Files appear by rename and are checked when they are read, so processes may
+ * share the folder, and what was tampered with or is half written counts as missing.
+ */
+export class CodeCache {
+  readonly #folder: string
+  readonly #maxBytes: number
+
+  constructor(folder: string, maxBytes: number) {
+    this.#folder = folder
+    this.#maxBytes = maxBytes
+  }
+
+  /** The code of a digest, when it is there and is what it should be. */
+  async read(sha256: string): Promise<Buffer | undefined> {
+    const file = this.#file(sha256)
+    const code = await contentOf(file)
+    // What is wrong stays until it is replaced: somebody else may have done that just now.
+    if (code === undefined || sha256Of(code) !== sha256) return undefined
+    // Its time is when it was used last.
+    const now = new Date()
+    await utimes(file, now, now).catch(() => undefined)
+    return code
+  }
+
+  /** Puts code into place, unless it is there already, and gives its file. Removes what was not used for long when there is too much. */
+  async keep(code: Buffer, sha256: string): Promise<string> {
+    const file = this.#file(sha256)
+    if ((await this.read(sha256)) === undefined) {
+      await this.#write(file, code)
+      await this.#evict(file)
+    }
+    return file
+  }
+
+  async entry(url: string): Promise<IndexEntry | undefined> {
+    const text = await contentOf(this.#indexFile(url))
+    try {
+      const entry = JSON.parse(String(text)) as IndexEntry
+      const fine = entry.url === url && /^[0-9a-f]{64}$/.test(entry.sha256) && Number.isFinite(entry.expiresAt)
+      return fine && (entry.etag === null || typeof entry.etag === 'string') ? entry : undefined
+    } catch {
+      return undefined
+    }
+  }
+
+  async setEntry(entry: IndexEntry): Promise<void> {
+    await this.#write(this.#indexFile(entry.url), JSON.stringify(entry))
+  }
+
+  #file(sha256: string): string {
+    return join(this.#folder, `${sha256}.mjs`)
+  }
+
+  #indexFile(url: string): string {
+    return join(this.#folder, `${sha256Of(url)}.json`)
+  }
+
+  async #write(file: string, content: string | Buffer): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+    const draft = `${file}.${process.pid}-${randomBytes(6).toString('hex')}.tmp`
+    try {
+      await writeFile(draft, content, { mode: 0o600, flag: 'wx' })
+      await rename(draft, file)
+    } catch (error) {
+      await rm(draft, { force: true })
+      throw error
+    }
+  }
+
+  /** Other processes may do the same: a file that is gone by now is fine, and one in use is put back when it is needed. */
+  async #evict(except: string): Promise<void> {
+    const files: { readonly file: string; readonly size: number; readonly used: number }[] = []
+    for (const name of await readdir(this.#folder)) {
+      const file = join(this.#folder, name)
+      const found = await stat(file).catch(() => undefined)
+      if (found === undefined) continue
+      if (name.endsWith('.tmp') && Date.now() - found.mtimeMs > abandonedMs) await rm(file, { force: true })
+      else files.push({ file, size: found.size, used: found.mtimeMs })
+    }
+    files.sort((a, b) => a.used - b.used)
+    let total = files.reduce((sum, { size }) => sum + size, 0)
+    for (const { file, size } of files) {
+      if (total <= this.#maxBytes) break
+      if (file === except) continue
+      await rm(file, { force: true })
+      total -= size
+    }
+  }
+}
+
+async function contentOf(file: string): Promise<Buffer | undefined> {
+  try {
+    return await readFile(file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,72 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type EgressOptions, type EgressResponse, egressFetch, messageOf, ZinError } from 'zin'
+import { workerErrors } from '../../errors.js'
+import type { CodeSource } from './source.js'
+
+export interface FetchLimits {
+  /** One attempt, in ms. */
+  readonly timeoutMs: number
+  readonly maxBytes: number
+  /** The first included. */
+  readonly attempts: number
+  /** Before the second attempt, in ms; doubled before each further one. */
+  readonly backoffMs: number
+}
+
+/** Sends a request through the egress guard. */
+export type Egress = (url: string, options: EgressOptions) => Promise<EgressResponse>
+
+export const guardedEgress: Egress = (url, options) => egressFetch(url, options)
+
+export interface FetchInput {
+  readonly source: CodeSource
+  readonly allowHosts: readonly string[]
+  /** Of the code that is there already. */
+  readonly etag: string | null
+  readonly limits: FetchLimits
+  readonly egress: Egress
+  readonly signal: AbortSignal
+}
+
+const maxRedirects = 3
+
+/** The answer with status 200, or 304 when there is an ETag. Attempts again after network errors, 429 and 5xx only. */
+export async function fetchCode(input: FetchInput): Promise<EgressResponse> {
+  const { limits, signal, source } = input
+  for (let attempt = 1; ; attempt++) {
+    const outcome = await attemptOnce(input)
+    if (typeof outcome !== 'string') return outcome
+    if (attempt >= limits.attempts) throw workerErrors.PROCESSOR_FETCH_FAILED(source.shown, `${outcome}; attempts: ${attempt}`)
+    await delay(limits.backoffMs * 2 ** (attempt - 1), undefined, { signal })
+  }
+}
+
+/** The answer, or why another attempt may help. */
+async function attemptOnce({ source, allowHosts, etag, limits, egress, signal }: FetchInput): Promise<EgressResponse | string> {
+  let answer: EgressResponse
+  try {
+    answer = await egress(source.url, {
+      allowHosts,
+      schemes: ['https:'],
+      maxRedirects,
+      maxBytes: limits.maxBytes,
+      timeoutMs: limits.timeoutMs,
+      headers: { accept: 'text/javascript, */*', ...(etag === null ? {} : { 'if-none-match': etag }) },
+      signal,
+    })
+  } catch (error) {
+    const code = error instanceof ZinError ? error.code : ''
+    if (code === 'EGRESS_TOO_LARGE') throw workerErrors.PROCESSOR_FETCH_SIZE_EXCEEDED(source.shown, limits.maxBytes)
+    if (code !== 'EGRESS_FAILED' && code !== 'EGRESS_TIMEOUT') throw workerErrors.PROCESSOR_FETCH_FAILED(source.shown, messageOf(error))
+    return messageOf(error)
+  }
+  const { status, headers } = answer
+  if (status === 429 || status >= 500) return `its host answered ${status}`
+  if (status !== 200 && (status !== 304 || etag === null)) {
+    throw workerErrors.PROCESSOR_FETCH_FAILED(source.shown, `its host answered ${status}`)
+  }
+  const encoding = headers['content-encoding'] ?? 'identity'
+  if (encoding !== 'identity')
+    throw workerErrors.PROCESSOR_FETCH_FAILED(source.shown, `it came compressed (${encoding}), which nobody asked for`)
+  return answer
+}

@@ -1,0 +1,103 @@
+import { type Clock, messageOf, ZinError } from 'zin'
+import { workerErrors } from '../../errors.js'
+import { CodeCache, sha256Of } from './code-cache.js'
+import { type Egress, type FetchLimits, fetchCode, guardedEgress } from './fetch-code.js'
+import { type FreshnessLimits, freshFor } from './freshness.js'
+import { type CodeSource, codeSource, type SourceRules } from './source.js'
+
+export interface RemoteCodeOptions {
+  /** Where code is kept; made when it is needed. */
+  readonly folder: string
+  readonly rules: SourceRules
+  readonly fetch: FetchLimits
+  readonly freshness: FreshnessLimits
+  readonly cacheBytes: number
+  readonly clock: Clock
+  /** Default: the egress guard. */
+  readonly egress?: Egress
+}
+
+/** Code whose bytes are known. */
+export interface FetchedCode {
+  /** Its file with exactly these bytes, put back when it is gone or was changed. */
+  locate(): Promise<string>
+}
+
+/**
+ * Code from addresses. With a pin what is kept is used for ever: the digest says what it is. Without one it is used while it is fresh,
+ * and then only when its host says that it still is.
+ */
+export class RemoteCode {
+  readonly #options: RemoteCodeOptions
+  readonly #cache: CodeCache
+  readonly #stop = new AbortController()
+  readonly #loading = new Map<string, Promise<FetchedCode>>()
+
+  constructor(options: RemoteCodeOptions) {
+    this.#options = options
+    this.#cache = new CodeCache(options.folder, options.cacheBytes)
+  }
+
+  /** Refuses what could not be fetched, without asking anybody. */
+  check(text: string): void {
+    codeSource(text, this.#options.rules)
+  }
+
+  /** The code of a processor's URL. Loads of one URL at the same time are one. */
+  load(text: string): Promise<FetchedCode> {
+    const running = this.#loading.get(text)
+    if (running !== undefined) return running
+    const loading = this.#load(text).finally(() => this.#loading.delete(text))
+    this.#loading.set(text, loading)
+    return loading
+  }
+
+  /** Ends what is being fetched. */
+  async close(): Promise<void> {
+    this.#stop.abort(new Error('the app stops'))
+    await Promise.allSettled(this.#loading.values())
+  }
+
+  async #load(text: string): Promise<FetchedCode> {
+    const source = codeSource(text, this.#options.rules)
+    try {
+      const code = source.sha256 === undefined ? await this.#unpinned(source) : await this.#pinned(source, source.sha256)
+      const sha256 = source.sha256 ?? sha256Of(code)
+      await this.#cache.keep(code, sha256)
+      return { locate: () => this.#cache.keep(code, sha256) }
+    } catch (error) {
+      if (error instanceof ZinError) throw error
+      // A full or read-only disk.
+      throw workerErrors.PROCESSOR_LOAD_FAILED(source.shown, messageOf(error))
+    }
+  }
+
+  async #pinned(source: CodeSource, sha256: string): Promise<Buffer> {
+    const kept = await this.#cache.read(sha256)
+    if (kept !== undefined) return kept
+    const { body } = await this.#fetch(source, null)
+    const found = sha256Of(body)
+    if (found !== sha256) throw workerErrors.PROCESSOR_PIN_MISMATCH(source.shown, found)
+    return body
+  }
+
+  async #unpinned(source: CodeSource): Promise<Buffer> {
+    const { clock, freshness } = this.#options
+    const entry = await this.#cache.entry(source.url)
+    const kept = entry === undefined ? undefined : await this.#cache.read(entry.sha256)
+    if (entry !== undefined && kept !== undefined && clock.now() < entry.expiresAt) return kept
+    const etag = kept === undefined ? null : (entry?.etag ?? null)
+    const { status, headers, body } = await this.#fetch(source, etag)
+    const code = status === 304 && kept !== undefined ? kept : body
+    const sha256 = sha256Of(code)
+    await this.#cache.keep(code, sha256)
+    const expiresAt = clock.now() + freshFor(headers, freshness)
+    await this.#cache.setEntry({ url: source.url, sha256, etag: headers.etag ?? (status === 304 ? etag : null), expiresAt })
+    return code
+  }
+
+  #fetch(source: CodeSource, etag: string | null) {
+    const { egress = guardedEgress, fetch, rules } = this.#options
+    return fetchCode({ source, allowHosts: rules.allowHosts, etag, limits: fetch, egress, signal: this.#stop.signal })
+  }
+}

@@ -1,0 +1,12 @@
+import { type Check, isObject, problem, unknownKeys } from './problem.js'
+import { featureNames } from './record.js'
+
+export const checkFeatures: Check = (value) => {
+  if (!isObject(value)) return problem('features', 'INVALID_FEATURES_TYPE', '"features" must be an object of booleans')
+  if (unknownKeys(value, featureNames).length > 0)
+    return problem('features', 'INVALID_FEATURE', `"features" has an unknown name; known ones: ${featureNames.join(', ')}`)
+  const wrong = Object.keys(value).find((name) => typeof value[name] !== 'boolean')
+  return wrong === undefined
+    ? undefined
+    : problem(`features.${wrong}`, 'INVALID_FEATURE_VALUE', `"features.${wrong}" must be true or false`)
+}

@@ -1,0 +1,50 @@
+import { type Check, fieldOf, isObject, isOneOf, type Problem, problem, unknownKeys } from './problem.js'
+import { type PersistencePlace, persistenceDrivers } from './record.js'
+
+const queueDrivers = ['redis', 'kvstore', 'embedded'] as const
+
+/** What the name of a place may be. */
+const placePatterns: Readonly<Record<Exclude<keyof PersistencePlace, 'driver'>, RegExp>> = {
+  connection: /^[A-Za-z0-9_.-]{1,64}$/,
+  table: /^[A-Za-z_][A-Za-z0-9_]{0,62}$/,
+  keyPrefix: /^[A-Za-z0-9_.:{}-]{1,100}$/,
+}
+const placeKeys = ['driver', ...Object.keys(placePatterns), 'client']
+
+function checkPersistence(value: unknown): Problem | undefined {
+  const field = 'infrastructure.persistence'
+  const refuse = (name: string, text: string): Problem => problem(name, 'INVALID_PERSISTENCE_CONFIG', `"${name}" ${text}`)
+  if (!isObject(value)) return refuse(field, 'must be an object')
+  if (unknownKeys(value, placeKeys).length > 0)
+    return refuse(field, 'takes driver, connection, table and keyPrefix only; code may add client')
+  const driver = fieldOf(value, 'driver')
+  if (driver !== undefined && !isOneOf(driver, persistenceDrivers))
+    return refuse(`${field}.driver`, `must be one of ${persistenceDrivers.join(', ')}`)
+  for (const [key, pattern] of Object.entries(placePatterns)) {
+    const given = fieldOf(value, key)
+    if (given !== undefined && (typeof given !== 'string' || !pattern.test(given)))
+      return refuse(`${field}.${key}`, `must be text that matches ${pattern.source}`)
+  }
+  const client = fieldOf(value, 'client')
+  return client !== undefined && typeof client !== 'object' && typeof client !== 'function'
+    ? refuse(`${field}.client`, 'must be a database, key-value store, document database or edge binding')
+    : undefined
+}
+
+export const checkInfrastructure: Check = (value) => {
+  if (!isObject(value)) return problem('infrastructure', 'INVALID_INFRASTRUCTURE', '"infrastructure" must be an object')
+  if (unknownKeys(value, ['driver', 'redis', 'persistence']).length > 0)
+    return problem('infrastructure', 'INVALID_INFRASTRUCTURE', '"infrastructure" takes driver, redis and persistence only')
+  const driver = fieldOf(value, 'driver')
+  if (driver !== undefined && !isOneOf(driver, queueDrivers))
+    return problem('infrastructure.driver', 'INVALID_INFRASTRUCTURE', `"infrastructure.driver" must be one of ${queueDrivers.join(', ')}`)
+  const redis = fieldOf(value, 'redis')
+  if (redis !== undefined && !(isObject(redis) && fieldOf(redis, 'env') === true && Object.keys(redis).length === 1))
+    return problem(
+      'infrastructure.redis',
+      'INVALID_REDIS_CONFIG',
+      '"infrastructure.redis" must be {env: true}: workers use the connection of the app',
+    )
+  const persistence = fieldOf(value, 'persistence')
+  return persistence === undefined ? undefined : checkPersistence(persistence)
+}

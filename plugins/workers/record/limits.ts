@@ -1,0 +1,49 @@
+import type { Backoff } from '../jobs/types.js'
+import { type Check, fieldOf, isIntIn, isObject, isOneOf, problem, unknownKeys } from './problem.js'
+
+const dayMs = 86_400_000
+
+export const checkConcurrency: Check = (value) =>
+  isIntIn(value, 1, 1000) ? undefined : problem('concurrency', 'INVALID_CONCURRENCY', '"concurrency" must be a whole number from 1 to 1000')
+
+/** Null: no limit. */
+export const checkRateLimit: Check = (value) => {
+  if (value === null) return undefined
+  const fine = isObject(value) && unknownKeys(value, ['max', 'duration']).length === 0
+  if (fine && isIntIn(fieldOf(value, 'max'), 1, 100_000) && isIntIn(fieldOf(value, 'duration'), 1, dayMs)) return undefined
+  return problem('rateLimit', 'INVALID_LIMITER_CONFIG', '"rateLimit" must be {max: 1 to 100000, duration: 1 to 86400000 ms}')
+}
+
+/** Shared with the options of a single job. */
+export function isBackoff(value: unknown): value is Backoff {
+  return (
+    isObject(value) &&
+    unknownKeys(value, ['type', 'delay']).length === 0 &&
+    isOneOf(fieldOf(value, 'type'), ['fixed', 'exponential']) &&
+    isIntIn(fieldOf(value, 'delay'), 0, dayMs)
+  )
+}
+
+export function isAttempts(value: unknown): value is number {
+  return isIntIn(value, 1, 100)
+}
+
+/** Longest run of one attempt in ms. */
+export function isTimeout(value: unknown): value is number {
+  return isIntIn(value, 1, dayMs)
+}
+
+const jobOptions: Readonly<Record<string, (value: unknown) => boolean>> = { attempts: isAttempts, backoff: isBackoff, timeout: isTimeout }
+
+export const checkJobOptions: Check = (value) => {
+  const fine =
+    isObject(value) &&
+    unknownKeys(value, Object.keys(jobOptions)).length === 0 &&
+    Object.entries(jobOptions).every(([key, fits]) => fieldOf(value, key) === undefined || fits(value[key]))
+  if (fine) return undefined
+  return problem(
+    'jobOptions',
+    'INVALID_JOB_OPTIONS',
+    '"jobOptions" must be {attempts?: 1 to 100, backoff?: {type: "fixed" or "exponential", delay: 0 to 86400000 ms}, timeout?: 1 to 86400000 ms}',
+  )
+}

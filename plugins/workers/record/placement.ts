@@ -1,0 +1,23 @@
+import { type Check, fieldOf, isIntIn, isObject, problem, unknownKeys } from './problem.js'
+
+export const regionPattern = /^[a-z0-9-]{3,20}$/
+
+export const checkPlacement: Check = (value) => {
+  if (!isObject(value) || unknownKeys(value, ['nodes', 'regions']).length > 0)
+    return problem('placement', 'INVALID_PLACEMENT', '"placement" must be {nodes?: "all" or 1 to 1000, regions?: names of regions}')
+  const nodes = fieldOf(value, 'nodes')
+  if (nodes !== undefined && nodes !== 'all' && !isIntIn(nodes, 1, 1000))
+    return problem('placement.nodes', 'INVALID_PLACEMENT', '"placement.nodes" must be "all" or a whole number from 1 to 1000')
+  const regions = fieldOf(value, 'regions')
+  if (regions === undefined) return undefined
+  if (!Array.isArray(regions) || !isIntIn(regions.length, 1, 20))
+    return problem('placement.regions', 'INVALID_PLACEMENT', '"placement.regions" must be a list of 1 to 20 regions')
+  // Not every(), which passes over holes.
+  return Array.from<unknown>(regions).some((region) => typeof region !== 'string' || !regionPattern.test(region))
+    ? problem(
+        'placement.regions',
+        'INVALID_DATACENTER_REGION',
+        '"placement.regions" must hold names of 3 to 20 lower-case letters, digits or "-", such as "eu-west-1"',
+      )
+    : undefined
+}

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { after, before, describe, it } from 'node:test'
+import { Redis } from 'ioredis'
+import { database } from 'zin/plugins/database'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queues } from 'zin/plugins/queues'
+import { createTestHost, type TestHost } from 'zin/testing'
+import { type Workers, workers, workersService } from './index.js'
+
+// A Redis of its own: everything that it is asked comes from the app of this test, whose timers are all too slow to be seen.
+describe('what lists of workers cost Redis', () => {
+  let close: () => Promise<void>
+  let admin: Redis
+  let host: TestHost
+  let service: Workers
+
+  before(async () => {
+    const started = await startRedis()
+    admin = new Redis(started.port)
+    host = await createTestHost({
+      plugins: [database(), kv(), queues(), ops(), workers({ processors: { busy: () => 1 } })],
+      env: { REDIS_URL: `redis://127.0.0.1:${started.port}`, WORKER_PERSISTENCE_DRIVER: 'kvstore', WORKER_INTERVAL_MS: '60000' },
+    })
+    service = host.service(workersService)
+    close = async () => {
+      await host.stop()
+      admin.disconnect()
+      await started.stop()
+    }
+  })
+  after(() => close())
+
+  const list = async (query: string) => {
+    const answer = await host.inject({ path: `/api/workers${query}` })
+    assert.equal(answer.status, 200, answer.text)
+    return answer.body
+  }
+
+  it('40 lists leave the number of connections as it is', async () => {
+    await service.create({ name: 'busy', queueName: 'busy' })
+    await service.start('busy')
+    const connections = async (): Promise<number> => ((await admin.client('LIST')) as string).trim().split('\n').length
+    const before = await connections()
+    for (let n = 0; n < 20; n++) await list('')
+    await Promise.all(Array.from({ length: 20 }, () => list('?status=active&page=1&limit=10')))
+    assert.equal(await connections(), before)
+    await service.stop('busy')
+  })
+
+  it('a page costs as many round trips with 10 workers as with 1,000, whichever page it is', async () => {
+    const counted = async (query: string, names: number) => {
+      const asked = await commandsDuring(admin, async () => assert.equal((await list(query)).workers.length, names))
+      return asked.map((command) => command.toLowerCase().replace(/^evalsha$/, 'eval'))
+    }
+    const create = (first: number, last: number) => createWorkers(service, first, last)
+    await create(1, 9)
+    const small = await counted('?page=1&limit=10', 10)
+    await create(10, 999)
+    const { pagination } = await list('?limit=100')
+    assert.deepEqual(pagination, { page: 1, limit: 100, total: 1000, totalPages: 10 })
+    for (const [query, names] of [
+      ['?page=1&limit=10', 10],
+      ['?page=1&limit=100', 100],
+      ['?page=10&limit=100', 100],
+    ] as const) {
+      assert.deepEqual(await counted(query, names), small, query)
+    }
+    // The records of the page, and what the processes say of them.
+    assert.deepEqual(small, ['eval', 'eval'])
+    assert.deepEqual(await counted('?page=10&limit=100&status=inactive', 100), ['eval', 'eval', 'eval'])
+  })
+})
+
+/** Commands that clients send meanwhile; not those of scripts. */
+async function commandsDuring(admin: Redis, work: () => Promise<void>): Promise<readonly string[]> {
+  const monitor = await admin.monitor()
+  const seen: string[] = []
+  const done = new Promise<void>((resolve) => {
+    monitor.on('monitor', (_time: string, [command = '', text]: string[], source: string) => {
+      if (source === 'lua') return
+      if (command.toLowerCase() === 'echo' && text === 'the end') resolve()
+      else seen.push(command)
+    })
+  })
+  await work()
+  await admin.echo('the end')
+  await done
+  monitor.disconnect()
+  return seen
+}
+
+/** Creates `many-<first>` to `many-<last>`, and waits until this process has heard of all of them. */
+async function createWorkers(service: Workers, first: number, last: number): Promise<void> {
+  const names = new Set(Array.from({ length: last - first + 1 }, (_, index) => `many-${String(first + index).padStart(4, '0')}`))
+  const unheard = new Set(names)
+  let unlisten: () => void = () => undefined
+  const heard = new Promise<void>((resolve) => {
+    unlisten = service.events(({ type, worker }) => {
+      if (type === 'changed' && worker !== undefined && unheard.delete(worker) && unheard.size === 0) resolve()
+    })
+  })
+  const left = [...names]
+  const lane = async (): Promise<void> => {
+    for (let name = left.pop(); name !== undefined; name = left.pop()) {
+      await service.create({ name, queueName: 'many', processor: () => 1 }, { waitMs: 0 })
+    }
+  }
+  await Promise.all(Array.from({ length: 50 }, lane))
+  await heard
+  unlisten()
+}
+
+async function startRedis(): Promise<{ readonly port: number; stop(): Promise<void> }> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 20_000)
+    const args = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', tmpdir(), '--save', '', '--appendonly', 'no']
+    const server = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    const exited = once(server, 'exit')
+    let output = ''
+    for await (const chunk of server.stdout) {
+      output += String(chunk)
+      if (/ready to accept connections/i.test(output)) {
+        return {
+          port,
+          async stop() {
+            server.kill('SIGKILL')
+            await exited
+          },
+        }
+      }
+    }
+  }
+}

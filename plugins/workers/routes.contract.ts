@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { ApiHost } from './testing/api-host.js'
+import { type ApiRow, apiRows, notHereYet, streamRoute } from './testing/api-rows.js'
+import { shapeOf } from './testing/shape.js'
+
+/** Every route of the worker API: what it takes, its status and its answer field by field; and what unknown workers get. */
+export function routesContract(api: () => ApiHost): void {
+  describe('its routes', () => {
+    const known = new Map<string, string>()
+    const nameOf = (row: ApiRow): string => `${row.worker ?? 'first'}-${api().run}`
+    const pathOf = (row: ApiRow, name = nameOf(row)): string => {
+      const [, template = ''] = row.route.split(' ')
+      const path = template.replaceAll(/:(\w+)/g, (_, param: string) => {
+        if (param === 'name') return name
+        const value = row.params?.[param] ?? ''
+        return encodeURIComponent(value.startsWith(':') ? (known.get(value.slice(1)) ?? '') : value)
+      })
+      return row.query === undefined ? path : `${path}?${row.query}`
+    }
+    const bodyOf = (row: ApiRow): object | undefined => {
+      const name = nameOf(row)
+      if (/^POST \/api\/workers(\/create)?$/.test(row.route)) return { ...row.body, name, queueName: name }
+      return row.body !== undefined && 'children' in row.body ? { children: [{ worker: name }] } : row.body
+    }
+    const ask = (row: ApiRow) => api().call(row.route.split(' ')[0] ?? '', pathOf(row), bodyOf(row))
+
+    it('has exactly the routes of the table', () => {
+      const routes = api()
+        .host.host.view.routes()
+        .filter(({ plugin }) => plugin === 'workers' || plugin === 'worker-health')
+        .map(({ method, path }) => `${method} ${path}`)
+      assert.deepEqual([...new Set([streamRoute, ...apiRows.map(({ route }) => route)])].sort(), routes.toSorted())
+      assert.deepEqual(
+        routes.filter((route) => notHereYet.includes(route)),
+        [],
+      )
+    })
+
+    for (const row of apiRows) {
+      it(`${row.route}${row.query === undefined ? '' : `?${row.query}`} answers ${row.status}`, async () => {
+        const { fills } = row
+        const answer =
+          fills === undefined
+            ? await ask(row)
+            : await api().until(pathOf(row), (body) => fills.reduce((value, key) => value[key], body).length > 0)
+        assert.equal(answer.status, row.status, answer.text)
+        assert.deepEqual(shapeOf(answer.body), row.shape)
+        assert.equal(answer.body.ok, true)
+        if (row.gives !== undefined) {
+          const [param, ...path] = row.gives
+          known.set(
+            param,
+            path.reduce((value, key) => value[key], answer.body),
+          )
+        }
+      })
+    }
+
+    it('answers 404 for a worker that is not there, and 400 for what is no name, on every route of one worker', async () => {
+      for (const row of apiRows.filter(({ route }) => route.includes(':name'))) {
+        for (const [name, status, code] of [
+          [`nobody-${api().run}`, 404, 'WORKER_NOT_FOUND'],
+          ['no', 400, 'INVALID_WORKER_NAME'],
+        ] as const) {
+          const body = row.body !== undefined && 'children' in row.body ? { children: [{ worker: name }] } : row.body
+          const answer = await api().call(row.route.split(' ')[0] ?? '', pathOf(row, name), body)
+          assert.deepEqual([answer.status, answer.body.code], [status, code], `${row.route}: ${answer.text}`)
+          const { details: _, ...error } = answer.body
+          assert.deepEqual(shapeOf(error), { error: 'string', message: 'string', code: 'string' })
+        }
+      }
+    })
+
+    it('answers as its schemas say', () => {
+      assert.deepEqual(
+        api().host.logs.filter(({ msg }) => /its schema/.test(String(msg))),
+        [],
+      )
+    })
+  })
+}

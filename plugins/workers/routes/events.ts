@@ -1,0 +1,27 @@
+import { defineRoute, type EventStreams, type Route } from 'zin'
+import { eventsQuery } from '../schema.js'
+import type { Workers } from '../types.js'
+import { tag, use } from './shared.js'
+
+/** What happens to workers, as it happens. */
+export function eventRoutes(workers: Workers, streams: EventStreams): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/api/workers/events',
+      summary: 'What happens to workers in all processes, as server-sent events',
+      description: 'Events are named changed, status, removed and node; each is JSON with type, worker, node, state, generation and at.',
+      tag,
+      use,
+      query: eventsQuery,
+      handler: (ctx) => {
+        const { worker } = ctx.input.query
+        let stop: () => void = () => undefined
+        const stream = streams.open(ctx, () => stop())
+        stop = workers.events((event) => {
+          if (worker === undefined || event.worker === worker) stream.send({ event: event.type, data: event })
+        })
+      },
+    }),
+  ]
+}

@@ -1,0 +1,111 @@
+import { defineRoute, type Route } from 'zin'
+import type { CancelOutcome } from '../jobs/types.js'
+import {
+  cancelBody,
+  cancelledAnswer,
+  enqueueBody,
+  enqueuedAnswer,
+  jobAnswer,
+  jobParams,
+  messageAnswer,
+  nameParams,
+  scheduleAnswer,
+  scheduleBody,
+  scheduleParams,
+  schedulesAnswer,
+} from '../schema.js'
+import type { Workers } from '../types.js'
+import { tag, use } from './shared.js'
+
+const outcomes: Readonly<Record<CancelOutcome, string>> = {
+  removed: 'The job was waiting and is removed',
+  cancelled: 'The job runs and was told to stop',
+  orphaned: 'No process that answers runs the job; it is taken up again when its lock ends',
+}
+
+/** Jobs of a worker, and what adds them by itself. */
+export function jobRoutes(workers: Workers): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'POST',
+      path: '/api/workers/:name/jobs',
+      summary: 'Add a job to the queue of a worker, with jobs that must be done before it',
+      tag,
+      use,
+      params: nameParams,
+      body: enqueueBody,
+      response: { 202: enqueuedAnswer },
+      handler: async (ctx) => {
+        const { data = null, options, children } = ctx.input.body
+        const worker = ctx.input.params.name
+        const job =
+          children === undefined
+            ? await workers.enqueue(worker, data, options as never)
+            : await workers.enqueueFlow({ worker, data, ...(options === undefined ? {} : { options }), children } as never)
+        ctx.status = 202
+        return { ok: true, job }
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/workers/:name/jobs/:id',
+      summary: 'One job of a worker: its status, result and error',
+      tag,
+      use,
+      params: jobParams,
+      response: { 200: jobAnswer },
+      handler: async ({ input }) => ({ ok: true, job: await workers.job(input.params.name, input.params.id) }),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/workers/:name/jobs/:id/cancel',
+      summary: 'Remove a waiting job, or tell a running one to stop, wherever it runs',
+      tag,
+      use,
+      params: jobParams,
+      body: cancelBody,
+      response: { 200: cancelledAnswer },
+      handler: async ({ input }) => {
+        const outcome = await workers.cancelJob(input.params.name, input.params.id, input.body.reason)
+        return { ok: true, message: outcomes[outcome], outcome }
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/workers/:name/schedules',
+      summary: 'Recurring jobs of a worker',
+      tag,
+      use,
+      params: nameParams,
+      response: { 200: schedulesAnswer },
+      handler: async ({ input }) => ({ ok: true, schedules: await workers.schedules(input.params.name) }),
+    }),
+    defineRoute({
+      method: 'PUT',
+      path: '/api/workers/:name/schedules/:id',
+      summary: 'Add or replace a recurring job, by cron pattern or interval',
+      tag,
+      use,
+      params: scheduleParams,
+      body: scheduleBody,
+      response: { 200: scheduleAnswer },
+      handler: async ({ input }) => ({
+        ok: true,
+        schedule: await workers.schedule(input.params.name, input.params.id, input.body as never),
+      }),
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: '/api/workers/:name/schedules/:id',
+      summary: 'Remove a recurring job; jobs that it has added stay',
+      tag,
+      use,
+      params: scheduleParams,
+      response: { 200: messageAnswer },
+      handler: async ({ input }) => {
+        await workers.unschedule(input.params.name, input.params.id)
+        return { ok: true, message: `Schedule "${input.params.id}" is removed` }
+      },
+    }),
+  ]
+}

@@ -1,0 +1,52 @@
+import { defineRoute, type Route } from 'zin'
+import { nameParams, operationAnswer, versionAnswer, versionBody, versionParams, versionsAnswer, waitQuery } from '../schema.js'
+import type { Workers } from '../types.js'
+import { answerOf, type Demand, recordLimit, tag, use } from './shared.js'
+
+/** Versions of a worker. */
+export function versionRoutes(workers: Workers, demand: Demand): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/api/workers/:name/versions',
+      summary: 'Versions of a worker, and which processes run them',
+      tag,
+      use,
+      params: nameParams,
+      response: { 200: versionsAnswer },
+      handler: async ({ input }) => ({ ok: true, versions: await workers.versions(input.params.name) }),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/workers/:name/versions',
+      summary: 'Register a version; it gets no jobs before it is activated',
+      tag,
+      use,
+      params: nameParams,
+      body: versionBody,
+      bodyLimit: recordLimit,
+      response: { 201: versionAnswer },
+      handler: async (ctx) => {
+        await demand(ctx, 'workers:deploy')
+        const version = await workers.registerVersion(ctx.input.params.name, ctx.input.body as never)
+        ctx.status = 201
+        return { ok: true, version }
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/workers/:name/versions/:version/activate',
+      summary: 'Give new jobs to a version, one process after another; an earlier one is the rollback',
+      tag,
+      use,
+      params: versionParams,
+      query: waitQuery,
+      response: { 200: operationAnswer, 202: operationAnswer },
+      handler: async (ctx) => {
+        await demand(ctx, 'workers:deploy')
+        const { params, query } = ctx.input
+        return answerOf(ctx, await workers.activate(params.name, params.version, { waitMs: query.wait }))
+      },
+    }),
+  ]
+}

@@ -1,0 +1,12 @@
+import type { StoredWorker } from './store.js'
+
+/** A worker as the generic key-value store keeps it. */
+export interface KvEntry {
+  /** The slot that lists it. */
+  readonly slot: number
+  readonly worker: StoredWorker
+}
+
+export function entryOf(text: string | null | undefined): KvEntry | undefined {
+  return text === null || text === undefined ? undefined : (JSON.parse(text) as KvEntry)
+}

@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { deny } from 'zin'
+import { database } from 'zin/plugins/database'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queues } from 'zin/plugins/queues'
+import { workerHealth } from 'zin/plugins/worker-health'
+import { createTestHost, type TestHost } from 'zin/testing'
+import { type Workers, workers, workersService } from '../index.js'
+
+type Answer = Awaited<ReturnType<TestHost['inject']>>
+
+/** An app with the worker API, and what tests of the API have to set in it. */
+export interface ApiHost {
+  readonly host: TestHost
+  readonly service: Workers
+  /** Ends names that tests choose, so that stores may be shared. */
+  readonly run: string
+  call(method: string, path: string, body?: unknown): Promise<Answer>
+  /** Asks until the answer fits, and gives it. */
+  until(path: string, fits: (body: Answer['body']) => boolean): Promise<Answer>
+  stop(): Promise<void>
+}
+
+/** Processor files of the app. */
+const files: Readonly<Record<string, string>> = {
+  'job.mjs': 'export const ZinTrustProcessor = async (job) => job.data',
+  'broken.mjs': 'throw new Error("broken on purpose")',
+  'check.mjs': 'export default () => ({ healthy: true })',
+  'unwell.mjs': 'export default () => ({ healthy: false, error: "not today" })',
+}
+
+/** The environment with which a backend keeps the records of one run apart. */
+export interface Backend {
+  readonly env: Readonly<Record<string, string>>
+}
+
+export async function startApi({ env }: Backend, more: Readonly<Record<string, string>> = {}): Promise<ApiHost> {
+  const run = randomUUID().slice(0, 8)
+  const rootDir = await mkdtemp(join(tmpdir(), 'zin-api-'))
+  for (const [name, text] of Object.entries(files)) await writeFile(join(rootDir, name), text)
+  const host = await createTestHost({
+    plugins: [database(), kv(), queues(), ops(), workers({ processors: { [`in-code-${run}`]: () => 1 } }), workerHealth()],
+    hooks: {
+      beforeWorkerStart: (worker) => (worker.startsWith('denied') ? deny('it is Sunday') : undefined),
+      restoreJobResult(_result, worker) {
+        if (worker.startsWith('sealed')) throw new Error('the key is lost')
+      },
+    },
+    rootDir,
+    dataDir: join(rootDir, 'data'),
+    env: {
+      ...env,
+      WORKER_AUTO_START: 'true',
+      WORKER_HEALTH_CHECK_INTERVAL: '1',
+      WORKER_PERSISTENCE_REDIS_KEY_PREFIX: `api-${run}`,
+      WORKER_PERSISTENCE_TABLE: `api_${run}`,
+      ...more,
+    },
+    listen: true,
+  })
+  const call: ApiHost['call'] = (method, path, body) =>
+    host.inject({ method, path, headers: { 'x-requested-with': 'test' }, ...(body === undefined ? {} : { body }) })
+  return {
+    host,
+    run,
+    service: host.service(workersService),
+    call,
+    async until(path, fits) {
+      for (;;) {
+        const answer = await call('GET', path)
+        if (fits(answer.body)) return answer
+        // Requests within the process leave timers no turn.
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    },
+    async stop() {
+      await host.stop()
+      await rm(rootDir, { recursive: true, force: true })
+    },
+  }
+}

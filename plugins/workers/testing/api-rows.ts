@@ -1,0 +1,115 @@
+import * as shapes from './api-shapes.js'
+import type { Shape } from './shape.js'
+
+/** One request of the story that the contract tells, in its order. */
+export interface ApiRow {
+  /** As the route is registered. */
+  readonly route: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /api/${string}`
+  readonly query?: string
+  readonly body?: object
+  readonly status: number
+  readonly shape: Shape
+  /** What stands for a parameter other than the worker's name. */
+  readonly params?: Readonly<Record<string, string>>
+  /** Parameter of later rows that the answer gives, and where it stands there. */
+  readonly gives?: readonly [param: string, ...path: string[]]
+  /** Name of the list that is empty until something has happened; the request is made until it is not. */
+  readonly fills?: readonly [...path: string[], list: string]
+  /** The worker of this request, when it is not the one of the story. */
+  readonly worker?: string
+}
+
+const record = {
+  processor: 'job.mjs',
+  healthCheck: 'check.mjs',
+  autoStart: false,
+  features: { healthMonitoring: false },
+  rateLimit: { max: 1000, duration: 1000 },
+  jobOptions: { attempts: 2, backoff: { type: 'fixed', delay: 1 } },
+}
+
+/** What tells a worker apart is added by the contract: `name` and `queueName` of creations, and `worker` of children. */
+export const apiRows: readonly ApiRow[] = [
+  { route: 'POST /api/workers', body: record, status: 201, shape: shapes.workerAnswer },
+  { route: 'POST /api/workers/create', worker: 'second', body: record, status: 201, shape: shapes.workerAnswer },
+  { route: 'GET /api/workers', query: 'page=1&limit=1&status=inactive&includeInactive=true', status: 200, shape: shapes.listAnswer },
+  { route: 'GET /api/nodes', status: 200, shape: shapes.nodesAnswer },
+  { route: 'GET /api/workers/:name', status: 200, shape: shapes.workerAnswer },
+  { route: 'PUT /api/workers/:name', body: { concurrency: 3 }, status: 200, shape: shapes.operationAnswer },
+  { route: 'POST /api/workers/:name/start', query: 'wait=60000', status: 200, shape: shapes.operationAnswer },
+  { route: 'POST /api/workers/:name/pause', status: 200, shape: shapes.operationAnswer },
+  { route: 'POST /api/workers/:name/resume', status: 200, shape: shapes.operationAnswer },
+  { route: 'POST /api/workers/:name/restart', status: 200, shape: shapes.operationAnswer, gives: ['operation', 'operation', 'id'] },
+  { route: 'GET /api/workers/:name/operations/:id', params: { id: ':operation' }, status: 200, shape: shapes.operationStateAnswer },
+  { route: 'GET /api/workers/:name/status', status: 200, shape: shapes.statusAnswer },
+  { route: 'GET /api/workers/:name/nodes', status: 200, shape: shapes.workerNodesAnswer },
+  { route: 'GET /api/workers/:name/metrics', status: 200, shape: shapes.metricsAnswer },
+  { route: 'POST /api/workers/:name/monitoring/start', status: 200, shape: shapes.operationAnswer },
+  {
+    route: 'GET /api/workers/:name/monitoring/history',
+    query: 'hours=1&limit=1',
+    status: 200,
+    shape: shapes.historyAnswer,
+    fills: ['history'],
+  },
+  { route: 'GET /api/workers/:name/health', status: 200, shape: shapes.healthAnswer, fills: ['health', 'checks'] },
+  { route: 'POST /api/workers/:name/monitoring/stop', status: 200, shape: shapes.operationAnswer },
+  {
+    route: 'POST /api/workers/:name/versions',
+    body: { version: '1.1.0', description: 'the same again', processor: 'job.mjs' },
+    status: 201,
+    shape: shapes.newVersionAnswer,
+  },
+  { route: 'GET /api/workers/:name/versions', status: 200, shape: shapes.versionsAnswer },
+  {
+    route: 'POST /api/workers/:name/versions/:version/activate',
+    params: { version: '1.0.0' },
+    query: 'wait=60000',
+    status: 200,
+    shape: shapes.operationAnswer,
+  },
+  {
+    route: 'POST /api/workers/:name/jobs',
+    body: { data: { n: 1 }, options: { delay: 3_600_000 } },
+    status: 202,
+    shape: shapes.enqueuedAnswer,
+    gives: ['job', 'job', 'id'],
+  },
+  { route: 'POST /api/workers/:name/jobs', body: { children: [{}] }, status: 202, shape: shapes.flowAnswer },
+  { route: 'GET /api/workers/:name/jobs/:id', params: { id: ':job' }, status: 200, shape: shapes.jobAnswer },
+  {
+    route: 'POST /api/workers/:name/jobs/:id/cancel',
+    params: { id: ':job' },
+    body: { reason: 'not needed' },
+    status: 200,
+    shape: shapes.cancelledAnswer,
+  },
+  {
+    route: 'PUT /api/workers/:name/schedules/:id',
+    params: { id: 'nightly' },
+    body: { pattern: '0 3 * * *', tz: 'Europe/Berlin', data: 1 },
+    status: 200,
+    shape: shapes.scheduleAnswer,
+  },
+  { route: 'GET /api/workers/:name/schedules', status: 200, shape: shapes.schedulesAnswer },
+  { route: 'DELETE /api/workers/:name/schedules/:id', params: { id: 'nightly' }, status: 200, shape: shapes.messageAnswer },
+  { route: 'POST /api/workers/:name/stop', status: 200, shape: shapes.operationAnswer },
+  { route: 'DELETE /api/workers/:name', status: 200, shape: shapes.messageAnswer },
+]
+
+/** Answers as long as its client listens: `events.test.ts` reads it. */
+export const streamRoute = 'GET /api/workers/events'
+
+/** The worker routes of the specification that belong to plugins which are not here yet. */
+export const notHereYet: readonly string[] = [
+  'POST /api/workers/:name/canary/start',
+  'POST /api/workers/:name/canary/pause',
+  'POST /api/workers/:name/canary/rollback',
+  'GET /api/workers/:name/canary/status',
+  'POST /api/resources/stop',
+  'POST /api/resources/start',
+  'GET /api/resources/current',
+  'GET /api/resources/history',
+  'GET /api/resources/alerts',
+  'GET /api/resources/trends',
+]

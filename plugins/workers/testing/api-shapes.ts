@@ -1,0 +1,140 @@
+import type { Shape } from './shape.js'
+
+/** The answers of the worker API, field by field. */
+
+/** As the story of the contract leaves it: with a rate limit and features, without regions, never FAILED. */
+export const worker: Shape = {
+  name: 'string',
+  queueName: 'string',
+  concurrency: 'number',
+  activeStatus: 'boolean',
+  autoStart: 'boolean',
+  features: { healthMonitoring: 'boolean' },
+  infrastructure: { persistence: { driver: 'string' } },
+  rateLimit: { max: 'number', duration: 'number' },
+  jobOptions: { attempts: 'number', backoff: { type: 'string', delay: 'number' } },
+  isolation: 'string',
+  placement: { nodes: 'string' },
+  version: 'string',
+  processor: 'string',
+  healthCheck: 'string',
+  state: 'string',
+  status: 'string',
+  desired: 'string',
+  paused: 'boolean',
+  generation: 'number',
+  observedGeneration: 'number',
+  createdAt: 'string',
+  updatedAt: 'string',
+}
+
+const operation: Shape = { id: 'string', generation: 'number', targets: ['string'], applied: ['string'], failed: [] }
+const metrics = { completed: 'number', failed: 'number', successRate: 'number', avgDuration: 'number' }
+const version: Shape = {
+  version: 'string',
+  description: 'string',
+  processor: 'string',
+  healthCheck: 'string',
+  state: 'string',
+  nodes: ['string'],
+  busy: 'number',
+  createdAt: 'string',
+  activatedAt: 'string',
+}
+const schedule: Shape = { id: 'string', worker: 'string', name: 'string', pattern: 'string', tz: 'string', nextAt: 'string' }
+
+export const workerAnswer: Shape = { ok: 'boolean', worker }
+export const messageAnswer: Shape = { ok: 'boolean', message: 'string' }
+export const operationAnswer: Shape = { ok: 'boolean', message: 'string', worker, operation }
+export const operationStateAnswer: Shape = { ok: 'boolean', operation }
+export const listAnswer: Shape = {
+  ok: 'boolean',
+  workers: [worker],
+  pagination: { page: 'number', limit: 'number', total: 'number', totalPages: 'number' },
+}
+export const nodesAnswer: Shape = {
+  ok: 'boolean',
+  nodes: [
+    {
+      id: 'string',
+      host: 'string',
+      pid: 'number',
+      region: 'string',
+      consumes: 'boolean',
+      startedAt: 'number',
+      alive: 'boolean',
+      leaseUntil: 'number',
+      leaseMs: 'number',
+    },
+  ],
+}
+export const workerNodesAnswer: Shape = {
+  ok: 'boolean',
+  nodes: [
+    {
+      node: 'string',
+      state: 'string',
+      observedGeneration: 'number',
+      placed: 'boolean',
+      version: 'string',
+      draining: {},
+      concurrency: 'number',
+      busy: 'number',
+      at: 'string',
+    },
+  ],
+}
+export const statusAnswer: Shape = {
+  ok: 'boolean',
+  status: { name: 'string', state: 'string', version: 'string', health: 'number', queue: 'string', concurrency: 'number', metrics },
+}
+export const metricsAnswer: Shape = {
+  ok: 'boolean',
+  metrics: { ...metrics, counts: { waiting: 'number', active: 'number', completed: 'number', failed: 'number', delayed: 'number' } },
+}
+export const healthAnswer: Shape = {
+  ok: 'boolean',
+  health: {
+    name: 'string',
+    score: 'number',
+    terms: [],
+    monitored: 'boolean',
+    checks: [{ node: 'string', healthy: 'boolean', failures: 'number', durationMs: 'number', at: 'string' }],
+  },
+}
+export const historyAnswer: Shape = {
+  ok: 'boolean',
+  hours: 'number',
+  history: [{ node: 'string', at: 'string', healthy: 'boolean', score: 'number', durationMs: 'number', error: 'null' }],
+}
+/** Of a version that no process runs yet. */
+export const newVersionAnswer: Shape = { ok: 'boolean', version: { ...version, nodes: [], healthCheck: 'null', activatedAt: 'null' } }
+/** The one that runs comes first. */
+export const versionsAnswer: Shape = { ok: 'boolean', versions: [version] }
+export const enqueuedAnswer: Shape = { ok: 'boolean', job: { id: 'string', queue: 'string' } }
+export const flowAnswer: Shape = {
+  ok: 'boolean',
+  job: { worker: 'string', id: 'string', queue: 'string', children: [{ worker: 'string', id: 'string', queue: 'string', children: [] }] },
+}
+/** Of one that waits. */
+export const jobAnswer: Shape = {
+  ok: 'boolean',
+  job: {
+    id: 'string',
+    name: 'string',
+    queue: 'string',
+    status: 'string',
+    priority: 'number',
+    attempts: 'number',
+    maxAttempts: 'number',
+    progress: 'number',
+    createdAt: 'string',
+    startedAt: 'null',
+    finishedAt: 'null',
+    result: 'null',
+    error: 'null',
+  },
+}
+export const cancelledAnswer: Shape = { ok: 'boolean', message: 'string', outcome: 'string' }
+export const scheduleAnswer: Shape = { ok: 'boolean', schedule }
+export const schedulesAnswer: Shape = { ok: 'boolean', schedules: [schedule] }

@@ -1,0 +1,20 @@
+// An app in a process of its own: says where it listens on its first line of output, and stops when it is told to over IPC.
+import { database } from 'zin/plugins/database'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queues } from 'zin/plugins/queues'
+import { createTestHost } from 'zin/testing'
+import { workers } from '../index.js'
+
+const { APP_ENV = '{}', APP_ROOT = '', APP_ROLES = 'http,worker' } = process.env
+const host = await createTestHost({
+  plugins: [database(), kv(), queues(), ops(), workers({ jobLockMs: 2000 })],
+  env: JSON.parse(APP_ENV) as Record<string, string>,
+  rootDir: APP_ROOT,
+  roles: APP_ROLES.split(',') as ('http' | 'worker')[],
+  listen: true,
+})
+process.on('message', (message) => {
+  if (message === 'stop') void host.stop().then(() => process.disconnect())
+})
+process.send?.({ url: host.url, pid: process.pid })

@@ -1,0 +1,57 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+/** An answer of the worker API. */
+export interface Answer {
+  readonly status: number
+  // biome-ignore lint/suspicious/noExplicitAny: as JSON.parse gives it
+  readonly body: any
+}
+
+/** An app in another process. */
+export interface AppProcess {
+  readonly pid: number
+  call(method: string, path: string, body?: unknown): Promise<Answer>
+  /** Ends it with no chance to say so. */
+  kill(): Promise<void>
+  stop(): Promise<void>
+}
+
+export interface AppProcessOptions {
+  readonly env: Readonly<Record<string, string>>
+  readonly rootDir: string
+  readonly roles?: string
+}
+
+export async function startAppProcess({ env, rootDir, roles = 'http,worker' }: AppProcessOptions): Promise<AppProcess> {
+  const child: ChildProcess = fork(fileURLToPath(new URL('./app-child.ts', import.meta.url)), [], {
+    execArgv: ['--import', 'tsx'],
+    env: { ...process.env, APP_ENV: JSON.stringify(env), APP_ROOT: rootDir, APP_ROLES: roles },
+  })
+  const exited = once(child, 'exit')
+  const [ready] = (await Promise.race([
+    once(child, 'message'),
+    exited.then(([code]) => Promise.reject(new Error(`the app ended with ${code} before it was ready`))),
+  ])) as [{ url: string; pid: number }]
+  return {
+    pid: ready.pid,
+    async call(method, path, body) {
+      const response = await fetch(`${ready.url}${path}`, {
+        method,
+        headers: { 'x-requested-with': 'test', ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      })
+      return { status: response.status, body: await response.json() }
+    },
+    async kill() {
+      child.kill('SIGKILL')
+      await exited
+    },
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      child.send('stop')
+      await exited
+    },
+  }
+}

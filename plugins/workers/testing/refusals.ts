@@ -1,0 +1,130 @@
+/** Inputs that the worker API refuses, by the code of the answer. */
+
+type Refusals = Readonly<Record<string, readonly object[]>>
+
+/** Fields of a creation that is valid without them; the first fault gives the code. */
+export const refusedCreations: Refusals = {
+  MISSING_REQUIRED_FIELD: [{ name: undefined }, { name: null }, { queueName: '' }],
+  INVALID_WORKER_NAME: [{ name: 'ab' }, { name: 'a b c' }, { name: 'x'.repeat(51) }, { name: 7 }, { name: 'events' }],
+  INVALID_QUEUE_NAME: [{ queueName: 'a.b' }, { queueName: 1 }],
+  INVALID_CONCURRENCY: [{ concurrency: 0 }, { concurrency: 1001 }, { concurrency: 1.5 }, { concurrency: '5' }],
+  INVALID_ACTIVE_STATUS: [{ activeStatus: 'yes' }, { activeStatus: null }],
+  INVALID_AUTO_START: [{ autoStart: 1 }],
+  INVALID_FEATURES_TYPE: [{ features: [] }, { features: 'metrics' }],
+  INVALID_FEATURE: [{ features: { flying: true } }],
+  INVALID_FEATURE_VALUE: [{ features: { metrics: 'on' } }],
+  INVALID_LIMITER_CONFIG: [{ rateLimit: { max: 0, duration: 1000 } }, { rateLimit: { max: 1 } }, { rateLimit: 5 }],
+  INVALID_JOB_OPTIONS: [
+    { jobOptions: { attempts: 0 } },
+    { jobOptions: { backoff: { type: 'linear', delay: 1 } } },
+    { jobOptions: { timeout: 0 } },
+    { jobOptions: { retries: 1 } },
+  ],
+  INVALID_ISOLATION: [{ isolation: 'vm' }, { isolation: 'inline', processor: 'https://code.example/job.mjs' }],
+  INVALID_PLACEMENT: [{ placement: { nodes: 0 } }, { placement: { where: 'here' } }, { placement: { regions: [] } }],
+  INVALID_DATACENTER_REGION: [{ placement: { regions: ['EU'] } }, { placement: { regions: ['eu-west-1', 7] } }],
+  MISSING_PROCESSOR_SPEC: [{ processor: undefined }, { processor: null }, { processor: '' }],
+  INVALID_PROCESSOR_PATH: [{ processor: 'gone.mjs' }, { processor: 'job%2emjs' }, { processor: 7 }],
+  INVALID_PROCESSOR_PATH_TRAVERSAL: [{ processor: '../job.mjs' }],
+  INVALID_PROCESSOR_EXTENSION: [{ processor: 'job.txt' }, { processor: '.mjs' }],
+  INVALID_PROCESSOR_URL: [{ processor: 'http://code.example/job.mjs' }, { processor: 'file:///job.mjs' }],
+  INVALID_PROCESSOR_URL_HOST: [{ processor: 'https://code.example/job.mjs' }],
+  INVALID_HEALTH_CHECK: [{ healthCheck: 7 }, { healthCheck: 'https://code.example/check.mjs' }],
+  INVALID_VERSION_FORMAT: [{ version: '1.0' }, { version: 'v1.0.0' }, { version: '1.0.0-beta' }],
+  INVALID_INFRASTRUCTURE: [{ infrastructure: [] }, { infrastructure: { driver: 'kafka' } }, { infrastructure: { host: 'x' } }],
+  INVALID_REDIS_CONFIG: [{ infrastructure: { redis: { host: 'x' } } }],
+  INVALID_PERSISTENCE_CONFIG: [
+    { infrastructure: { persistence: { driver: 'file' } } },
+    { infrastructure: { persistence: { driver: 'db', table: 'users' } } },
+    { infrastructure: { persistence: { driver: 'db', connection: 'elsewhere' } } },
+    { infrastructure: { persistence: { driver: 'db', client: {} } } },
+  ],
+  UNKNOWN_FIELD: [{ colour: 'red' }],
+}
+
+/** Bodies of PUT /api/workers/:name. */
+export const refusedUpdates: Refusals = {
+  IMMUTABLE_FIELD: [
+    { name: 'other' },
+    { processor: 'job.mjs' },
+    { healthCheck: 'check.mjs' },
+    { version: '2.0.0' },
+    { infrastructure: {} },
+  ],
+  INVALID_CONCURRENCY: [{ concurrency: -1 }],
+  INVALID_LIMITER_CONFIG: [{ rateLimit: {} }],
+  UNKNOWN_FIELD: [{ colour: 'red' }],
+}
+
+/** Bodies of POST /api/workers/:name/versions. */
+export const refusedVersions: Refusals = {
+  MISSING_REQUIRED_FIELD: [{}, { version: '' }],
+  INVALID_VERSION_FORMAT: [{ version: '1' }, { version: 100 }],
+  INVALID_VERSION_DESCRIPTION: [
+    { version: '9.0.0', description: 7 },
+    { version: '9.0.0', description: 'x'.repeat(1001) },
+  ],
+  INVALID_PROCESSOR_PATH: [{ version: '9.0.0', processor: 'gone.mjs' }],
+  INVALID_HEALTH_CHECK: [{ version: '9.0.0', healthCheck: '' }],
+  UNKNOWN_FIELD: [{ version: '9.0.0', active: true }],
+}
+
+/** Bodies of POST /api/workers/:name/jobs. */
+export const refusedJobs: Refusals = {
+  INVALID_JOB_OPTIONS: [
+    { options: 7 },
+    { options: { name: '' } },
+    { options: { priority: 'urgent' } },
+    { options: { priority: 11 } },
+    { options: { attempts: 101 } },
+    { options: { backoff: 1000 } },
+    { options: { delay: -1 } },
+    { options: { timeout: 0 } },
+    { options: { deduplication: {} } },
+    { options: { repeat: { every: 1000 } } },
+    { children: [], options: { deduplication: { id: 'once' } } },
+  ],
+  INVALID_FLOW: [{ children: 'all' }, { children: [7] }, { children: [{ worker: 'nobody', colour: 'red' }] }],
+  INVALID_WORKER_NAME: [{ children: [{ worker: 'no' }] }],
+  VALIDATION_FAILED: [{ payload: 1 }],
+}
+
+/** Bodies of PUT /api/workers/:name/schedules/:id. */
+export const refusedSchedules: Refusals = {
+  INVALID_SCHEDULE: [
+    {},
+    { pattern: '* * * * *', every: 5000 },
+    { pattern: 'tomorrow' },
+    { pattern: '0 0 31 2 *' },
+    { every: 10 },
+    { every: 5000, tz: 'UTC' },
+    { pattern: '* * * * *', tz: 'Mars/Olympus' },
+    { every: 5000, startDate: 'soon' },
+    { every: 5000, endDate: '2000-01-01T00:00:00Z' },
+    { every: 5000, limit: 0 },
+  ],
+  INVALID_JOB_OPTIONS: [
+    { every: 5000, options: { delay: 5 } },
+    { every: 5000, options: { attempts: 0 } },
+  ],
+  VALIDATION_FAILED: [{ cron: '* * * * *' }],
+}
+
+/** Codes that no request of this contract can cause, and the tests that do. */
+export const testedElsewhere: Readonly<Record<string, string>> = {
+  JOB_TIMEOUT: 'jobs/jobs.contract.ts',
+  JOB_PAYLOAD_UNSTORABLE: 'jobs/jobs.contract.ts',
+  PROCESSOR_DIED: 'processors/sandbox/sandbox.test.ts',
+  PROCESSOR_KILLED: 'processors/sandbox/sandbox.test.ts',
+  PROCESSOR_CLOSED: 'processors/sandbox/sandbox.test.ts',
+  QUEUE_CONNECTION_ERROR: 'jobs/reach.test.ts',
+  WORKER_STORE_UNAVAILABLE: 'store/directory.test.ts',
+  WORKER_CLUSTER_UNAVAILABLE: 'cluster/cluster.services.test.ts',
+  PROCESSOR_NOT_PREBUILT: 'plugin.test.ts',
+  INVALID_PROCESSOR_URL_EXPORT: 'processors/url/url.test.ts',
+  PROCESSOR_PIN_REQUIRED: 'processors/url/url.test.ts',
+  PROCESSOR_PIN_MISMATCH: 'processors/url/url.test.ts',
+  PROCESSOR_FETCH_SIZE_EXCEEDED: 'processors/url/url.test.ts',
+  PROCESSOR_FETCH_FAILED: 'processors/url/url.test.ts',
+  WORKERS_MISCONFIGURED: 'store/open.test.ts',
+}
