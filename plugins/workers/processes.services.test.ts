@@ -193,7 +193,9 @@ describe('three processes on one Redis', () => {
 
     for (;;) {
       const { counts, failed } = (await second().call('GET', `${path}/metrics`)).body.metrics
-      assert.equal(failed, 0)
+      assert.equal(counts.failed, 0)
+      // Attempts that were lost with the killed process.
+      assert.ok(failed <= 20)
       if (counts.waiting + counts.active + counts.delayed === 0) break
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
