@@ -42,6 +42,8 @@ export class Reconciler {
   #beats = 0
   #down = false
   #closed = false
+  #left = false
+  #beating: Promise<void> | undefined
   #unlisten: () => void = () => undefined
   #expiry: NodeJS.Timeout | undefined
   /** What was begun and has not ended. */
@@ -64,22 +66,12 @@ export class Reconciler {
     await cluster.send({ kind: 'node', node: info.id, joined: true })
   }
 
-  /** Renews the lease and catches up with what was not heard. */
-  async beat(): Promise<void> {
-    const { cluster, log, node } = this.#parts
-    try {
-      const before = this.#revision
-      await this.#renew()
-      await node?.reportAll()
-      this.#beats++
-      if (this.#revision !== before || this.#beats % beatsPerSync === 0) await this.#sync()
-      if (this.#down) log.info({}, `worker coordination on ${cluster.kind} works again`)
-      this.#down = false
-    } catch (error) {
-      if (!this.#down)
-        log.warn({ err: error }, `worker coordination on ${cluster.kind} does not answer; workers go on as they are: ${messageOf(error)}`)
-      this.#down = true
-    }
+  /** Renews the lease and catches up with what was not heard. Beats never overlap. */
+  beat(): Promise<void> {
+    this.#beating ??= this.#beat().finally(() => {
+      this.#beating = undefined
+    })
+    return this.#beating
   }
 
   /** Reads a worker and does what it asks for. */
@@ -101,15 +93,44 @@ export class Reconciler {
     this.#unlisten()
     clearTimeout(this.#expiry)
     await this.#farewell(async () => {
+      await this.#beating
       await cluster.beat({ ...info, consumes: false }, leaseMs)
       await cluster.send({ kind: 'node', node: info.id, joined: false })
     })
     await Promise.allSettled(this.#pending)
   }
 
-  /** Gives the lease up. */
+  /** Gives the lease up; no beat takes it again. */
   async leave(): Promise<void> {
-    await this.#farewell(() => this.#parts.cluster.leave(this.#parts.info.id))
+    this.#left = true
+    await this.#farewell(async () => {
+      await this.#beating
+      await this.#parts.cluster.leave(this.#parts.info.id)
+    })
+  }
+
+  async #beat(): Promise<void> {
+    const { cluster, info, leaseMs, log, node } = this.#parts
+    if (this.#left) return
+    try {
+      if (this.#closed) {
+        // Its running jobs end, and others have its share.
+        await cluster.beat({ ...info, consumes: false }, leaseMs)
+        return
+      }
+      const before = this.#revision
+      await this.#renew()
+      await node?.reportAll()
+      this.#beats++
+      if (this.#revision !== before || this.#beats % beatsPerSync === 0) await this.#sync()
+      if (this.#down) log.info({}, `worker coordination on ${cluster.kind} works again`)
+      this.#down = false
+    } catch (error) {
+      if (!this.#down) {
+        log.warn({ err: error }, `worker coordination on ${cluster.kind} does not answer; workers go on as they are: ${messageOf(error)}`)
+      }
+      this.#down = true
+    }
   }
 
   async #renew(): Promise<void> {

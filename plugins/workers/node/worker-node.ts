@@ -1,4 +1,4 @@
-import { messageOf } from 'zin'
+import { messageOf, withDeadline } from 'zin'
 import type { AttemptDelta, Cluster } from '../cluster/cluster.js'
 import { workerErrors } from '../errors.js'
 import type { LocalWorker, LocalWorkers } from '../types.js'
@@ -11,6 +11,9 @@ export interface NodeParts extends Omit<SlotParts, 'changed'> {
   readonly id: string
   readonly cluster: Cluster
 }
+
+/** How long the others may take to be told of the end, in ms. */
+const farewellMs = 2_000
 
 /** The workers of this process. It brings what runs here in line with goals, and keeps no desire of its own. */
 export class WorkerNode {
@@ -65,7 +68,12 @@ export class WorkerNode {
   /** Stops everything; nothing starts any more. Desired states stay as they are. */
   async close(limits: StopLimits): Promise<void> {
     await Promise.all([...this.#slots.values()].map((slot) => slot.close(limits)))
-    await this.flush()
+    // What a store that is down does not learn in this time, it learns from the lease.
+    await withDeadline(
+      this.reportAll().then(() => this.flush()),
+      farewellMs,
+      '',
+    ).catch(() => undefined)
   }
 
   /** Aborts a running job; false when none of that id runs here. */
