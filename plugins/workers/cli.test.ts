@@ -81,9 +81,10 @@ describe('worker commands on a running app', () => {
   })
 
   it('fails on a worker that is not there', async () => {
-    for (const name of ['worker:start', 'worker:stop', 'worker:restart', 'worker:status', 'worker:show']) {
-      await assert.rejects(run(name, { name: 'nobody' }), { code: 'WORKER_NOT_FOUND' })
-    }
+    const named = workerCommands.filter(({ args = [] }) => args.length > 0)
+    assert.equal(named.length, 9)
+    for (const { name } of named) await assert.rejects(run(name, { name: 'nobody', version: '1.0.0' }), { code: 'WORKER_NOT_FOUND' })
+    await assert.rejects(run('worker:nodes', {}, { worker: 'nobody' }), { code: 'WORKER_NOT_FOUND' })
     await assert.rejects(run('worker:show', { name: '../../health' }), { code: 'INVALID_WORKER_NAME' })
   })
 })

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { readdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { before, describe, it } from 'node:test'
 import { kvService } from 'zin/plugins/kv'
 import { queuesService } from 'zin/plugins/queues'
 import { workerErrors } from './errors.js'
 import type { ApiHost } from './testing/api-host.js'
+import { givenCodes } from './testing/given-codes.js'
 import { refusedCreations, refusedJobs, refusedSchedules, refusedUpdates, refusedVersions, testedElsewhere } from './testing/refusals.js'
 
 /** Every code with which the worker API refuses, over HTTP. */
@@ -199,24 +200,13 @@ export function codesContract(api: () => ApiHost): void {
     })
 
     it('has no code that this contract, or the test named for it, leaves out', async () => {
-      const folder = import.meta.dirname
-      const files = ['service.ts']
-      for (const part of ['record', 'jobs'])
-        files.push(...(await readdir(`${folder}/${part}`)).filter((name) => /^[\w-]+\.ts$/.test(name)).map((name) => `${part}/${name}`))
-      const texts = await Promise.all(files.map((file) => readFile(`${folder}/${file}`, 'utf8')))
-      const given = texts.flatMap((text) =>
-        [...text.matchAll(/'((?:INVALID|MISSING|UNKNOWN|IMMUTABLE)_[A-Z_]+)'/g)].map(([, code = '']) => code),
-      )
-      const all = [...new Set([...given, ...Object.keys(workerErrors)])]
       assert.deepEqual(
-        all.filter((code) => !seen.has(code) && !Object.hasOwn(testedElsewhere, code)),
+        (await givenCodes()).filter((code) => !seen.has(code) && !Object.hasOwn(testedElsewhere, code)),
         [],
       )
       for (const [code, file] of Object.entries(testedElsewhere)) {
-        assert.ok(
-          Object.hasOwn(workerErrors, code) && new RegExp(`\\b${code}\\b`).test(await readFile(`${folder}/${file}`, 'utf8')),
-          `${code} in ${file}`,
-        )
+        const text = await readFile(`${import.meta.dirname}/${file}`, 'utf8')
+        assert.ok(Object.hasOwn(workerErrors, code) && new RegExp(`\\b${code}\\b`).test(text), `${code} in ${file}`)
       }
     })
   })

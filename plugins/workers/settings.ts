@@ -16,7 +16,8 @@ export const workerSettings = defineSettings({
   WORKER_CLUSTER_MODE: {
     type: 'bool',
     default: true,
-    summary: 'Whether this process acts as one with the others of the app; false: it applies only what is asked of itself',
+    summary:
+      'Whether this process acts as one with the others of the app; false: it hears of their changes only when it reads the stored workers anew, every 12 WORKER_INTERVAL_MS at the latest',
   },
   WORKER_REGION: {
     type: 'string',

@@ -11,33 +11,10 @@ import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { type JobView, type WorkerProcessor, type Workers, workers, workersService } from './index.js'
-
-/** Something that happens later. */
-function signal<T = void>(): { readonly promise: Promise<T>; fire(value: T): void } {
-  let fire: (value: T) => void = () => undefined
-  const promise = new Promise<T>((resolve) => {
-    fire = resolve
-  })
-  return { promise, fire: (value) => fire(value) }
-}
-
-interface Backend {
-  readonly env: Readonly<Record<string, string>>
-  /** Stores of records that a reboot is tried on. */
-  readonly drivers: readonly string[]
-}
-
-/** The state of a worker once a process has said what it does for it: after a boot that takes a moment. */
-async function known(service: Workers, name: string): Promise<string> {
-  for (;;) {
-    const { state } = await service.get(name)
-    if (state !== 'unknown') return state
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-}
+import { signal } from './testing/signal.js'
 
 /** What the plugin does, over HTTP and with real jobs. Queue names are new in each test, so that stores may be shared. */
-export function workersContract(title: string, { env, drivers }: Backend): void {
+export function workersContract(title: string, env: Readonly<Record<string, string>>): void {
   const plugins = () => [database(), kv(), queues(), ops()]
   const run = randomUUID().slice(0, 8)
   let count = 0
@@ -313,51 +290,6 @@ export function workersContract(title: string, { env, drivers }: Backend): void 
       unresolve()
     })
 
-    it('refuses what is not there, not allowed or not valid', async () => {
-      await create(() => 1, { activeStatus: false })
-      const rows: readonly (readonly [method: string, path: string, body: unknown, status: number, code: string])[] = [
-        ['POST', '/api/workers', undefined, 400, 'MISSING_REQUIRED_FIELD'],
-        ['POST', '/api/workers', { name: 'a b', queueName: queue }, 400, 'INVALID_WORKER_NAME'],
-        ['POST', '/api/workers', { name: 'nothing-to-do', queueName: queue }, 400, 'MISSING_PROCESSOR_SPEC'],
-        ['POST', '/api/workers', { name: 'not-there', queueName: queue, processor: 'gone.mjs' }, 400, 'INVALID_PROCESSOR_PATH'],
-        [
-          'POST',
-          '/api/workers',
-          {
-            name: 'in-a-table',
-            queueName: queue,
-            processor: 'double.mjs',
-            infrastructure: { persistence: { driver: 'db', table: 'users' } },
-          },
-          400,
-          'INVALID_PERSISTENCE_CONFIG',
-        ],
-        ['GET', '/api/workers/nobody', undefined, 404, 'WORKER_NOT_FOUND'],
-        ['GET', '/api/workers/nobody/status', undefined, 404, 'WORKER_NOT_FOUND'],
-        ['GET', '/api/workers/no', undefined, 400, 'INVALID_WORKER_NAME'],
-        ['POST', '/api/workers/nobody/start', undefined, 404, 'WORKER_NOT_FOUND'],
-        ['DELETE', '/api/workers/nobody', undefined, 404, 'WORKER_NOT_FOUND'],
-        ['POST', `/api/workers/${name}/start`, undefined, 410, 'WORKER_INACTIVE'],
-        ['POST', `/api/workers/${name}/restart`, undefined, 410, 'WORKER_INACTIVE'],
-        ['POST', `/api/workers/${name}/jobs`, { data: 1 }, 410, 'WORKER_INACTIVE'],
-        ['POST', `/api/workers/${name}/jobs`, { data: 1, options: { priority: 'urgent' } }, 400, 'INVALID_JOB_OPTIONS'],
-        ['POST', `/api/workers/${name}/jobs`, { data: 1, options: { repeat: {} } }, 400, 'INVALID_JOB_OPTIONS'],
-        ['GET', `/api/workers/${name}/jobs/12345`, undefined, 404, 'JOB_NOT_FOUND'],
-        ['GET', '/api/workers?limit=101', undefined, 400, 'VALIDATION_FAILED'],
-        ['GET', '/api/workers?page=0', undefined, 400, 'VALIDATION_FAILED'],
-        ['GET', '/api/workers?status=busy', undefined, 400, 'VALIDATION_FAILED'],
-        ['GET', '/api/workers?driver=db&table=users', undefined, 400, 'VALIDATION_FAILED'],
-      ]
-      for (const [method, path, body, status, code] of rows) {
-        const answer = await call(method, path, body)
-        assert.deepEqual([answer.status, answer.body.code], [status, code], `${method} ${path}: ${answer.text}`)
-        assert.equal(typeof answer.body.error, 'string')
-        assert.equal(typeof answer.body.message, 'string')
-      }
-      await assert.rejects(service.list({ limit: 0 }), { code: 'INVALID_LIMIT' })
-      await assert.rejects(service.start(name), { code: 'WORKER_INACTIVE' })
-    })
-
     it('refuses job options that a plugin made invalid', async () => {
       await create(() => 1)
       await assert.rejects(service.enqueue(name, null, { name: 'make-it-invalid' }), { code: 'INVALID_JOB_OPTIONS' })
@@ -397,79 +329,5 @@ export function workersContract(title: string, { env, drivers }: Backend): void 
       assert.equal((await service.stop(name)).worker.state, 'stopped')
       assert.notEqual(reason, undefined)
     })
-  })
-
-  describe(`workers over a reboot on ${title}`, () => {
-    for (const driver of drivers) {
-      it(`come back from ${driver}: what ran runs again, what an operator stopped stays stopped, what fails blocks nothing`, async () => {
-        const rootDir = await mkdtemp(join(tmpdir(), 'zin-workers-'))
-        for (const file of ['ok.mjs', 'gone.mjs']) await writeFile(join(rootDir, file), 'export default () => 1')
-        const started: string[] = []
-        let wanted = signal()
-        const boot = (autoStart: string, roles?: readonly ('http' | 'worker')[]) =>
-          createTestHost({
-            plugins: [...plugins(), workers()],
-            hooks: { onWorkerStart: (worker) => void (started.push(worker) && started.includes(name) && wanted.fire()) },
-            rootDir,
-            dataDir: join(rootDir, 'data'),
-            env: {
-              ...env,
-              WORKER_AUTO_START: autoStart,
-              WORKER_PERSISTENCE_DRIVER: driver,
-              WORKER_PERSISTENCE_REDIS_KEY_PREFIX: name,
-              WORKER_PERSISTENCE_TABLE: name.replaceAll('-', '_'),
-            },
-            ...(roles === undefined ? {} : { roles }),
-          })
-        try {
-          let host = await boot('true')
-          let service = host.service(workersService)
-          for (const suffix of ['', '-stopped']) await service.create({ name: `${name}${suffix}`, queueName: queue, processor: 'ok.mjs' })
-          await service.create({ name: `${name}-broken`, queueName: queue, processor: 'gone.mjs' })
-          await service.stop(`${name}-stopped`)
-          const { createdAt } = await service.get(name)
-          await host.stop()
-
-          await rm(join(rootDir, 'gone.mjs'))
-          started.length = 0
-          wanted = signal()
-          host = await boot('true')
-          service = host.service(workersService)
-          await wanted.promise
-          assert.equal((await service.get(name)).state, 'running')
-          assert.equal((await service.get(name)).createdAt, createdAt)
-          assert.equal((await service.get(`${name}-stopped`)).state, 'stopped')
-          // Steps of one worker run in turn: when this one failed, the boot's has been logged.
-          await assert.rejects(service.restart(`${name}-broken`), { code: 'INVALID_PROCESSOR_PATH' })
-          assert.equal((await service.get(`${name}-broken`)).state, 'FAILED')
-          assert.equal(host.logText().split(`${name}-broken\\" did not start`).length - 1, 2)
-          await host.stop()
-
-          started.length = 0
-          host = await boot('false')
-          assert.deepEqual(started, [])
-          assert.equal(await known(host.service(workersService), name), 'stopped')
-          assert.equal((await host.service(workersService).start(name)).worker.state, 'running')
-          await host.stop()
-
-          host = await boot('true', ['http'])
-          service = host.service(workersService)
-          assert.equal((await service.get(name)).state, 'unknown')
-          const answer = await host.inject({
-            method: 'POST',
-            path: `/api/workers/${name}/restart`,
-            headers: { 'x-requested-with': 'test' },
-          })
-          assert.deepEqual([answer.status, answer.body.operation.targets], [202, []])
-          const { id } = await service.enqueue(name, 1)
-          assert.equal((await service.job(name, id)).status, 'waiting')
-          for (const suffix of ['', '-stopped', '-broken']) await service.remove(`${name}${suffix}`)
-          assert.equal((await service.list()).pagination.total, 0)
-          await host.stop()
-        } finally {
-          await rm(rootDir, { recursive: true, force: true })
-        }
-      })
-    }
   })
 }

@@ -7,11 +7,13 @@ import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
 import { createTestHost } from 'zin/testing'
 import { workers, workersService } from './index.js'
+import { rebootContract } from './reboot.contract.js'
 import { workersContract } from './workers.contract.js'
 
 const redis = { REDIS_URL: process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set' }
 
-workersContract('Redis', { env: redis, drivers: ['kvstore', 'db'] })
+workersContract('Redis', redis)
+rebootContract('Redis', { env: redis, drivers: ['kvstore', 'db'] })
 
 describe('workers of two processes on one Redis', () => {
   it('run where jobs are consumed, when another process created them', async () => {
@@ -42,5 +44,32 @@ describe('workers of two processes on one Redis', () => {
       await http.stop()
       await consumer.stop()
     }
+  })
+  it('with WORKER_CLUSTER_MODE=false each do what is asked of them, and know nothing of each other', async (t) => {
+    const name = `alone-${randomUUID().slice(0, 8)}`
+    const boot = async () => {
+      const host = await createTestHost({
+        plugins: [database(), kv(), queues(), ops(), workers({ processors: { [name]: () => 1 } })],
+        env: { ...redis, WORKER_PERSISTENCE_DRIVER: 'kvstore', WORKER_PERSISTENCE_REDIS_KEY_PREFIX: name, WORKER_CLUSTER_MODE: 'false' },
+      })
+      t.after(() => host.stop())
+      return host.service(workersService)
+    }
+    const [first, second] = [await boot(), await boot()]
+    await first.create({ name, queueName: name })
+    for (const service of [first, second]) {
+      const [node, ...others] = await service.nodes()
+      assert.equal(others.length, 0)
+      const { operation, worker } = await service.start(name)
+      assert.deepEqual([operation.targets, operation.applied, worker.state], [[node?.id], [node?.id], 'running'])
+    }
+    const stopped = await first.stop(name)
+    assert.deepEqual([stopped.worker.state, stopped.operation.applied.length], ['stopped', 1])
+    assert.deepEqual(
+      second.local.list().map(({ state }) => state),
+      ['running'],
+    )
+    await second.stop(name)
+    await first.remove(name)
   })
 })

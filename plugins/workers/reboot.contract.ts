@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { database } from 'zin/plugins/database'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queues } from 'zin/plugins/queues'
+import { createTestHost } from 'zin/testing'
+import { type Workers, workers, workersService } from './index.js'
+import { signal } from './testing/signal.js'
+
+interface Backend {
+  readonly env: Readonly<Record<string, string>>
+  /** Stores of records that a reboot is tried on. */
+  readonly drivers: readonly string[]
+}
+
+/** The state of a worker once a process has said what it does for it: after a boot that takes a moment. */
+async function known(service: Workers, name: string): Promise<string> {
+  for (;;) {
+    const { state } = await service.get(name)
+    if (state !== 'unknown') return state
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+/** What becomes of workers when their app boots again. Names are new in each run, so that stores may be shared. */
+export function rebootContract(title: string, { env, drivers }: Backend): void {
+  const plugins = () => [database(), kv(), queues(), ops()]
+  const run = randomUUID().slice(0, 8)
+  describe(`workers over a reboot on ${title}`, () => {
+    for (const driver of drivers) {
+      it(`come back from ${driver}: what ran or FAILED runs again, what an operator stopped stays stopped, what fails blocks nothing`, async () => {
+        const [name, queue] = [`reboot-${driver}-${run}`, `queue-${driver}-${run}`]
+        const rootDir = await mkdtemp(join(tmpdir(), 'zin-workers-'))
+        for (const file of ['ok.mjs', 'gone.mjs']) await writeFile(join(rootDir, file), 'export default () => 1')
+        const started: string[] = []
+        let wanted = signal()
+        const boot = (autoStart: string, roles?: readonly ('http' | 'worker')[]) =>
+          createTestHost({
+            plugins: [...plugins(), workers()],
+            hooks: {
+              onWorkerStart(worker) {
+                started.push(worker)
+                if (started.includes(name) && started.includes(`${name}-failed`)) wanted.fire()
+              },
+            },
+            rootDir,
+            dataDir: join(rootDir, 'data'),
+            env: {
+              ...env,
+              WORKER_AUTO_START: autoStart,
+              WORKER_PERSISTENCE_DRIVER: driver,
+              WORKER_PERSISTENCE_REDIS_KEY_PREFIX: name,
+              WORKER_PERSISTENCE_TABLE: name.replaceAll('-', '_'),
+            },
+            ...(roles === undefined ? {} : { roles }),
+          })
+        try {
+          let host = await boot('true')
+          let service = host.service(workersService)
+          for (const suffix of ['', '-failed', '-stopped'])
+            await service.create({ name: `${name}${suffix}`, queueName: queue, processor: 'ok.mjs' })
+          await service.create({ name: `${name}-broken`, queueName: queue, processor: 'gone.mjs' })
+          await service.stop(`${name}-stopped`)
+          await service.local.fail(`${name}-failed`, new Error('its checks failed'))
+          const { createdAt } = await service.get(name)
+          await host.stop()
+
+          await rm(join(rootDir, 'gone.mjs'))
+          started.length = 0
+          wanted = signal()
+          host = await boot('true')
+          service = host.service(workersService)
+          await wanted.promise
+          assert.equal((await service.get(name)).state, 'running')
+          assert.equal((await service.get(name)).createdAt, createdAt)
+          const { state, lastError } = await service.get(`${name}-failed`)
+          assert.deepEqual([state, lastError], ['running', undefined])
+          assert.equal((await service.get(`${name}-stopped`)).state, 'stopped')
+          // Steps of one worker run in turn: when this one failed, the boot's has been logged.
+          await assert.rejects(service.restart(`${name}-broken`), { code: 'INVALID_PROCESSOR_PATH' })
+          assert.equal((await service.get(`${name}-broken`)).state, 'FAILED')
+          assert.equal(host.logText().split(`${name}-broken\\" did not start`).length - 1, 2)
+          await host.stop()
+
+          started.length = 0
+          host = await boot('false')
+          assert.deepEqual(started, [])
+          assert.equal(await known(host.service(workersService), name), 'stopped')
+          assert.equal((await host.service(workersService).start(name)).worker.state, 'running')
+          await host.stop()
+
+          host = await boot('true', ['http'])
+          service = host.service(workersService)
+          assert.equal((await service.get(name)).state, 'unknown')
+          const answer = await host.inject({
+            method: 'POST',
+            path: `/api/workers/${name}/restart`,
+            headers: { 'x-requested-with': 'test' },
+          })
+          assert.deepEqual([answer.status, answer.body.operation.targets], [202, []])
+          const { id } = await service.enqueue(name, 1)
+          assert.equal((await service.job(name, id)).status, 'waiting')
+          for (const suffix of ['', '-failed', '-stopped', '-broken']) await service.remove(`${name}${suffix}`)
+          assert.equal((await service.list()).pagination.total, 0)
+          await host.stop()
+        } finally {
+          await rm(rootDir, { recursive: true, force: true })
+        }
+      })
+    }
+  })
+}
