@@ -44,6 +44,9 @@ export class Reconciler {
   #closed = false
   #left = false
   #beating: Promise<void> | undefined
+  /** Settles when it is known which workers must not start by themselves; nothing is applied before. */
+  readonly #decided: Promise<void>
+  #decide: () => void = () => undefined
   #unlisten: () => void = () => undefined
   #expiry: NodeJS.Timeout | undefined
   /** What was begun and has not ended. */
@@ -51,6 +54,9 @@ export class Reconciler {
 
   constructor(parts: ReconcilerParts) {
     this.#parts = parts
+    this.#decided = new Promise((resolve) => {
+      this.#decide = resolve
+    })
   }
 
   /** The processes as this one knows them. */
@@ -90,6 +96,7 @@ export class Reconciler {
   async close(): Promise<void> {
     const { cluster, info, leaseMs } = this.#parts
     this.#closed = true
+    this.#decide()
     this.#unlisten()
     clearTimeout(this.#expiry)
     await this.#farewell(async () => {
@@ -154,30 +161,44 @@ export class Reconciler {
 
   /** Starts what should run when a process begins. Ends when everything was tried. */
   async boot(): Promise<void> {
-    const { cluster, directory, log, node } = this.#parts
-    const stored = await directory.all()
-    for (const worker of stored) this.#take(worker)
-    if (node === undefined) return
-    const reported = await cluster.statuses(stored.map((worker) => worker.record.name))
-    const starts = stored.map(async (worker) => {
-      const { name } = worker.record
-      const runsElsewhere = (reported.get(name) ?? []).some(
-        (status) => status.alive && status.node !== node.id && status.workerId === worker.id && status.state === 'running',
-      )
-      const { start, reason } = autoStart(this.#parts.rule, worker.record, worker.desired)
-      // A process that joins others which run it takes its share, and what was asked for since this process began is no reboot.
-      const asked = worker.desired.state === 'running' && worker.updatedAt >= this.#parts.info.startedAt
-      if (start || runsElsewhere || asked) {
-        if (worker.desired.state === 'stopped' && start) this.#take(await this.#parts.wake(worker))
-      } else {
-        log.debug({ worker: name }, `worker "${name}" does not start at boot: ${reason}`)
-        this.#held.set(name, worker.generation)
-      }
-      await this.#apply(name)
-    })
+    const { directory, log, node } = this.#parts
+    try {
+      const stored = await directory.all()
+      for (const worker of stored) this.#take(worker)
+      if (node !== undefined) await this.#holdBack(stored, node.id)
+    } finally {
+      this.#decide()
+    }
+    const starts = [...this.#workers.values()].map((worker) => this.#begin(worker))
     for (const result of await Promise.allSettled(starts)) {
       if (result.status === 'rejected') log.error({ err: result.reason }, 'a worker was not started at boot')
     }
+  }
+
+  /** Notes which workers wait for their next change before they start here. */
+  async #holdBack(stored: readonly StoredWorker[], me: string): Promise<void> {
+    const { cluster, info, log, rule } = this.#parts
+    const reported = await cluster.statuses(stored.map((worker) => worker.record.name))
+    for (const worker of stored) {
+      const { name } = worker.record
+      // A process that joins others which run it takes its share, and what was asked for since this process began is no reboot.
+      const runsElsewhere = (reported.get(name) ?? []).some(
+        (status) => status.alive && status.node !== me && status.workerId === worker.id && status.state === 'running',
+      )
+      const asked = worker.desired.state === 'running' && worker.updatedAt >= info.startedAt
+      const { start, reason } = autoStart(rule, worker.record, worker.desired)
+      if (start || runsElsewhere || asked) continue
+      log.debug({ worker: name }, `worker "${name}" does not start at boot: ${reason}`)
+      this.#held.set(name, worker.generation)
+    }
+  }
+
+  async #begin(worker: StoredWorker): Promise<void> {
+    const { node, rule, wake } = this.#parts
+    if (node !== undefined && worker.desired.state === 'stopped' && autoStart(rule, worker.record, worker.desired).start) {
+      this.#take(await wake(worker))
+    }
+    await this.#apply(worker.record.name)
   }
 
   /** Reads everything and applies what differs. */
@@ -195,6 +216,7 @@ export class Reconciler {
   }
 
   async #apply(name: string): Promise<void> {
+    await this.#decided
     const { cluster, info, node } = this.#parts
     const worker = this.#workers.get(name)
     if (worker === undefined || node === undefined || this.#closed) return
