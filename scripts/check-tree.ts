@@ -1,4 +1,4 @@
-// Whether any file names a place that exists on one machine only, or a package registry.
+// Whether any file names a place that exists on one machine only or a package registry, or was merged by halves.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -6,6 +6,7 @@ const skipped = new Set(['node_modules', 'dist', 'coverage', '.git', '.zin', '.e
 const rules: readonly { readonly pattern: RegExp; readonly what: string }[] = [
   { pattern: /(^|[\s"'`(=])\/(work|root|home\/\w+|Users\/\w+)\/\w/m, what: 'an absolute path of one machine' },
   { pattern: /https?:\/\/[^\s"'/]*\bregistry\b|https?:\/\/registry\./, what: 'the address of a package registry' },
+  { pattern: /^(<{7}|>{7}) .*$/m, what: 'a conflict of a merge' },
 ]
 
 function files(folder: string): readonly string[] {

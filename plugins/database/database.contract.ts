@@ -207,6 +207,11 @@ export function databaseContract(name: string, makeStore: () => Promise<Contract
         })
       await assert.rejects(failing, { message: 'no' })
       assert.deepEqual(await notes().selectFrom('notes').select('id').where('id', '=', 'gone').execute(), [])
+      let times = 0
+      const once = database.transaction(() => Promise.reject(new Error(`no ${++times}`)))
+      await assert.rejects(once, { message: 'no 1' })
+      await database.transaction<unknown, Notes>((tx) => tx.insertInto('notes').values({ id: 'kept', title: 'x', at: 1 }).execute())
+      assert.equal((await notes().selectFrom('notes').select('id').where('id', '=', 'kept').execute()).length, 1)
     })
 
     it('gives up waiting for a connection after the bounded time, and works again once one is free', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import { type QueryExecutorProvider, sql } from 'kysely'
 import { systemClock } from 'zin'
 import type { MysqlConfig } from './connections/config.js'
 import { openSocket, query } from './connections/mysql-socket.js'
@@ -91,5 +92,79 @@ describe('database on a server that answers with a refusal', () => {
     })
     assert.ok(Number.isInteger(await database.ping()))
     assert.equal(database.connected, true)
+  })
+})
+
+describe('database on a server that gives up one of two that wait for each other', () => {
+  let store: Awaited<ReturnType<typeof makeDatabase>>
+  let database: OwnedDatabase
+  before(async () => {
+    store = await makeDatabase()
+    database = createDatabase({
+      configs: [store.config],
+      clock: systemClock,
+      log: memoryLog().log,
+      connectTimeoutMs: 5000,
+      acquireTimeoutMs: 5000,
+    })
+    await database.connect()
+    await sql`create table counters (id integer primary key, n integer not null)`.execute(database.tables())
+  })
+  beforeEach(async () => {
+    await sql`replace into counters (id, n) values (1, 0), (2, 0), (3, 0), (4, 0), (5, 0), (6, 0)`.execute(database.tables())
+  })
+  after(async () => {
+    await database.close()
+    await store.clean()
+  })
+
+  const add = (db: QueryExecutorProvider, id: number) => sql`update counters set n = n + 1 where id = ${id}`.execute(db)
+
+  /** Holds row 1, then wants row 2 as soon as `other` holds it; the server gives up the one that changed less: `other`. */
+  const conflictWith = async (other: () => Promise<unknown>): Promise<void> => {
+    const work = database.tables().transaction()
+    let begun: Promise<unknown> | undefined
+    await work.execute(async (tx) => {
+      for (const id of [1, 3, 4, 5, 6]) await add(tx, id)
+      begun = other()
+      const free = sql`select id from counters where id = 2 for update skip locked`
+      while ((await free.execute(database.tables())).rows.length > 0);
+      await add(tx, 2)
+    })
+    await begun
+  }
+  const counters = async () => {
+    const { rows } = await sql<{ n: number }>`select n from counters where id < 3 order by id`.execute(database.tables())
+    return rows.map(({ n }) => n)
+  }
+
+  it('does a statement again that stood by itself', async () => {
+    await conflictWith(() => sql`update counters set n = n + 10 where id < 3 order by id desc`.execute(database.tables()))
+    assert.deepEqual(await counters(), [11, 11])
+  })
+
+  it('does a transaction again as a whole', async () => {
+    let times = 0
+    await conflictWith(() =>
+      database.transaction(async (tx) => {
+        times++
+        await add(tx, 2)
+        await add(tx, 1)
+      }),
+    )
+    assert.equal(times, 2)
+    assert.deepEqual(await counters(), [2, 2])
+  })
+
+  it('does not repeat one statement of a transaction, whose others the server has undone', async () => {
+    await conflictWith(() => {
+      const other = database.tables().transaction()
+      const lost = other.execute(async (tx) => {
+        await add(tx, 2)
+        await add(tx, 1)
+      })
+      return assert.rejects(lost, (error) => database.isUnavailable(error))
+    })
+    assert.deepEqual(await counters(), [1, 1])
   })
 })

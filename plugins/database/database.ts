@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import { defineService } from 'zin'
 import type { Migrations } from './migrations/migrations.js'
 
@@ -15,6 +15,12 @@ export interface Database {
   /** A handle for one's own tables. `name` is a connection of the config; default `default`. */
   // biome-ignore lint/suspicious/noExplicitAny: each plugin names its own tables
   tables<Tables = any>(name?: string): Kysely<Tables>
+  /**
+   * Runs the work in a transaction, and all of it again when the server gave it up in favour of another one (a deadlock):
+   * it must do nothing outside of the transaction that may not be done twice. A statement outside of any is repeated by itself.
+   */
+  // biome-ignore lint/suspicious/noExplicitAny: as tables()
+  transaction<T, Tables = any>(work: (tx: Transaction<Tables>) => Promise<T>, name?: string): Promise<T>
   /** Asks the server on a connection of its own, so that a busy pool is not taken for a broken one. Integer ms. */
   ping(signal?: AbortSignal): Promise<number>
   /** INSERT, or update of the non-key columns when the key exists; portable over both dialects. */
@@ -23,7 +29,7 @@ export interface Database {
   insertIfAbsent(table: string, row: Readonly<Record<string, unknown>>, name?: string): Promise<boolean>
   /** Whether an error says that a unique key exists already. */
   isUniqueViolation(error: unknown): boolean
-  /** Whether an error says that the server cannot be reached (so the caller answers 503). */
+  /** Whether an error says that the server cannot be reached, or is too busy (so the caller answers 503). */
   isUnavailable(error: unknown): boolean
   /** The schema's history on the connection `default`, for commands that show or change it. */
   readonly migrations: Migrations

@@ -30,8 +30,11 @@ const unavailableCodes = new Set([
   'SQLITE_FULL',
 ])
 
-/** Error numbers whose name the driver does not know on every server: too many connections, shutdown, killed. */
-const unavailableNumbers = new Set([1040, 1053, 1077, 1203, 1927])
+/** MySQL ends one of two that wait for each other (1213), and MariaDB one whose rows another one changed (1020). */
+const conflictNumbers = new Set([1213, 1020])
+
+/** Error numbers whose name the driver does not know on every server: too many connections, shutdown, killed, a lock not got. */
+const unavailableNumbers = new Set([1040, 1053, 1077, 1203, 1927, 1205, ...conflictNumbers])
 
 /** Whether an error, or one of its causes, says that a unique key exists already. */
 export function isUniqueViolation(error: unknown): boolean {
@@ -45,6 +48,11 @@ export function isUnavailable(error: unknown): boolean {
     ({ code, errno, message }) =>
       unavailableCodes.has(code) || code.startsWith('SQLITE_IOERR') || unavailableNumbers.has(errno) || message === 'Pool is closed.',
   )
+}
+
+/** Whether an error, or one of its causes, says that the server gave up a statement, and its transaction, in favour of another one. */
+export function isConflict(error: unknown): boolean {
+  return some(error, ({ errno }) => conflictNumbers.has(errno))
 }
 
 interface Facts {

@@ -1,5 +1,6 @@
 import type { Clock, Logger, Migration } from 'zin'
 import type { ConnectionConfig } from './connections/config.js'
+import { retryConflicts } from './connections/conflicts.js'
 import type { Connection } from './connections/connection.js'
 import { mysqlConnection } from './connections/mysql.js'
 import { sqliteConnection } from './connections/sqlite.js'
@@ -49,6 +50,7 @@ export function createDatabase({ configs, known = () => [], ...deps }: DatabaseD
       await Promise.all([...connections.values()].map((connection) => connection.connect()))
     },
     tables: (name) => named(name).tables(),
+    transaction: (work, name) => retryConflicts(() => named(name).tables().transaction().execute(work)),
     ping: (signal) => main.ping(signal),
     async upsert(table, key, row, name) {
       const { dialect, tables } = named(name)

@@ -115,8 +115,7 @@ export function assemble(input: AssembleInput): WorkerParts {
     cancelLocal: (queue, job, reason) => node?.cancel(queue, job, reason) ?? false,
     cancelElsewhere: (request) => cancels.ask(request),
   })
-  const flush = async (): Promise<void> => node?.flush()
-  const health = new Health({ cluster, jobs, now, flush })
+  const health = new Health({ cluster, jobs, now })
   const versions = new Versions({ control, cluster, processors, registry, now })
   const leaderships = new Leaderships({ cluster, node: info.id, clock, log })
   const listeners = new Set<(event: WorkerEvent) => void>()
@@ -132,7 +131,6 @@ export function assemble(input: AssembleInput): WorkerParts {
     leaseMs: settings.WORKER_INTERVAL_MS * 3,
     emit: (event) => listeners.forEach((listener) => void listener(event)),
   })
-  let booting: Promise<void> = Promise.resolve()
   let sweeper: ReturnType<Workers['lead']> | undefined
 
   return {
@@ -160,18 +158,15 @@ export function assemble(input: AssembleInput): WorkerParts {
       await reconciler.join()
       sweeper = leaderships.lead('sweeper')
     },
-    boot() {
-      booting = reconciler.boot().catch((error: unknown) => log.error({ err: error }, 'the stored workers were not read at boot'))
-    },
+    boot: () => reconciler.boot(),
     beatMs: settings.WORKER_INTERVAL_MS,
     beat: () => reconciler.beat(),
-    flush,
+    flush: async () => node?.flush(),
     async sweep() {
       if (sweeper?.leads) await cluster.sweep()
     },
     async close() {
       await reconciler.close()
-      await booting
       await node?.close(shutdownLimits)
       await leaderships.close()
       await reconciler.leave()

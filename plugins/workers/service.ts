@@ -1,5 +1,6 @@
 import { defineService } from 'zin'
-import type { Cluster, ReportedStatus } from './cluster/cluster.js'
+import type { Cluster } from './cluster/cluster.js'
+import { reportedOn } from './cluster/reported.js'
 import type { Applied, Control } from './control/control.js'
 import type { Operations } from './control/operations.js'
 import type { Versions } from './control/versions.js'
@@ -41,13 +42,12 @@ const nothingLocal: LocalWorkers = {
 export function makeWorkers(parts: ServiceParts): Workers {
   const { cluster, control, directory, health, jobs, node, operations, registry, versions } = parts
   const record = async (name: string) => (await control.find(name)).worker.record
-  const reported = async (name: string): Promise<readonly ReportedStatus[]> => (await cluster.statuses([name])).get(name) ?? []
   /** Attempts of all processes; of this one to the last. */
   const counts = async (name: string) => {
     await node?.flush()
     return (await cluster.totals([name])).get(name)
   }
-  const view = async (worker: StoredWorker) => workerView(worker, await reported(worker.record.name))
+  const view = async (worker: StoredWorker) => workerView(worker, await reportedOn(cluster, worker.record.name))
   const resultOf = async (applied: Applied, done: string, idle = done): Promise<OperationResult> => ({
     message: messageOf(applied, done, idle),
     worker: await view(applied.worker),
@@ -73,22 +73,26 @@ export function makeWorkers(parts: ServiceParts): Workers {
     },
     async status(name) {
       const { worker } = await control.find(name)
-      const [statuses, attempts, report] = await Promise.all([reported(name), counts(name), health.of(worker)])
-      return workerStatus(worker, statuses, attempts, report)
+      const [statuses, attempts] = await Promise.all([reportedOn(cluster, name), counts(name)])
+      return workerStatus(worker, statuses, attempts, await health.of(worker, statuses))
     },
     async metrics(name) {
       const { worker } = await control.find(name)
       const [attempts, queued] = await Promise.all([counts(name), jobs.counts(worker.record)])
       return { ...metricsOf(attempts), counts: queued }
     },
-    health: async (name) => health.of((await control.find(name)).worker),
+    async health(name) {
+      const { worker } = await control.find(name)
+      const [statuses] = await Promise.all([reportedOn(cluster, name), node?.flush()])
+      return health.of(worker, statuses)
+    },
     async operation(name, id) {
       await control.find(name)
       const operation = await operations.find(id)
       if (operation?.worker !== name) throw workerErrors.OPERATION_NOT_FOUND(name)
       return operations.read(operation)
     },
-    nodesOf: async (name) => nodesOf((await control.find(name)).worker, await reported(name)),
+    nodesOf: async (name) => nodesOf((await control.find(name)).worker, await reportedOn(cluster, name)),
     nodes: () => cluster.nodes(),
 
     registerVersion: (name, version) => versions.register(name, version),

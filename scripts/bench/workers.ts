@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { startServices } from '../services.js'
 import type { BenchRow } from './row.js'
 
-const rounds = Number(process.env.BENCH_ROUNDS ?? 7)
+const rounds = 7
 const concurrencies = [1, 10, 50]
 
 /**

@@ -10,16 +10,13 @@ export interface BoundedDriverOptions {
   readonly onAcquire?: (error: unknown) => void
 }
 
-/**
- * A Kysely driver that waits for a connection only so long. Neither dialect bounds this by itself, and code that uses
- * `tables()` inside a transaction on SQLite's only connection would wait for ever.
- */
-export function boundedDriver(inner: Driver, options: BoundedDriverOptions): Driver {
+/** A driver that passes everything on, to be changed in part. */
+export function forwardingDriver(inner: Driver): Driver {
   const { savepoint, rollbackToSavepoint, releaseSavepoint } = inner
   return {
     init: () => inner.init(),
-    acquireConnection: () => acquire(inner, options),
-    beginTransaction: options.begin ?? ((connection, settings) => inner.beginTransaction(connection, settings)),
+    acquireConnection: () => inner.acquireConnection(),
+    beginTransaction: (connection, settings) => inner.beginTransaction(connection, settings),
     commitTransaction: (connection) => inner.commitTransaction(connection),
     rollbackTransaction: (connection) => inner.rollbackTransaction(connection),
     ...(savepoint && { savepoint: savepoint.bind(inner) }),
@@ -27,6 +24,18 @@ export function boundedDriver(inner: Driver, options: BoundedDriverOptions): Dri
     ...(releaseSavepoint && { releaseSavepoint: releaseSavepoint.bind(inner) }),
     releaseConnection: (connection) => inner.releaseConnection(connection),
     destroy: () => inner.destroy(),
+  }
+}
+
+/**
+ * A Kysely driver that waits for a connection only so long. Neither dialect bounds this by itself, and code that uses
+ * `tables()` inside a transaction on SQLite's only connection would wait for ever.
+ */
+export function boundedDriver(inner: Driver, options: BoundedDriverOptions): Driver {
+  return {
+    ...forwardingDriver(inner),
+    acquireConnection: () => acquire(inner, options),
+    ...(options.begin && { beginTransaction: options.begin }),
   }
 }
 

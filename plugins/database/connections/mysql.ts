@@ -5,6 +5,7 @@ import { messageOf, systemClock } from 'zin'
 import { databaseErrors } from '../errors.js'
 import { isUnavailable } from '../failures.js'
 import type { MysqlConfig } from './config.js'
+import { retryingDriver } from './conflicts.js'
 import type { Connection } from './connection.js'
 import { boundedDriver } from './driver.js'
 import { refusal, unreachable } from './mysql-messages.js'
@@ -65,7 +66,11 @@ export function mysqlConnection(config: MysqlConfig, deps: MysqlDeps): Connectio
         createIntrospector: (db) => dialect.createIntrospector(db),
         createQueryCompiler: () => dialect.createQueryCompiler(),
         createDriver: () =>
-          boundedDriver(dialect.createDriver(), { name: config.name, acquireTimeoutMs: deps.acquireTimeoutMs, onAcquire: saw }),
+          boundedDriver(retryingDriver(dialect.createDriver()), {
+            name: config.name,
+            acquireTimeoutMs: deps.acquireTimeoutMs,
+            onAcquire: saw,
+          }),
       },
     })
     return { pool, sockets, tables }

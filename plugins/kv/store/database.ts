@@ -16,9 +16,6 @@ interface KvTables {
   }
 }
 
-/** Attempts of an increment that another one on the same key made the server give up. */
-const deadlockAttempts = 10
-
 export function databaseStore({ database, clock }: { readonly database: Database; readonly clock: Clock }): KvStore {
   const tables = (): Kysely<KvTables> => database.tables<KvTables>()
   const alive =
@@ -69,17 +66,15 @@ export function databaseStore({ database, clock }: { readonly database: Database
         number | null
       >`case when ${expiresAt} <= ${now} then ${row.expires_at} else coalesce(${expiresAt}, ${row.expires_at}) end`,
     }
-    return tables()
-      .transaction()
-      .execute(async (tx) => {
-        const insert = tx.insertInto('zin_kv').values(row)
-        await (mysql
-          ? insert.onDuplicateKeyUpdate(changes)
-          : insert.onConflict((conflict) => conflict.column('id').doUpdateSet(changes))
-        ).execute()
-        const { value: sum } = await tx.selectFrom('zin_kv').select('value').where('id', '=', row.id).executeTakeFirstOrThrow()
-        return Number(sum)
-      })
+    return database.transaction<number, KvTables>(async (tx) => {
+      const insert = tx.insertInto('zin_kv').values(row)
+      await (mysql
+        ? insert.onDuplicateKeyUpdate(changes)
+        : insert.onConflict((conflict) => conflict.column('id').doUpdateSet(changes))
+      ).execute()
+      const { value: sum } = await tx.selectFrom('zin_kv').select('value').where('id', '=', row.id).executeTakeFirstOrThrow()
+      return Number(sum)
+    })
   }
 
   return {
@@ -114,13 +109,7 @@ export function databaseStore({ database, clock }: { readonly database: Database
     async increment(key, { by = 1, ttlMs } = {}) {
       const current = await this.get(key)
       if (current !== null && !/^-?\d{1,16}$/.test(current)) throw kvErrors.KV_NOT_A_NUMBER(key)
-      for (let attempt = 1; ; attempt++) {
-        try {
-          return await add(key, by, ttlMs)
-        } catch (error) {
-          if (!isDeadlock(error) || attempt === deadlockAttempts) throw error
-        }
-      }
+      return add(key, by, ttlMs)
     },
     ping: (signal) => database.ping(signal),
     isUnavailable: (error) => isKvUnavailable(error) || database.isUnavailable(error),
@@ -133,9 +122,4 @@ export function databaseStore({ database, clock }: { readonly database: Database
 
 function idOf(key: string): string {
   return createHash('sha256').update(key).digest('hex')
-}
-
-/** MySQL ends one of two increments that wait for each other (1213), or one that waited for too long (1205). */
-function isDeadlock(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'errno' in error && (error.errno === 1213 || error.errno === 1205)
 }

@@ -139,25 +139,4 @@ describe('the cluster on SQLite', () => {
     await cluster.close()
     await host.stop()
   })
-
-  it('does a statement again that the server gave up in favour of others, but not for ever', async () => {
-    const host = await createTestHost({ plugins: [database()] })
-    const service = host.service(databaseService)
-    await clusterMigration('zin_worker').up(service.tables())
-    let conflicts = 3
-    const flaky = overriding(service, {
-      tables: (name) => {
-        if (conflicts-- > 0) throw Object.assign(new Error('Deadlock found'), { errno: 1213 })
-        return service.tables(name)
-      },
-    })
-    const cluster = await openSql(flaky, 'zin_worker')
-    await cluster.count([{ worker: 'w', version: '1.0.0', completed: 1, failed: 0, lost: 0, totalMs: 1 }])
-    conflicts = 100
-    await assert.rejects(cluster.totals(['w']), /Deadlock found/)
-    conflicts = 0
-    assert.equal((await cluster.totals(['w'])).get('w')?.completed, 1)
-    await cluster.close()
-    await host.stop()
-  })
 })

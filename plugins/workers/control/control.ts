@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from 'zin'
 import { type AutoStartSettings, autoStart } from '../auto-start.js'
 import type { Cluster } from '../cluster/cluster.js'
+import { reportedOn } from '../cluster/reported.js'
 import { refuse, workerErrors } from '../errors.js'
 import type { Processors } from '../processors/processors.js'
 import type { ProcessorRegistry } from '../processors/registry.js'
@@ -62,7 +63,6 @@ export class Control {
     const version = firstVersionOf(input, now)
     const store = await directory.storeOf(record, { client: input.infrastructure?.persistence?.client, trusted })
     if (typeof input.processor !== 'function') await this.#checkProcessor(record.name, version, record)
-    if ((await directory.find(record.name)) !== undefined) throw workerErrors.WORKER_EXISTS(record.name)
     const { start } = autoStart(this.#parts.autoStart, record)
     const worker: StoredWorker = {
       id: randomUUID(),
@@ -190,7 +190,7 @@ export class Control {
     this.#given.set(name, [...(this.#given.get(name) ?? []), withdraw])
   }
 
-  /** Writes without telling anybody; for what changes nothing that runs. */
+  /** Writes what changes nothing that runs, so there is nothing to wait for. */
   async note(name: string, next: (worker: StoredWorker) => StoredWorker): Promise<StoredWorker> {
     const worker = await this.#write(name, next)
     await this.#parts.cluster.announce(name)
@@ -232,7 +232,7 @@ export class Control {
   }
 
   async #isKnown(name: string, id: string): Promise<boolean> {
-    const reported = (await this.#parts.cluster.statuses([name])).get(name) ?? []
+    const reported = await reportedOn(this.#parts.cluster, name)
     return reported.some((status) => status.alive && status.workerId === id)
   }
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { ZinError } from 'zin'
 import type { Cluster, KnownNode, OperationRecord, ReportedStatus } from '../cluster/cluster.js'
 import { placementOf } from '../cluster/placement.js'
+import { reportedOn } from '../cluster/reported.js'
 import type { StoredWorker } from '../store/store.js'
 import type { FailedTarget, Operation } from '../types.js'
 import { statusesOf } from './state.js'
@@ -27,7 +28,7 @@ export class Operations {
   /** Notes a change that was written, and tells every process of it. */
   async begin(worker: StoredWorker, action: Action): Promise<OperationRecord> {
     const name = worker.record.name
-    const [nodes, reported] = await Promise.all([this.#cluster.nodes(), this.#reported(name)])
+    const [nodes, reported] = await Promise.all([this.#cluster.nodes(), reportedOn(this.#cluster, name)])
     const operation: OperationRecord = {
       id: randomUUID(),
       worker: name,
@@ -76,7 +77,7 @@ export class Operations {
   /** The state of things as an operation that changes nothing, when the worker runs in every process that should run it. */
   async unchanged(worker: StoredWorker): Promise<Operation | undefined> {
     const name = worker.record.name
-    const [nodes, reported] = await Promise.all([this.#cluster.nodes(), this.#reported(name)])
+    const [nodes, reported] = await Promise.all([this.#cluster.nodes(), reportedOn(this.#cluster, name)])
     const targets = targetsOf(worker, nodes, reported)
     const runs = targets.every((node) =>
       statusesOf(worker, reported).some(
@@ -92,7 +93,7 @@ export class Operations {
   }
 
   async read(operation: OperationRecord): Promise<Operation> {
-    const reported = await this.#reported(operation.worker)
+    const reported = await reportedOn(this.#cluster, operation.worker)
     const progress = operation.targets.map((node) => progressOf(operation, node, reported))
     return {
       id: operation.id,
@@ -101,10 +102,6 @@ export class Operations {
       applied: operation.targets.filter((_, index) => progress[index] === 'applied'),
       failed: progress.filter((one) => typeof one === 'object'),
     }
-  }
-
-  async #reported(worker: string): Promise<readonly ReportedStatus[]> {
-    return (await this.#cluster.statuses([worker])).get(worker) ?? []
   }
 }
 

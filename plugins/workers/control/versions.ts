@@ -1,4 +1,5 @@
 import type { Cluster, ReportedStatus } from '../cluster/cluster.js'
+import { reportedOn } from '../cluster/reported.js'
 import { refuse, workerErrors } from '../errors.js'
 import type { Processors } from '../processors/processors.js'
 import type { ProcessorRegistry } from '../processors/registry.js'
@@ -46,12 +47,12 @@ export class Versions {
     })
     if (typeof input.processor === 'function') control.keep(name, registry.register(key, input.processor))
     if (typeof input.healthCheck === 'function') control.keep(name, registry.registerHealthCheck(key, input.healthCheck))
-    return viewOf(stored, version, await this.#reported(name))
+    return viewOf(stored, version, await reportedOn(this.#parts.cluster, name))
   }
 
   async list(name: string): Promise<readonly VersionView[]> {
     const { worker } = await this.#parts.control.find(name)
-    const reported = await this.#reported(name)
+    const reported = await reportedOn(this.#parts.cluster, name)
     return worker.versions.map((version) => viewOf(worker, version, reported))
   }
 
@@ -79,10 +80,6 @@ export class Versions {
       },
       options,
     )
-  }
-
-  async #reported(name: string): Promise<readonly ReportedStatus[]> {
-    return (await this.#parts.cluster.statuses([name])).get(name) ?? []
   }
 }
 

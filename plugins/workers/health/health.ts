@@ -1,4 +1,4 @@
-import type { Cluster } from '../cluster/cluster.js'
+import type { Cluster, ReportedStatus } from '../cluster/cluster.js'
 import { stateOf, statusesOf } from '../control/state.js'
 import type { WorkerJobs } from '../jobs/jobs.js'
 import type { StoredWorker } from '../store/store.js'
@@ -8,8 +8,6 @@ export interface HealthParts {
   readonly cluster: Cluster
   readonly jobs: WorkerJobs
   readonly now: () => number
-  /** Counts what this process has not told yet. */
-  readonly flush: () => Promise<void>
 }
 
 /** Attempts count for the score this long, ms. */
@@ -23,16 +21,15 @@ export class Health {
     this.#parts = parts
   }
 
-  async of(worker: StoredWorker): Promise<HealthReport> {
-    const { cluster, flush, jobs, now } = this.#parts
+  /** @param reported what the processes say of the worker. */
+  async of(worker: StoredWorker, reported: readonly ReportedStatus[]): Promise<HealthReport> {
+    const { cluster, jobs, now } = this.#parts
     const { name, features } = worker.record
-    await flush()
-    const [reported, minutes, oldest] = await Promise.all([
-      cluster.statuses([name]),
+    const [minutes, oldest] = await Promise.all([
       cluster.minutes(name, now() - windowMs),
       worker.desired.state === 'running' && !worker.desired.paused ? jobs.oldestWaiting(worker.record) : undefined,
     ])
-    const statuses = statusesOf(worker, reported.get(name) ?? [])
+    const statuses = statusesOf(worker, reported)
     const placed = statuses.filter((status) => status.placed)
     const checks = statuses.flatMap(({ alive, check, node }) => (alive && check !== undefined ? [{ node, ...check }] : []))
     const sum = (of: 'completed' | 'failed' | 'lost'): number => minutes.reduce((total, minute) => total + minute[of], 0)

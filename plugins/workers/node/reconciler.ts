@@ -1,11 +1,13 @@
-import { type Logger, messageOf, withDeadline } from 'zin'
+import { type Logger, messageOf } from 'zin'
 import { type AutoStartSettings, autoStart } from '../auto-start.js'
-import type { Cluster, ClusterMessage, KnownNode, NodeInfo } from '../cluster/cluster.js'
+import type { Cluster, ClusterMessage, NodeInfo } from '../cluster/cluster.js'
 import { placementOf } from '../cluster/placement.js'
+import { reportedOn } from '../cluster/reported.js'
 import type { StoreDirectory } from '../store/directory.js'
 import type { StoredWorker } from '../store/store.js'
 import type { WorkerEvent } from '../types.js'
 import { goalOf } from './goal.js'
+import { Membership } from './membership.js'
 import { versionToRun } from './rollout.js'
 import type { WorkerNode } from './worker-node.js'
 
@@ -20,7 +22,7 @@ export interface ReconcilerParts {
   readonly wake: (worker: StoredWorker) => Promise<StoredWorker>
   readonly log: Logger
   readonly now: () => number
-  /** How long this process counts as alive after a beat, in ms. */
+  /** See MembershipParts. */
   readonly leaseMs: number
   readonly emit: (event: WorkerEvent) => void
 }
@@ -37,39 +39,44 @@ export class Reconciler {
   readonly #workers = new Map<string, StoredWorker>()
   /** Workers that did not start at boot, by the generation that must change before they do. */
   readonly #held = new Map<string, number>()
-  #nodes: readonly KnownNode[] = []
-  #revision = -1
+  readonly #membership: Membership
+  /** The revision up to which everything was read. */
+  #synced = -1
   #beats = 0
   #down = false
   #closed = false
-  #left = false
+  #boot: 'due' | 'begun' | 'done' = 'due'
   #beating: Promise<void> | undefined
   /** Settles when it is known which workers must not start by themselves; nothing is applied before. */
   readonly #decided: Promise<void>
   #decide: () => void = () => undefined
   #unlisten: () => void = () => undefined
-  #expiry: NodeJS.Timeout | undefined
   /** What was begun and has not ended. */
   readonly #pending = new Set<Promise<unknown>>()
 
   constructor(parts: ReconcilerParts) {
     this.#parts = parts
+    this.#membership = new Membership({
+      ...parts,
+      changed: () => this.#background(this.#applyAll()),
+      expired: () => this.#background(this.beat()),
+    })
     this.#decided = new Promise((resolve) => {
       this.#decide = resolve
     })
   }
 
-  /** The processes as this one knows them. */
-  get nodes(): readonly KnownNode[] {
-    return this.#nodes
-  }
-
   /** Takes a lease and hears the others from now on. */
   async join(): Promise<void> {
-    const { cluster, info } = this.#parts
-    this.#unlisten = cluster.listen((message) => this.#hear(message))
-    await this.#renew()
-    await cluster.send({ kind: 'node', node: info.id, joined: true })
+    this.#unlisten = this.#parts.cluster.listen((message) => this.#hear(message))
+    await this.#membership.join()
+  }
+
+  /** Begins to start what should run when a process begins. Stores that are down are asked again with a later beat. */
+  boot(): void {
+    if (this.#boot !== 'due') return
+    this.#boot = 'begun'
+    this.#background(this.#startAll())
   }
 
   /** Renews the lease and catches up with what was not heard. Beats never overlap. */
@@ -94,42 +101,31 @@ export class Reconciler {
 
   /** Begins nothing any more and lets others take its share; what was begun ends first. */
   async close(): Promise<void> {
-    const { cluster, info, leaseMs } = this.#parts
     this.#closed = true
     this.#decide()
     this.#unlisten()
-    clearTimeout(this.#expiry)
-    await this.#farewell(async () => {
-      await this.#beating
-      await cluster.beat({ ...info, consumes: false }, leaseMs)
-      await cluster.send({ kind: 'node', node: info.id, joined: false })
-    })
+    await this.#membership.retire()
+    await this.#beating
     await Promise.allSettled(this.#pending)
   }
 
   /** Gives the lease up; no beat takes it again. */
-  async leave(): Promise<void> {
-    this.#left = true
-    await this.#farewell(async () => {
-      await this.#beating
-      await this.#parts.cluster.leave(this.#parts.info.id)
-    })
+  leave(): Promise<void> {
+    return this.#membership.leave()
   }
 
   async #beat(): Promise<void> {
-    const { cluster, info, leaseMs, log, node } = this.#parts
-    if (this.#left) return
+    const { cluster, log, node } = this.#parts
     try {
-      if (this.#closed) {
-        // Its running jobs end, and others have its share.
-        await cluster.beat({ ...info, consumes: false }, leaseMs)
-        return
-      }
-      const before = this.#revision
-      await this.#renew()
+      const revision = await this.#membership.renew()
+      if (this.#closed || revision === undefined) return
       await node?.reportAll()
       this.#beats++
-      if (this.#revision !== before || this.#beats % beatsPerSync === 0) await this.#sync()
+      if (this.#boot !== 'done') this.boot()
+      else if (revision !== this.#synced || this.#beats % beatsPerSync === 0) {
+        await this.#sync()
+        this.#synced = revision
+      }
       if (this.#down) log.info({}, `worker coordination on ${cluster.kind} works again`)
       this.#down = false
     } catch (error) {
@@ -140,37 +136,19 @@ export class Reconciler {
     }
   }
 
-  async #renew(): Promise<void> {
-    const { cluster, info, leaseMs } = this.#parts
-    const { nodes, revision } = await cluster.beat(info, leaseMs)
-    const before = livingOf(this.#nodes)
-    this.#nodes = nodes
-    this.#revision = revision
-    this.#awaitExpiry()
-    if (livingOf(nodes) !== before && before !== '') this.#background(this.#applyAll())
-  }
-
-  /** Looks again as soon as another process may be gone, so that its share moves when its lease ends. */
-  #awaitExpiry(): void {
-    clearTimeout(this.#expiry)
-    const leases = this.#nodes.filter((node) => node.alive && node.id !== this.#parts.info.id).map((node) => node.leaseMs)
-    if (leases.length === 0 || this.#closed) return
-    this.#expiry = setTimeout(() => this.#background(this.beat()), Math.min(...leases) + 20)
-    this.#expiry.unref()
-  }
-
-  /** Starts what should run when a process begins. Ends when everything was tried. */
-  async boot(): Promise<void> {
+  async #startAll(): Promise<void> {
     const { directory, log, node } = this.#parts
     try {
       const stored = await directory.all()
       for (const worker of stored) this.#take(worker)
       if (node !== undefined) await this.#holdBack(stored, node.id)
-    } finally {
-      this.#decide()
+      this.#boot = 'done'
+    } catch (error) {
+      this.#boot = 'due'
+      throw error
     }
-    const starts = [...this.#workers.values()].map((worker) => this.#begin(worker))
-    for (const result of await Promise.allSettled(starts)) {
+    this.#decide()
+    for (const result of await Promise.allSettled([...this.#workers.values()].map((worker) => this.#begin(worker)))) {
       if (result.status === 'rejected') log.error({ err: result.reason }, 'a worker was not started at boot')
     }
   }
@@ -201,14 +179,15 @@ export class Reconciler {
     await this.#apply(worker.record.name)
   }
 
-  /** Reads everything and applies what differs. */
+  /** Reads everything. What differs is applied beside it: a stop may take minutes, and the lease must be renewed meanwhile. */
   async #sync(): Promise<void> {
     // Names are taken before the stores are read: a worker created in between is not mistaken for a removed one.
     const known = [...this.#workers.keys()]
     const stored = await this.#parts.directory.all()
     const names = new Set(stored.map((worker) => worker.record.name))
     for (const worker of stored) this.#take(worker)
-    await Promise.all([...known.filter((name) => !names.has(name)).map((name) => this.#remove(name)), this.#applyAll()])
+    for (const name of known) if (!names.has(name)) this.#background(this.#remove(name))
+    this.#background(this.#applyAll())
   }
 
   async #applyAll(): Promise<void> {
@@ -221,14 +200,12 @@ export class Reconciler {
     const worker = this.#workers.get(name)
     if (worker === undefined || node === undefined || this.#closed) return
     const { record, desired } = worker
-    const order = placementOf(record.placement, name, this.#nodes)
+    const order = placementOf(record.placement, name, this.#membership.nodes)
     const placed = order.includes(info.id)
     const run = desired.state === 'running' && record.activeStatus && placed && this.#held.get(name) !== worker.generation
     const slot = node.slot(name)
     const behind = run && slot.version !== undefined && slot.version !== desired.version
-    const version = behind
-      ? versionToRun(worker, info.id, slot.version, order, (await cluster.statuses([name])).get(name) ?? [])
-      : desired.version
+    const version = behind ? versionToRun(worker, info.id, slot.version, order, await reportedOn(cluster, name)) : desired.version
     await slot.apply(worker, goalOf(worker, { run, version }), { placed, waits: run && version !== desired.version })
   }
 
@@ -272,7 +249,7 @@ export class Reconciler {
         if (message.node !== info.id) this.#background(this.beat())
         return
       case 'resync':
-        this.#background(this.#renew().then(() => this.#sync()))
+        this.#background(this.#membership.renew().then(() => this.#sync()))
         return
       case 'cancel':
         if (node?.cancel(message.queue, message.job, message.reason) === true) {
@@ -292,15 +269,6 @@ export class Reconciler {
     return version !== undefined && version !== worker?.desired.version
   }
 
-  /** A store that is down learns it from the lease. */
-  async #farewell(say: () => Promise<unknown>): Promise<void> {
-    try {
-      await withDeadline(say(), 1_000, 'no answer')
-    } catch (error) {
-      this.#parts.log.debug({ err: error }, 'other processes were not told that this one leaves')
-    }
-  }
-
   /** Failures here are of a store that is down: the next beat makes up for them. */
   #background(work: Promise<unknown>): void {
     const { log } = this.#parts
@@ -308,13 +276,4 @@ export class Reconciler {
     this.#pending.add(done)
     void done.finally(() => this.#pending.delete(done))
   }
-}
-
-/** The living processes, in a form that is equal when they are. */
-function livingOf(nodes: readonly KnownNode[]): string {
-  return nodes
-    .filter((node) => node.alive && node.consumes)
-    .map((node) => node.id)
-    .sort()
-    .join()
 }

@@ -42,11 +42,6 @@ export class WorkerNode {
     return this.#parts.id
   }
 
-  /** Names of the workers it knows. */
-  names(): readonly string[] {
-    return [...this.#slots.keys()]
-  }
-
   slot(name: string): WorkerSlot {
     const known = this.#slots.get(name)
     if (known !== undefined) return known

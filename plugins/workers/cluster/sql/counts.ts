@@ -19,12 +19,12 @@ export class SqlCounts {
     if (deltas.length === 0) return
     const totals = tallies(deltas, ({ worker }) => worker).map(([worker, tally]) => ({ worker, ...columnsOf(tally) }))
     const versions = tallies(deltas, ({ worker, version }) => `${worker}\n${version}`)
-    await this.#store.run(({ db, names, mysql, minute }) => {
+    await this.#store.run(({ transaction, names, mysql, minute }) => {
       const minutes = versions.map(([key, tally]) => {
         const [worker, version] = key.split('\n')
         return { worker, minute, version, ...columnsOf(tally) }
       })
-      return db.transaction().execute(async (tx) => {
+      return transaction(async (tx) => {
         await writeRows(tx, { mysql, table: names.totals, key: ['worker'], rows: totals, existing: 'add' })
         await writeRows(tx, { mysql, table: names.minutes, key: ['worker', 'minute', 'version'], rows: minutes, existing: 'add' })
       })

@@ -1,11 +1,8 @@
-import type { Kysely, RawBuilder } from 'kysely'
+import type { Kysely, RawBuilder, Transaction } from 'kysely'
 import { messageOf } from 'zin'
 import type { Database } from 'zin/plugins/database'
 import { workerErrors } from '../../errors.js'
 import { type ClusterTables, type TableNames, tableNames } from './tables.js'
-
-/** Tries of a statement that the server gave up in favour of another one. */
-const conflictAttempts = 10
 
 /** What a statement is made of. */
 export interface SqlTools {
@@ -14,6 +11,7 @@ export interface SqlTools {
   readonly mysql: boolean
   /** ms since 1970 by the database's clock, whatever the time zone of the server. */
   readonly now: RawBuilder<number>
+  transaction<T>(statements: (tx: Transaction<ClusterTables>) => Promise<T>): Promise<T>
   /** Start of the minute of that time. */
   readonly minute: RawBuilder<number>
   /** That time, and so many ms before or after it. */
@@ -33,15 +31,12 @@ export class SqlStore {
     this.#names = tableNames(prefix)
   }
 
-  /** Does the work, again when it lost against other statements; an unreachable database is WORKER_CLUSTER_UNAVAILABLE. */
+  /** Does the work; an unreachable database is WORKER_CLUSTER_UNAVAILABLE. */
   async run<T>(work: (tools: SqlTools) => Promise<T>): Promise<T> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await work(await this.#tools())
-      } catch (error) {
-        if (isConflict(error) && attempt < conflictAttempts) continue
-        throw this.#database.isUnavailable(error) ? workerErrors.WORKER_CLUSTER_UNAVAILABLE('the database', messageOf(error)) : error
-      }
+    try {
+      return await work(await this.#tools())
+    } catch (error) {
+      throw this.#database.isUnavailable(error) ? workerErrors.WORKER_CLUSTER_UNAVAILABLE('the database', messageOf(error)) : error
     }
   }
 
@@ -64,11 +59,14 @@ export class SqlStore {
       ? sql<number>`(timestampdiff(microsecond, '1970-01-01', utc_timestamp(3)) div 1000)`
       : sql<number>`cast(unixepoch('subsec') * 1000 as integer)`
     const minute = sql<number>`(${now} - ${now} % 60000)`
-    return { db, names: this.#names, mysql, now, minute, nowPlus: (ms) => sql<number>`(${now} + ${Math.round(ms)})` }
+    return {
+      db,
+      names: this.#names,
+      mysql,
+      now,
+      transaction: (statements) => this.#database.transaction(statements, this.#connection),
+      minute,
+      nowPlus: (ms) => sql<number>`(${now} + ${Math.round(ms)})`,
+    }
   }
-}
-
-/** MySQL ends one of two that wait for each other (1213), and MariaDB one whose rows another one changed (1020). */
-function isConflict(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'errno' in error && (error.errno === 1213 || error.errno === 1020)
 }
