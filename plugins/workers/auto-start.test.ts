@@ -4,20 +4,10 @@ import { autoStart } from './auto-start.js'
 import { recordOf } from './record/make.js'
 import type { CreateWorker } from './record/record.js'
 import type { Desired } from './store/store.js'
+import { desired } from './testing/stored-worker.js'
 
 const record = (input: Partial<CreateWorker>) => recordOf({ name: 'abc', queueName: 'abc', ...input }, { concurrency: 5, driver: 'memory' })
 const onDb = { infrastructure: { persistence: { driver: 'db' as const } } }
-const desired = (state: Desired['state'], by: Desired['by']): Desired => ({
-  state,
-  by,
-  paused: false,
-  starts: 0,
-  restarts: 0,
-  version: '1.0.0',
-  previousVersion: null,
-  monitored: null,
-})
-
 const rows: readonly (readonly [
   what: string,
   global: boolean,
@@ -40,10 +30,10 @@ const rows: readonly (readonly [
     undefined,
     false,
   ],
-  ['at boot, an operator stopped it', true, { autoStart: true }, desired('stopped', 'operator'), false],
-  ['at boot, it was stopped by the rule and the rule allows it now', true, {}, desired('stopped', 'rule'), true],
-  ['at boot, an operator started it', true, {}, desired('running', 'operator'), true],
-  ['at boot, an operator started it and the global setting is false', false, {}, desired('running', 'operator'), false],
+  ['at boot, an operator stopped it', true, { autoStart: true }, desired({ state: 'stopped', by: 'operator' }), false],
+  ['at boot, it was stopped by the rule and the rule allows it now', true, {}, desired({ state: 'stopped', by: 'rule' }), true],
+  ['at boot, an operator started it', true, {}, desired({ state: 'running', by: 'operator' }), true],
+  ['at boot, an operator started it and the global setting is false', false, {}, desired({ state: 'running', by: 'operator' }), false],
 ]
 
 describe('the auto-start rule', () => {

@@ -4,37 +4,15 @@ import type { Logger } from 'zin'
 import { fakeClock } from 'zin/testing'
 import type { NodeInfo } from '../cluster/cluster.js'
 import { memoryCluster } from '../cluster/memory.js'
-import { firstVersionOf, recordOf } from '../record/make.js'
 import { StoreDirectory } from '../store/directory.js'
 import { memoryStore } from '../store/memory.js'
 import type { StoredWorker } from '../store/store.js'
+import { stored } from '../testing/stored-worker.js'
 import { Reconciler } from './reconciler.js'
 import type { WorkerNode } from './worker-node.js'
 
 const info: NodeInfo = { id: 'here', host: 'host', pid: 1, region: 'us-east-1', consumes: true, startedAt: 0 }
 const quiet = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined } as unknown as Logger
-
-const stored = (name: string): StoredWorker => {
-  const input = { name, queueName: name }
-  return {
-    id: name,
-    record: recordOf(input, { concurrency: 1, driver: 'memory' }),
-    versions: [firstVersionOf(input, 0)],
-    desired: {
-      state: 'stopped',
-      by: 'operator',
-      paused: false,
-      starts: 0,
-      restarts: 0,
-      version: '1.0.0',
-      previousVersion: null,
-      monitored: null,
-    },
-    generation: 1,
-    createdAt: 0,
-    updatedAt: 0,
-  }
-}
 
 /** A process on a clock that only moves by hand; `apply` stands for what it does for a worker. */
 const setUp = (apply: (worker: StoredWorker) => Promise<void>) => {

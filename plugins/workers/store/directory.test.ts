@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { PersistencePlace } from '../record/record.js'
+import { stored } from '../testing/stored-worker.js'
 import { StoreDirectory } from './directory.js'
 import { guarded } from './guarded.js'
 import { memoryStore } from './memory.js'
-import { stored } from './store.contract.js'
 import type { WorkerStore } from './store.js'
 
 const refuseToOpen = (): never => assert.fail('nothing may be opened')

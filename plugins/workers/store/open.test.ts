@@ -5,11 +5,11 @@ import { database, databaseService } from 'zin/plugins/database'
 import { type Kv, kv, kvService } from 'zin/plugins/kv'
 import { createTestHost } from 'zin/testing'
 import { workerSettings } from '../settings.js'
+import { stored } from '../testing/stored-worker.js'
 import { StoreDirectory } from './directory.js'
 import { kvStore } from './kv.js'
 import { Mongo } from './mongo.js'
 import { openStores } from './open.js'
-import { stored } from './store.contract.js'
 
 const settings = Object.fromEntries(Object.entries(workerSettings).map(([name, spec]) => [name, spec.default])) as unknown as SettingValues<
   typeof workerSettings

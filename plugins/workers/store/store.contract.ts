@@ -1,34 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
-import { firstVersionOf, recordOf } from '../record/make.js'
-import type { CreateWorker } from '../record/record.js'
+import { firstVersionOf } from '../record/make.js'
+import { createdAt, stored } from '../testing/stored-worker.js'
 import type { PageQuery, StoredWorker, WorkerStore } from './store.js'
-
-const createdAt = 1_900_000_000_123
-
-export function stored(name: string, changes: Partial<StoredWorker> = {}, input: Partial<CreateWorker> = {}): StoredWorker {
-  const created: CreateWorker = { name, queueName: 'queue', processor: 'a.ts', features: { metrics: true }, ...input }
-  return {
-    id: randomUUID(),
-    record: recordOf(created, { concurrency: 5, driver: 'memory' }),
-    versions: [firstVersionOf(created, createdAt), { ...firstVersionOf(created, createdAt), version: '1.0.1', description: 'größer 🎈' }],
-    desired: {
-      state: 'stopped',
-      by: 'rule',
-      paused: false,
-      starts: 0,
-      restarts: 0,
-      version: '1.0.0',
-      previousVersion: null,
-      monitored: null,
-    },
-    generation: 1,
-    createdAt,
-    updatedAt: 1_900_000_000_456,
-    ...changes,
-  }
-}
 
 export interface ContractStore {
   readonly store: WorkerStore

@@ -5,11 +5,12 @@ import type { Redis } from 'ioredis'
 import { database, databaseService } from 'zin/plugins/database'
 import { type Kv, kv, kvService } from 'zin/plugins/kv'
 import { createTestHost, type TestHost } from 'zin/testing'
+import { stored } from '../testing/stored-worker.js'
 import { dbStore } from './db.js'
 import { docStore } from './docstore.js'
 import { Mongo } from './mongo.js'
 import { redisStore } from './redis.js'
-import { storeContract, stored } from './store.contract.js'
+import { storeContract } from './store.contract.js'
 
 const unique = randomUUID().slice(0, 8)
 const { TEST_REDIS_URL = 'redis://TEST_REDIS_URL-is-not-set', MONGODB_URL: mongoUrl = '' } = process.env
