@@ -15,7 +15,7 @@ export async function benchWorkers(): Promise<BenchRow[]> {
   const services = await startServices()
   try {
     return [
-      ...(await compare('Redis', [services.redisUrl], { jobs: 8000, budget: 0.95 })),
+      ...(await compare('Redis', [services.redisUrl], { jobs: 20_000, budget: 0.95 })),
       ...(await compare('embedded', [], { jobs: 1500, budget: 0.9 })),
     ]
   } finally {
@@ -29,7 +29,7 @@ async function compare(store: string, args: readonly string[], { jobs, budget }:
   try {
     const rows: BenchRow[] = []
     for (const concurrency of concurrencies) {
-      const work = { jobs: concurrency === 1 ? Math.ceil(jobs / 4) : jobs, concurrency }
+      const work = { jobs: concurrency === 1 ? jobs / 5 : jobs, concurrency }
       await measure(bare, work)
       await measure(managed, work)
       const pairs: { bare: number; managed: number }[] = []
@@ -62,16 +62,28 @@ async function compare(store: string, args: readonly string[], { jobs, budget }:
 }
 
 async function start(kind: 'bare' | 'managed', args: readonly string[]): Promise<ChildProcess> {
-  const child = fork(fileURLToPath(new URL('./workers-child.ts', import.meta.url)), [kind, ...args], { execArgv: ['--import', 'tsx'] })
-  await once(child, 'message')
+  const child = fork(fileURLToPath(new URL('./workers-child.mjs', import.meta.url)), [kind, ...args], { execArgv: [] })
+  await answer(child)
   return child
+}
+
+/** The next message of a side, or an error when it ends instead. */
+async function answer(child: ChildProcess): Promise<unknown> {
+  const over = new AbortController()
+  const ended = once(child, 'exit', over).then(([code]) => Promise.reject(new Error(`a side of the workers suite ended with ${code}`)))
+  try {
+    const [message] = (await Promise.race([once(child, 'message', over), ended])) as [unknown]
+    return message
+  } finally {
+    over.abort()
+    ended.catch(() => undefined)
+  }
 }
 
 /** Jobs a second. */
 async function measure(child: ChildProcess, work: { readonly jobs: number; readonly concurrency: number }): Promise<number> {
   child.send(work)
-  const [ms] = (await once(child, 'message')) as [number]
-  return work.jobs / (ms / 1000)
+  return (work.jobs / ((await answer(child)) as number)) * 1000
 }
 
 async function stop(child: ChildProcess): Promise<void> {

@@ -8,6 +8,7 @@ import { type Queues, queues, queuesService } from 'zin/plugins/queues'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { Counters } from '../node/counters.js'
 import { jobRunner } from '../node/run-job.js'
+import { RunningJobs } from '../node/running-jobs.js'
 import type { WorkerProcessor } from '../processors/processor.js'
 import type { WorkerRecord } from '../record/record.js'
 import type { CancelRequest } from './cancel.js'
@@ -63,18 +64,22 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
       clock: systemClock,
       defaults: { attempts: 3, priority: 1 },
       connectionTimeout: 5000,
-      cancelLocal: (name, id, reason) => opened.some((worker) => worker.name === name && worker.cancelJob(id, reason)),
+      cancelLocal: (name, id, reason) => opened.some((worker) => worker.name === name && runningIn(worker).cancel(id, reason)),
       cancelElsewhere: async (request) => {
         asked.push(request)
         return elsewhere(request)
       },
     })
+  const jobsOf = new WeakMap<Worker, RunningJobs>()
+  const runningIn = (worker: Worker): RunningJobs => jobsOf.get(worker) ?? assert.fail('a worker of another test')
   /** A worker as a node runs it. */
   const work = (processor: WorkerProcessor, of: WorkerRecord = record, version = '1.0.0'): Worker => {
+    const running = new RunningJobs()
     const runner = jobRunner({
       workerName: of.name,
       select: () => ({ version, run: processor }),
       counters,
+      running,
       clock: systemClock,
       hooks,
       defaults: () => of.jobOptions,
@@ -85,6 +90,7 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
     })
     worker.on('error', () => undefined)
     opened.push(worker)
+    jobsOf.set(worker, running)
     return worker
   }
   const completed = (worker: Worker): Promise<[Job, unknown]> => once(worker, 'completed') as Promise<[Job, unknown]>
@@ -351,7 +357,7 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
         const { id } = await jobs().add(record, null, { attempts: 1, priority: 'High' })
         await active
         await worker.pause(true)
-        worker.cancelAllJobs(stopReason)
+        runningIn(worker).cancelAll(stopReason)
         await worker.close()
         const back = await jobs().read(record, id)
         assert.deepEqual([back.status, back.attempts, back.priority], ['waiting', 0, 5])

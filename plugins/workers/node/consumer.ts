@@ -6,9 +6,7 @@ import type { HookSlots } from '../hook-slots.js'
 import { stopReason } from '../jobs/cancel-reason.js'
 import { jobView } from '../jobs/job-view.js'
 import { givenResult } from '../jobs/payload.js'
-
 import type { WorkerRecord } from '../record/record.js'
-
 import { RunningJobs } from './running-jobs.js'
 
 export interface ConsumerParts {
@@ -51,13 +49,18 @@ export class Consumer {
   /**
    * Connects within the connection timeout, or throws QUEUE_CONNECTION_ERROR.
    *
+   * @param makeRunner makes what does the jobs, and notes those that run.
    * @param onStalled called when a job of the queue lost its process and is given to another.
    */
-  static async open(record: WorkerRecord, run: Processor, onStalled: () => void, parts: ConsumerParts): Promise<Consumer> {
+  static async open(
+    record: WorkerRecord,
+    makeRunner: (running: RunningJobs) => Processor,
+    onStalled: () => void,
+    parts: ConsumerParts,
+  ): Promise<Consumer> {
     const { queues, hooks } = parts
     const jobs = new RunningJobs()
-    // Three arguments: BullMQ can cancel a job only then.
-    const worker = queues.worker(record.queueName, (job, token, signal) => jobs.track(() => run(job, token, signal)), {
+    const worker = queues.worker(record.queueName, makeRunner(jobs), {
       name: record.name,
       concurrency: record.concurrency,
       autorun: false,
@@ -107,7 +110,7 @@ export class Consumer {
 
   /** Aborts the signal of a job that runs here. False when it does not. */
   cancel(job: string, reason: string): boolean {
-    return this.#worker.cancelJob(job, reason)
+    return this.#jobs.cancel(job, reason)
   }
 
   /** Takes no more jobs, lets running ones end, cancels those that do not, and closes. Always ends. */
@@ -116,7 +119,7 @@ export class Consumer {
     // A pause waits for ever for a store that is down, so it is also enough that nothing runs here any more.
     const drained = Promise.race([this.#worker.pause(), this.#jobs.quiet(closeMs, waiting.signal)])
     if (!(await succeedsWithin(drained, drainMs))) {
-      this.#worker.cancelAllJobs(stopReason)
+      this.#jobs.cancelAll(stopReason)
       await succeedsWithin(drained, cancelMs)
     }
     waiting.abort()

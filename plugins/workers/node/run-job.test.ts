@@ -8,6 +8,7 @@ import type { JobView } from '../jobs/types.js'
 import type { WorkerProcessor } from '../processors/processor.js'
 import { Counters } from './counters.js'
 import { jobRunner } from './run-job.js'
+import { RunningJobs } from './running-jobs.js'
 
 const job = (more: object = {}): Job =>
   ({
@@ -22,31 +23,64 @@ const job = (more: object = {}): Job =>
   }) as unknown as Job
 const named = (name: string, message = name): Error => Object.assign(new Error(message), { name })
 
-function setUp(run: WorkerProcessor, hooks = fakeHooks()) {
+/** @param reason the attempt is aborted with it as it begins. */
+function setUp(run: WorkerProcessor, { hooks = fakeHooks(), reason }: { hooks?: ReturnType<typeof fakeHooks>; reason?: string } = {}) {
   const counters = new Counters()
+  const running = new RunningJobs()
+  const aborted: WorkerProcessor = (...args) => {
+    running.cancelAll(reason ?? '')
+    return run(...args)
+  }
   const runner = jobRunner({
     workerName: 'mail',
-    select: (one) => ({ version: one.name === 'canary' ? '2.0.0' : '1.0.0', run }),
+    select: (one) => ({ version: one.name === 'canary' ? '2.0.0' : '1.0.0', run: reason === undefined ? run : aborted }),
     counters,
+    running,
     clock: systemClock,
     hooks,
     defaults: () => ({}),
   })
-  return { counters, runner: (one: Job, signal?: AbortSignal) => runner(one, 'token', signal), arity: runner.length }
+  return { counters, running, runner: (one: Job) => runner(one, 'token') }
 }
 
 describe('the wrapper of an attempt', () => {
-  it('has three parameters whatever the processor has, or BullMQ would not cancel', () => {
-    assert.equal(setUp(() => 1).arity, 3)
-  })
-
   it('passes job, token and signal on, and gives the result', async () => {
-    const { signal } = new AbortController()
     const seen: unknown[] = []
     const { runner } = setUp((...args) => seen.push(...args) && 'result')
     const one = job()
-    assert.equal(await runner(one, signal), 'result')
-    assert.deepEqual(seen, [one, 'token', signal])
+    assert.equal(await runner(one), 'result')
+    assert.deepEqual(seen.slice(0, 2), [one, 'token'])
+    assert.ok(seen[2] instanceof AbortSignal)
+  })
+
+  it('gives a signal to those that declare three parameters, or none at all', async () => {
+    const given: boolean[] = []
+    for (const length of [0, 1, 2, 3]) {
+      const run: WorkerProcessor = (...args) => given.push(args.length > 2)
+      await setUp(Object.defineProperty(run, 'length', { value: length })).runner(job())
+    }
+    assert.deepEqual(given, [true, false, false, true])
+  })
+
+  it('aborts every attempt of a job that is cancelled, with the first reason, until it ends', async () => {
+    const signals: AbortSignal[] = []
+    const { running, runner } = setUp(
+      (_one, _token, signal) =>
+        new Promise((_, reject) => {
+          signals.push(signal as AbortSignal)
+          signal?.addEventListener('abort', () => reject(signal.reason))
+        }),
+    )
+    const attempts = [runner(job()), runner(job()), runner(job({ id: '2' }))]
+    assert.equal(running.count, 3)
+    assert.equal(running.cancel('1', cancelReason('first')), true)
+    running.cancelAll(cancelReason('second'))
+    await Promise.all(attempts.map((attempt) => assert.rejects(attempt, { name: 'UnrecoverableError' })))
+    assert.deepEqual(
+      signals.map(({ reason }) => reason),
+      ['first', 'first', 'second'].map(cancelReason),
+    )
+    assert.deepEqual([running.count, running.cancel('1', 'late')], [0, false])
   })
 
   it('counts the attempt for the version that does it, while it runs and after', async () => {
@@ -63,8 +97,8 @@ describe('the wrapper of an attempt', () => {
   })
 
   it('counts how an attempt ended', async () => {
-    const cancelled = AbortSignal.abort(cancelReason('no'))
-    const rows: readonly (readonly [thrown: unknown, signal: AbortSignal | undefined, counts: readonly number[]])[] = [
+    const cancelled = cancelReason('no')
+    const rows: readonly (readonly [thrown: unknown, reason: string | undefined, counts: readonly number[]])[] = [
       [new Error('own fault'), undefined, [0, 1, 0]],
       ['text', undefined, [0, 1, 0]],
       [Object.assign(new Error('dead'), { code: 'PROCESSOR_DIED' }), undefined, [0, 1, 1]],
@@ -75,11 +109,11 @@ describe('the wrapper of an attempt', () => {
       [named('RateLimitError'), undefined, [0, 0, 0]],
       [named('Error', 'bullmq:rateLimitExceeded'), undefined, [0, 0, 0]],
       [new Error('heard'), cancelled, [0, 0, 0]],
-      [named('UnrecoverableError'), AbortSignal.abort(stopReason), [0, 1, 0]],
+      [named('UnrecoverableError'), stopReason, [0, 1, 0]],
     ]
-    for (const [thrown, signal, counts] of rows) {
-      const { counters, runner } = setUp(() => Promise.reject(thrown))
-      await assert.rejects(async () => runner(job(), signal))
+    for (const [thrown, reason, counts] of rows) {
+      const { counters, runner } = setUp(() => Promise.reject(thrown), reason === undefined ? {} : { reason })
+      await assert.rejects(async () => runner(job()))
       const [found = { completed: 0, failed: 0, lost: 0 }] = counters.drain()
       assert.deepEqual([found.completed, found.failed, found.lost], counts, String(thrown))
       assert.equal(counters.inFlight('1.0.0'), 0)
@@ -87,27 +121,29 @@ describe('the wrapper of an attempt', () => {
   })
 
   it('completes a job that finished although it was cancelled', async () => {
-    const { counters, runner } = setUp(() => 'finished')
-    assert.equal(await runner(job(), AbortSignal.abort(cancelReason('no'))), 'finished')
+    const { counters, runner } = setUp(() => 'finished', { reason: cancelReason('no') })
+    assert.equal(await runner(job()), 'finished')
     assert.equal(counters.drain()[0]?.completed, 1)
   })
 
   it('keeps the error of a job that the store does not take back', async () => {
-    const { runner } = setUp(() => Promise.reject(new Error('aborted')))
+    const { runner } = setUp(() => Promise.reject(new Error('aborted')), { reason: stopReason })
     const away = job({ moveToWait: () => Promise.reject(new Error('store is away')) })
-    await assert.rejects(async () => runner(away, AbortSignal.abort(stopReason)), /^Error: aborted$/)
+    await assert.rejects(async () => runner(away), /^Error: aborted$/)
   })
 
   it('tells of the start of each attempt with restored data', async () => {
     const views: JobView[] = []
     const hooks = fakeHooks({ onJobStart: (_worker, view) => void views.push(view), restoreJobData: async () => 'plain' })
-    const { runner } = setUp((one) => one.data, hooks)
+    const { runner } = setUp((one) => one.data, { hooks })
     assert.equal(await runner(job({ attemptsMade: 1, getChildrenValues: () => undefined })), 'plain')
     assert.deepEqual(views, [{ id: '1', name: 'job', queue: 'queue', data: 'plain', attempt: 2, maxAttempts: 3, timestamp: 5 }])
   })
 
   it('does not run a job again whose result could not be prepared for the store', async () => {
-    const { counters, runner } = setUp(() => 'secret', fakeHooks({ transformJobResult: () => Promise.reject(new Error('no key')) }))
+    const { counters, runner } = setUp(() => 'secret', {
+      hooks: fakeHooks({ transformJobResult: () => Promise.reject(new Error('no key')) }),
+    })
     await assert.rejects(async () => runner(job()), { name: 'UnrecoverableError', message: /result of a job of worker "mail".*no key/ })
     assert.equal(counters.drain()[0]?.failed, 1)
   })

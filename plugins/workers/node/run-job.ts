@@ -9,6 +9,7 @@ import { openJob, type PayloadSlots, storedResult, unrecoverable } from '../jobs
 import type { WorkerProcessor } from '../processors/processor.js'
 import type { WorkerJobOptions } from '../record/record.js'
 import type { Counters } from './counters.js'
+import type { Attempt, RunningJobs } from './running-jobs.js'
 import { runInTime } from './time-limit.js'
 
 export interface RunnerParts {
@@ -16,6 +17,7 @@ export interface RunnerParts {
   /** The version that does this job; asked once for each attempt. */
   readonly select: (job: Job) => { readonly version: string; readonly run: WorkerProcessor }
   readonly counters: Counters
+  readonly running: RunningJobs
   readonly clock: Clock
   readonly hooks: PayloadSlots & Pick<HookSlots, 'onJobStart'>
   /** The worker's defaults of now, for jobs that were added without them. */
@@ -28,39 +30,48 @@ const rateLimited = 'bullmq:rateLimitExceeded'
 const lostCodes = new Set(['JOB_TIMEOUT', 'PROCESSOR_DIED'])
 
 /**
- * Wraps every attempt of a worker: counts it by version, limits its time, passes payloads through the hooks and fires `onJobStart`.
- * It takes exactly three arguments whatever the processor takes: BullMQ can cancel a job only then. What nobody asked for costs nothing.
+ * Wraps every attempt of a worker: counts it by version, limits its time, lets it be cancelled, passes payloads through the hooks and
+ * fires `onJobStart`. What nobody asked for costs nothing.
  */
-export function jobRunner({ workerName, select, counters, clock, hooks, defaults }: RunnerParts): Processor {
+export function jobRunner({ workerName, select, counters, running, clock, hooks, defaults }: RunnerParts): Processor {
   const { onJobStart, restoreJobData, restoreJobResult, transformJobData, transformJobResult } = hooks
-  return async (job: Job, token?: string, signal?: AbortSignal) => {
+  return async (job: Job, token?: string) => {
     const { version, run } = select(job)
+    const attempt = running.begin(job.id ?? '')
     const begun = clock.monotonic()
     counters.begin(version)
     try {
       if (restoreJobData.active || restoreJobResult.active || transformJobData.active) await openJob(job, workerName, hooks)
       if (onJobStart.active) onJobStart.call(workerName, jobView(job, job.attemptsMade + 1))
       const ms = timeoutOf(job.opts) ?? defaults().timeout
+      const work = (): unknown => (takesSignal(run) ? run(job, token, attempt.signal) : run(job, token))
       const given = await (ms === undefined
-        ? run(job, token, signal)
-        : runInTime(() => run(job, token, signal), { ms, late: () => timeOut(workerName, job, ms), stands: isPutOff }))
+        ? work()
+        : runInTime(work, { ms, late: () => timeOut(attempt, workerName, ms), stands: isPutOff }))
       const result = transformJobResult.active ? await storedResult(job, given, workerName, hooks) : given
       counters.completed(version, clock.monotonic() - begun)
       return result
     } catch (thrown) {
       const error = storable(thrown)
       if (isPutOff(error)) counters.uncounted(version)
-      else if (isCancelReason(signal?.reason)) {
+      else if (isCancelReason(attempt.reason)) {
         counters.uncounted(version)
-        throw unrecoverable(error, signal.reason)
-      } else if (signal?.reason === stopReason && error.name !== 'UnrecoverableError') {
+        throw unrecoverable(error, attempt.reason)
+      } else if (attempt.reason === stopReason && error.name !== 'UnrecoverableError') {
         counters.uncounted(version)
         throw await putBack(job, token, error)
       } else if (isLost(error)) counters.lost(version, clock.monotonic() - begun)
       else counters.failed(version, clock.monotonic() - begun)
       throw error
+    } finally {
+      running.end(attempt)
     }
   }
+}
+
+/** As BullMQ has it: whoever names a third parameter wants it. One that names none may take all there are. */
+function takesSignal(run: WorkerProcessor): boolean {
+  return run.length >= 3 || run.length === 0
 }
 
 /** An attempt that its worker's stop cut short does not use up one of the job's. It resolves to what the attempt must end with. */
@@ -75,15 +86,11 @@ async function putBack(job: Job, token: string | undefined, error: Error): Promi
   return waiting
 }
 
-/**
- * Aborts the signal that BullMQ gave the job, with what the attempt fails with. Its worker does that, which the job knows as its
- * queue: a second signal for each attempt would cost more than all the rest here together.
- */
-function timeOut(worker: string, job: Job, ms: number): Error {
+/** Aborts the attempt with what it fails with. */
+function timeOut(attempt: Attempt, worker: string, ms: number): Error {
   // Named as the platform names it.
-  const error = Object.defineProperty(workerErrors.JOB_TIMEOUT(worker, job.id ?? '', ms), 'name', { value: 'TimeoutError' })
-  const { queue } = job as unknown as { readonly queue: { cancelJob(id: string, reason: unknown): boolean } }
-  queue.cancelJob(job.id ?? '', error)
+  const error = Object.defineProperty(workerErrors.JOB_TIMEOUT(worker, attempt.job, ms), 'name', { value: 'TimeoutError' })
+  attempt.abort(error)
   return error
 }
 

@@ -8,6 +8,7 @@ import { Consumer, type ConsumerParts, type StopLimits } from './consumer.js'
 import type { Counters } from './counters.js'
 import { type Goal, plan, type Seen, type Step } from './plan.js'
 import { jobRunner } from './run-job.js'
+import type { RunningJobs } from './running-jobs.js'
 import { type LoadedVersion, loadHealthyVersion, loadVersion } from './version.js'
 
 export interface SlotParts extends ConsumerParts {
@@ -187,7 +188,12 @@ export class WorkerSlot {
         }
       }
       this.#active = await this.#firstThatLoads(worker, goal)
-      this.#consumer = await Consumer.open(record, this.#runner(), () => this.#stalled(), this.#parts)
+      this.#consumer = await Consumer.open(
+        record,
+        (running) => this.#runner(running),
+        () => this.#stalled(),
+        this.#parts,
+      )
     } catch (error) {
       log.warn({ worker: record.name, err: error }, `worker "${record.name}" did not start: ${messageOf(error)}`)
       await this.#unload()
@@ -244,12 +250,13 @@ export class WorkerSlot {
     if (this.#active !== undefined) this.counters.stalled(this.#active.version)
   }
 
-  #runner() {
+  #runner(running: RunningJobs) {
     const { clock, hooks } = this.#parts
     return jobRunner({
       workerName: this.#name,
       select: () => this.#active as LoadedVersion,
       counters: this.counters,
+      running,
       clock,
       hooks,
       defaults: () => this.#worker?.record.jobOptions ?? {},

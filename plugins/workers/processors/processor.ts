@@ -1,7 +1,8 @@
 import type { Job } from 'bullmq'
 
 /**
- * Does one job. The third argument is aborted when the job is cancelled, timed out, or its worker is stopped for good.
+ * Does one job. The third argument is aborted when the job is cancelled, timed out, or its worker is stopped for good; a function that
+ * declares one or two parameters gets none, which is cheaper.
  * What it returns is the result of the job and must be JSON.
  *
  * @example

@@ -1,38 +1,39 @@
-// One side of the workers suite: consumes a full queue when told to, and says how long it took.
+// One side of the workers suite, on the built package: consumes a full queue when told to, and says how long it took.
 import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queues, queuesService } from 'zin/plugins/queues'
 import { workerHealth } from 'zin/plugins/worker-health'
 import { featureNames, workers, workersService } from 'zin/plugins/workers'
-import { plainEnv } from '../../core/config/read-settings.js'
-import { Host } from '../../core/host/host.js'
-import { memoryLogger } from '../../core/log/memory-logger.js'
-import { temporaryFolder } from '../app-process.js'
+import { Host, plainEnv } from 'zin/testing'
 
 const [kind = 'bare', redisUrl = ''] = process.argv.slice(2)
 const managed = kind === 'managed'
+const folder = await mkdtemp(join(tmpdir(), 'zin-bench-'))
 const env = {
   ...(redisUrl === '' ? {} : { REDIS_URL: redisUrl, WORKER_PERSISTENCE_DRIVER: 'kvstore' }),
   WORKER_HEALTH_CHECK_INTERVAL: '1',
   LOG_LEVEL: 'error',
+  ZIN_DATA_DIR: folder,
 }
 
-let completed: () => void = () => undefined
-const folder = temporaryFolder()
+let completed = () => undefined
 const host = new Host(
   {
     plugins: managed ? [database(), kv(), queues(), ops(), workers(), workerHealth()] : [database(), queues()],
     hooks: managed ? { onJobStart: () => undefined, onJobComplete: () => completed(), onJobFailed: () => undefined } : {},
   },
-  { rootDir: folder.path, env: plainEnv({ ZIN_DATA_DIR: folder.path, ...env }), log: memoryLogger() },
+  { rootDir: folder, env: plainEnv(env) },
 )
 await host.start({ listen: false })
 const store = host.service(queuesService)
 
-/** Fills a queue of its own, then consumes it; ms from the start of the consumer to its last job. */
-async function consume(jobs: number, concurrency: number): Promise<number> {
+/** Fills a queue of its own, then consumes it; ms from its first completed job to its last, as workers live longer than they start. */
+async function consume(jobs, concurrency) {
   const name = `bench-${randomUUID().slice(0, 8)}`
   const queue = store.queue(name)
   for (let done = 0; done < jobs; done += 1000) {
@@ -41,10 +42,11 @@ async function consume(jobs: number, concurrency: number): Promise<number> {
     )
   }
   let left = jobs
-  let begun = 0
-  const over = new Promise<number>((resolve) => {
+  let first = 0
+  const over = new Promise((resolve) => {
     completed = () => {
-      if (--left === 0) resolve(performance.now() - begun)
+      if (left === jobs) first = performance.now()
+      if (--left === 0) resolve(performance.now() - first)
     }
   })
   if (managed) {
@@ -58,13 +60,11 @@ async function consume(jobs: number, concurrency: number): Promise<number> {
       jobOptions: { timeout: 60_000 },
       features: Object.fromEntries(featureNames.map((feature) => [feature, true])),
     })
-    begun = performance.now()
     await service.start(name)
     const ms = await over
     await service.remove(name)
     return ms
   }
-  begun = performance.now()
   const worker = store.worker(name, async (job) => ({ n: job.data.n }), { concurrency })
   worker.on('completed', () => completed())
   const ms = await over
@@ -72,12 +72,12 @@ async function consume(jobs: number, concurrency: number): Promise<number> {
   return ms
 }
 
-process.on('message', (message: { jobs: number; concurrency: number } | 'stop') => {
+process.on('message', (message) => {
   if (message === 'stop')
     void host
       .stop('bench')
-      .then(folder.remove)
+      .then(() => rm(folder, { recursive: true }))
       .then(() => process.disconnect())
-  else void consume(message.jobs, message.concurrency).then((ms) => process.send?.(ms))
+  else void consume(message.jobs, message.concurrency).then((ms) => process.send(ms))
 })
-process.send?.('ready')
+process.send('ready')
