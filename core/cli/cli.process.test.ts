@@ -103,6 +103,8 @@ test('zin --version and zin --help work outside of an app', async () => {
 
 test('an unknown command or option is one line on stderr with a suggestion, and exit code 2', async () => {
   assert.deepEqual(await zin(['plugns'], tmpdir()), { code: 2, out: '', err: 'zin: unknown command "plugns"; did you mean "plugins"?\n' })
+  const outside = await zin(['worker:list'], tmpdir())
+  assert.match(outside.err, /^zin: unknown command "worker:list"; commands of plugins work in the folder of an app, .* no zin\.config\.ts /)
   assert.deepEqual(await zin(['order', 'prun']), { code: 2, out: '', err: 'zin: unknown command "order"; did you mean "order prune"?\n' })
   assert.deepEqual(await zin(['order', 'prune', '--idd=1']), {
     code: 2,

@@ -81,6 +81,8 @@ async function listPluginCommands(terminal: Terminal, version: string): Promise<
   }
 }
 
+const noApp = 'commands of plugins work in the folder of an app, and there is no zin.config.ts here or above'
+
 /** Opens the app to find the command in it. Throws a UsageError when no plugin brings it. */
 async function findPluginCommand(
   argv: readonly string[],
@@ -88,7 +90,7 @@ async function findPluginCommand(
   version: string,
 ): Promise<{ app: OpenApp; match: Match<Command> }> {
   const file = await findConfig(terminal.cwd)
-  if (file === undefined) throw new Program(core, { version }).unknown(argv)
+  if (file === undefined) throw new Program(core, { version }).unknown(argv, noApp)
   const app = await open(terminal)
   try {
     const program = new Program<Command>([...core, ...app.host.commands()], { version })

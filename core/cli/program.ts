@@ -62,14 +62,14 @@ export class Program<C extends CommandShape = CommandShape> {
     this.#cli.outputVersion()
   }
 
-  /** The error for a command line that names no command. */
-  unknown(argv: readonly string[]): UsageError {
+  /** The error for a command line that names no command. `advice` is for words that are like none. */
+  unknown(argv: readonly string[], advice = 'see "zin help"'): UsageError {
     const [word = '', second = ''] = argv
     if (word.startsWith('-')) return new UsageError(`unknown option ${word}; the command comes first: zin <command> [options]`)
     const names = [...this.#entries.values()].flatMap(({ command }) => [command.name, ...(command.aliases ?? [])])
     const family = names.filter((name) => name.startsWith(`${word} `) || name.startsWith(`${word}:`))
     const near = suggest(word, names) ?? suggest(`${word} ${second}`, names) ?? suggest(`${word}:${second}`, names)
-    const hint = near !== undefined ? `did you mean "${near}"?` : family.length > 0 ? `there is ${family.join(', ')}` : 'see "zin help"'
+    const hint = near !== undefined ? `did you mean "${near}"?` : family.length > 0 ? `there is ${family.join(', ')}` : advice
     return new UsageError(`unknown command "${word}"; ${hint}`)
   }
 

@@ -8,8 +8,6 @@ export interface HistoryParts {
   readonly workers: () => Workers
   readonly clock: Clock
   readonly log: Logger
-  /** Names this process. */
-  readonly node: string
   readonly keepMs: number
 }
 
@@ -27,8 +25,9 @@ export class History {
 
   /** A store that is down loses samples, with one warning; checks go on. */
   async add(worker: string, outcome: CheckOutcome): Promise<void> {
-    const { log, node, store, workers } = this.#parts
+    const { log, store, workers } = this.#parts
     try {
+      const { node } = workers().local
       const { score } = await workers().health(worker)
       const { at, healthy, durationMs, error = null } = outcome
       await store.add({ worker, node, at, healthy, score, durationMs, error })

@@ -1,4 +1,3 @@
-import { hostname } from 'node:os'
 import { definePlugin, optional } from 'zin'
 import { databaseService } from 'zin/plugins/database'
 import { queuesService } from 'zin/plugins/queues'
@@ -47,7 +46,6 @@ export const workerHealth = definePlugin({
       workers: () => services.workers,
       clock,
       log,
-      node: `${hostname()}:${process.pid}`,
       keepMs: historyHours * 3_600_000,
     })
     const onHealthCheck = ctx.hooks.slot('onHealthCheck')

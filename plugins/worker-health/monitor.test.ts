@@ -23,6 +23,7 @@ const setUp = (first: LocalWorker, { ping = async () => undefined }: { ping?: ()
   const log = { warn: () => undefined, error: () => undefined }
   const monitor = new Monitor({
     local: () => ({
+      node: 'here',
       list: () => state.workers,
       fail: async (_name, error) => {
         state.failed.push(error)

@@ -63,7 +63,8 @@ export function workerHealthContract(title: string, env: Readonly<Record<string,
       assert.equal(await critical, name)
       const { body } = await call('GET', `/api/workers/${name}/status`)
       assert.deepEqual([body.status.state, body.status.health], ['FAILED', 0])
-      assert.match((await call('GET', `/api/workers/${name}/nodes`)).body.nodes[0].error, /disk is full/)
+      const [node] = (await call('GET', `/api/workers/${name}/nodes`)).body.nodes
+      assert.match(node.error, /disk is full/)
       const { health } = (await call('GET', `/api/workers/${name}/health`)).body
       assert.deepEqual(
         health.terms.map((term: { name: string }) => term.name),
@@ -73,6 +74,7 @@ export function workerHealthContract(title: string, env: Readonly<Record<string,
 
       const { history } = (await call('GET', `/api/workers/${name}/monitoring/history?hours=1`)).body
       assert.ok(history.length >= 3)
+      assert.equal(history[0].node, node.node)
       assert.deepEqual(
         [history[0].healthy, history[0].error, history.at(-1).healthy, history.at(-1).error],
         [false, 'disk is full', true, null],

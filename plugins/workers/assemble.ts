@@ -135,6 +135,7 @@ export function assemble(input: AssembleInput): WorkerParts {
 
   return {
     workers: makeWorkers({
+      id: info.id,
       cluster,
       control,
       directory,

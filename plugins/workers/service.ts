@@ -18,6 +18,8 @@ import { metricsOf, nodesOf, workerStatus, workerView } from './views.js'
 export const workersService = defineService<Workers>('workers')
 
 export interface ServiceParts {
+  /** Names this process among all of the app. */
+  readonly id: string
   readonly cluster: Cluster
   readonly control: Control
   readonly directory: StoreDirectory
@@ -32,10 +34,13 @@ export interface ServiceParts {
 }
 
 /** In a process that runs no workers. */
-const nothingLocal: LocalWorkers = {
-  list: () => [],
-  fail: (name) => Promise.reject(workerErrors.WORKER_NOT_FOUND(name)),
-  reportCheck: () => undefined,
+function nothingLocal(node: string): LocalWorkers {
+  return {
+    node,
+    list: () => [],
+    fail: (name) => Promise.reject(workerErrors.WORKER_NOT_FOUND(name)),
+    reportCheck: () => undefined,
+  }
 }
 
 /** The service that routes, commands and other plugins use. */
@@ -121,7 +126,7 @@ export function makeWorkers(parts: ServiceParts): Workers {
     registerPrebuilt: (url, processor) => registry.registerPrebuilt(url, processor),
     registerHealthCheck: (name, check) => registry.registerHealthCheck(name, check),
 
-    local: node?.local ?? nothingLocal,
+    local: node?.local ?? nothingLocal(parts.id),
     events: parts.listen,
     lead: parts.lead,
   }

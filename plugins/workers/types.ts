@@ -142,6 +142,8 @@ export interface LocalWorker {
 
 /** The workers of this process. */
 export interface LocalWorkers {
+  /** Names this process among all of the app, as `nodes` do. */
+  readonly node: string
   list(): readonly LocalWorker[]
   /** Makes a running worker FAILED here: it takes no more jobs until it is restarted. */
   fail(name: string, error: Error): Promise<void>

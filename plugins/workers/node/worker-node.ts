@@ -28,6 +28,7 @@ export class WorkerNode {
   constructor(parts: NodeParts) {
     this.#parts = parts
     this.local = {
+      node: parts.id,
       list: () => [...this.#slots.values()].flatMap(localWorker),
       fail: async (name, error) => {
         const slot = this.#slots.get(name)

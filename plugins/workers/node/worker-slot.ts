@@ -6,6 +6,7 @@ import type { Processors } from '../processors/processors.js'
 import type { StoredWorker } from '../store/store.js'
 import { Consumer, type ConsumerParts, type StopLimits } from './consumer.js'
 import type { Counters } from './counters.js'
+import { LoadedVersions } from './loaded-versions.js'
 import { type Goal, plan, type Seen, type Step } from './plan.js'
 import { jobRunner } from './run-job.js'
 import type { RunningJobs } from './running-jobs.js'
@@ -29,9 +30,7 @@ export class WorkerSlot {
   #fault: { readonly error: Error; readonly generation: number } | undefined
   #check: CheckReport | undefined
   #consumer: Consumer | undefined
-  #active: LoadedVersion | undefined
-  /** Replaced versions that still run jobs. */
-  readonly #draining = new Set<LoadedVersion>()
+  readonly #versions: LoadedVersions
   #placed = false
   /** The end of the last step; steps never overlap. */
   #tail: Promise<unknown> = Promise.resolve()
@@ -40,6 +39,7 @@ export class WorkerSlot {
   constructor(name: string, counters: Counters, parts: SlotParts) {
     this.#name = name
     this.counters = counters
+    this.#versions = new LoadedVersions(counters)
     this.#parts = parts
   }
 
@@ -53,7 +53,7 @@ export class WorkerSlot {
 
   /** The version that takes new jobs. */
   get version(): string | undefined {
-    return this.#active?.version
+    return this.#versions.active?.version
   }
 
   get worker(): StoredWorker | undefined {
@@ -61,7 +61,7 @@ export class WorkerSlot {
   }
 
   get healthCheck(): WorkerHealthCheck | undefined {
-    return this.#active?.healthCheck
+    return this.#versions.active?.healthCheck
   }
 
   /**
@@ -117,27 +117,21 @@ export class WorkerSlot {
 
   /** Ends replaced versions that run no jobs any more. */
   async drain(): Promise<void> {
-    for (const version of this.#draining) {
-      if (this.counters.inFlight(version.version) > 0) continue
-      this.#draining.delete(version)
-      await version.processor.close()
-      this.#parts.changed()
-    }
+    if (await this.#versions.closeDrained()) this.#parts.changed()
   }
 
   /** Undefined before the first step. */
   status(): NodeStatus | undefined {
     const seen = this.#seen
     if (seen === undefined) return undefined
-    const draining = [...this.#draining].map(({ version }) => [version, this.counters.inFlight(version)] as const)
     return {
       worker: this.#name,
       workerId: seen.id,
       generation: seen.generation,
       state: seen.state,
       placed: this.#placed,
-      version: this.#active?.version ?? null,
-      draining: Object.fromEntries(draining.filter(([, busy]) => busy > 0)),
+      version: this.#versions.active?.version ?? null,
+      draining: this.#versions.busy(),
       concurrency: seen.concurrency,
       busy: this.#consumer?.busy ?? 0,
       ...(this.#fault === undefined ? {} : { error: faultOf(this.#fault) }),
@@ -158,7 +152,7 @@ export class WorkerSlot {
         return this.#switch(worker, goal)
       case 'resize':
         this.#consumer?.resize(goal.concurrency)
-        this.#active?.processor.resize(goal.concurrency)
+        this.#versions.active?.processor.resize(goal.concurrency)
         return
       case 'pause':
         await this.#consumer?.pause()
@@ -187,7 +181,7 @@ export class WorkerSlot {
           throw workerErrors.WORKER_START_DENIED(record.name, verdict.plugin, verdict.reason)
         }
       }
-      this.#active = await this.#firstThatLoads(worker, goal)
+      this.#versions.activate(await this.#firstThatLoads(worker, goal))
       this.#consumer = await Consumer.open(
         record,
         (running) => this.#runner(running),
@@ -196,7 +190,7 @@ export class WorkerSlot {
       )
     } catch (error) {
       log.warn({ worker: record.name, err: error }, `worker "${record.name}" did not start: ${messageOf(error)}`)
-      await this.#unload()
+      await this.#versions.closeAll()
       this.#note(goal, failedState, true)
       throw error
     }
@@ -219,18 +213,15 @@ export class WorkerSlot {
   }
 
   async #switch(worker: StoredWorker, goal: Goal): Promise<void> {
-    const before = this.#active
-    // A version that is still draining comes back as it is: a rollback loads nothing.
-    const again = [...this.#draining].find((loaded) => loaded.version === goal.version)
     try {
-      this.#active = again ?? (await loadHealthyVersion(worker, goal.version, this.#parts.processors))
+      // A version that is still draining comes back as it is: a rollback loads nothing.
+      const again = this.#versions.replaced(goal.version)
+      this.#versions.activate(again ?? (await loadHealthyVersion(worker, goal.version, this.#parts.processors)))
     } catch (error) {
       this.#refuse(goal, error)
       return
     }
     this.#fault = undefined
-    if (again !== undefined) this.#draining.delete(again)
-    if (before !== undefined) this.#draining.add(before)
     this.#parts.log.info({ worker: this.#name, version: goal.version }, `worker "${this.#name}" gives new jobs to version ${goal.version}`)
     await this.drain()
   }
@@ -247,14 +238,14 @@ export class WorkerSlot {
 
   /** An attempt that was lost with its process; whoever notices counts it. */
   #stalled(): void {
-    if (this.#active !== undefined) this.counters.stalled(this.#active.version)
+    if (this.#versions.active !== undefined) this.counters.stalled(this.#versions.active.version)
   }
 
   #runner(running: RunningJobs) {
     const { clock, hooks } = this.#parts
     return jobRunner({
       workerName: this.#name,
-      select: () => this.#active as LoadedVersion,
+      select: () => this.#versions.active as LoadedVersion,
       counters: this.counters,
       running,
       clock,
@@ -274,15 +265,8 @@ export class WorkerSlot {
       log.info({ worker: this.#name }, `worker "${this.#name}" stopped`)
       if (hooks.onWorkerStop.active) await hooks.onWorkerStop.call(this.#name)
     }
-    await this.#unload()
+    await this.#versions.closeAll()
     if (this.#seen !== undefined) this.#seen = { ...this.#seen, state: 'stopped', gaveUp: false }
-  }
-
-  async #unload(): Promise<void> {
-    const loaded = [...this.#draining, ...(this.#active === undefined ? [] : [this.#active])]
-    this.#draining.clear()
-    this.#active = undefined
-    await Promise.all(loaded.map((version) => version.processor.close()))
   }
 
   #blame(error: unknown, generation: number): void {
@@ -293,7 +277,7 @@ export class WorkerSlot {
     const refused = this.#seen?.id === goal.id ? this.#seen.refused : undefined
     this.#seen = {
       ...goal,
-      version: this.#active?.version ?? goal.version,
+      version: this.#versions.active?.version ?? goal.version,
       state,
       gaveUp,
       ...(refused === undefined || refused.generation < goal.generation ? {} : { refused }),
