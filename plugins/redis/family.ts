@@ -1,4 +1,4 @@
-import type { RedisClient } from './open.js'
+import type { RedisClient } from './client.js'
 
 /** A client and its duplicates, of which BullMQ makes one for each consumer: they end when they are told to, and together. */
 export class RedisFamily {

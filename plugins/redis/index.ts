@@ -1,5 +1,6 @@
 export { abortable } from './abortable.js'
-export type { OpenRedisOptions, OwnedRedisClient, RedisClient } from './open.js'
+export type { RedisClient } from './client.js'
+export type { OpenRedisOptions, OwnedRedisClient } from './open.js'
 export { isRedisUnavailable, openRedis, whenReady } from './open.js'
 export type { RedisNode, RedisTarget } from './target.js'
 export { describeRedis, redisTarget } from './target.js'

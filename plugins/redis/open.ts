@@ -1,12 +1,10 @@
 import { createRequire } from 'node:module'
-import type { Cluster, ClusterOptions, Redis, RedisOptions } from 'ioredis'
+import type { ClusterOptions, RedisOptions } from 'ioredis'
 import { type Logger, messageOf } from 'zin'
+import type { RedisClient } from './client.js'
 import { redisErrors } from './errors.js'
 import { RedisFamily } from './family.js'
 import { describeRedis, type RedisTarget } from './target.js'
-
-/** A client of a server, or of a cluster. */
-export type RedisClient = Redis | Cluster
 
 export type OwnedRedisClient = RedisClient & {
   /** Closes it and its duplicates for good: what they were asked rejects, and so does an attempt to connect one again. */

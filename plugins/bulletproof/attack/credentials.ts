@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { createHeaders, type Rfc9421Credential } from 'zin/signer'
-import { type Credential, userAgent } from './kit.js'
-import { type MessageCredential, withOwnKey, withSecret } from './message.js'
+import { type Credential, type MessageCredential, userAgent } from './kit.js'
+import { withOwnKey, withSecret } from './message.js'
 
 export interface Credentials {
   readonly me: Credential

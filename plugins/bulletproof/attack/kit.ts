@@ -1,6 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import { canonicalRequest, type SignatureHeaderNames, sha256Hex } from 'zin'
-import type { MessageCredential } from './message.js'
 import type { WireRequest } from './wire.js'
 
 /** What one caller signs with. */
@@ -8,6 +7,18 @@ export interface Credential {
   readonly keyId: string
   readonly secret: string
   readonly token: string
+}
+
+/** A device, or a caller with the shared secret, that signs by RFC 9421 and may be pinned to it. */
+export interface MessageCredential {
+  readonly keyId: string
+  readonly token: string
+  readonly alg: 'hmac-sha256' | 'ed25519'
+  /** Of a caller that signs by HMAC. */
+  readonly secret?: string
+  /** Base64url; of a device with a key of its own. */
+  readonly publicKey?: string
+  readonly sign: (text: string) => Buffer
 }
 
 /** The request that every attack is a variation of. It is sent for real, more than once. */

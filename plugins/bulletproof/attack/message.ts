@@ -1,18 +1,6 @@
 import { createHash, createHmac, type KeyObject, randomUUID, sign } from 'node:crypto'
-import { type Credential, type Kit, userAgent } from './kit.js'
+import { type Credential, type Kit, type MessageCredential, userAgent } from './kit.js'
 import type { WireRequest } from './wire.js'
-
-/** A device, or a caller with the shared secret, that signs by RFC 9421 and may be pinned to it. */
-export interface MessageCredential {
-  readonly keyId: string
-  readonly token: string
-  readonly alg: 'hmac-sha256' | 'ed25519'
-  /** Of a caller that signs by HMAC. */
-  readonly secret?: string
-  /** Base64url; of a device with a key of its own. */
-  readonly publicKey?: string
-  readonly sign: (text: string) => Buffer
-}
 
 export function withSecret({ keyId, secret, token }: Credential): MessageCredential {
   return { keyId, token, secret, alg: 'hmac-sha256', sign: (text) => createHmac('sha256', secret).update(text).digest() }

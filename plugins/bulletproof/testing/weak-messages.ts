@@ -18,8 +18,8 @@ import {
 } from 'zin'
 import { jwt, tokensService } from 'zin/plugins/jwt'
 import { createTestHost, type TestHost } from 'zin/testing'
-import type { Credential } from '../attack/kit.js'
-import { type MessageCredential, withOwnKey, withSecret } from '../attack/message.js'
+import type { Credential, MessageCredential } from '../attack/kit.js'
+import { withOwnKey, withSecret } from '../attack/message.js'
 
 /**
  * What is wrong with a server that takes RFC 9421: it leaves everything to a `library`, does not compare the `mac`, takes a
