@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
+import { Redis } from 'ioredis'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
-import { queues } from 'zin/plugins/queues'
+import { queues, queuesService } from 'zin/plugins/queues'
 import { createTestHost } from 'zin/testing'
 import { workers, workersService } from './index.js'
+import type { JobView } from './jobs/types.js'
 import { rebootContract } from './reboot.contract.js'
 import { workersContract } from './workers.contract.js'
 
@@ -45,6 +47,35 @@ describe('workers of two processes on one Redis', () => {
       await consumer.stop()
     }
   })
+
+  it('tell of a job that failed before it ran with its data as they were added', async (t) => {
+    const name = `sealed-${randomUUID().slice(0, 8)}`
+    let failed: (job: JobView, error: Error) => void = () => undefined
+    const failure = new Promise<{ job: JobView; error: Error }>((resolve) => {
+      failed = (job, error) => resolve({ job, error })
+    })
+    const host = await createTestHost({
+      plugins: [database(), kv(), queues(), ops(), workers({ processors: { [name]: () => assert.fail('it must not run') } })],
+      env: { ...redis, WORKER_PERSISTENCE_DRIVER: 'kvstore', WORKER_PERSISTENCE_REDIS_KEY_PREFIX: name },
+      hooks: {
+        transformJobData: async (data) => ({ sealed: JSON.stringify(data) }),
+        restoreJobData: async (data) => JSON.parse((data as { sealed: string }).sealed),
+        onJobFailed: (_worker, job, error) => failed(job, error),
+      },
+    })
+    t.after(() => host.stop())
+    const service = host.service(workersService)
+    await service.create({ name, queueName: name })
+    const { id } = await service.enqueue(name, { card: '4111' })
+    // As BullMQ marks a job that stalled too often.
+    const client = new Redis(redis.REDIS_URL)
+    t.after(() => client.disconnect())
+    await client.hset(host.service(queuesService).queue(name).toKey(id), 'defa', 'job stalled more than allowable limit')
+    await service.start(name)
+    const { job, error } = await failure
+    assert.deepEqual([job.id, job.data, error.message], [id, { card: '4111' }, 'job stalled more than allowable limit'])
+  })
+
   it('with WORKER_CLUSTER_MODE=false each do what is asked of them, and know nothing of each other', async (t) => {
     const name = `alone-${randomUUID().slice(0, 8)}`
     const boot = async () => {

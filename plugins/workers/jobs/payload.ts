@@ -11,6 +11,9 @@ export type PayloadSlots = {
 /** The result as the processor gave it, on a job whose stored result is another one. */
 const plainResult = Symbol('plain result')
 
+/** On a job whose data are as they were added. */
+const opened = Symbol('opened')
+
 /** What is stored of a job's data. */
 export async function storedData(data: unknown, worker: string, { transformJobData }: PayloadSlots): Promise<unknown> {
   if (!transformJobData.active) return data
@@ -21,18 +24,23 @@ export async function storedData(data: unknown, worker: string, { transformJobDa
   }
 }
 
+/** Gives a job its data as they were added, unless it has them. Throws JOB_PAYLOAD_UNREADABLE. */
+export async function openData(job: Job, worker: string, { restoreJobData }: Pick<PayloadSlots, 'restoreJobData'>): Promise<void> {
+  if (!restoreJobData.active || opened in job) return
+  try {
+    job.data = await restoreJobData.call(job.data, worker)
+    Object.defineProperty(job, opened, { value: true })
+  } catch (error) {
+    throw workerErrors.JOB_PAYLOAD_UNREADABLE(worker, 'data', messageOf(error))
+  }
+}
+
 /**
  * Gives a job about to run its data as they were added. What its processor then reads and writes of payloads, its own data and
  * its children's results, goes through the hooks as well.
  */
 export async function openJob(job: Job, worker: string, slots: PayloadSlots): Promise<void> {
-  if (slots.restoreJobData.active) {
-    try {
-      job.data = await slots.restoreJobData.call(job.data, worker)
-    } catch (error) {
-      throw unrecoverable(workerErrors.JOB_PAYLOAD_UNREADABLE(worker, 'data', messageOf(error)))
-    }
-  }
+  await openData(job, worker, slots).catch((error: Error) => Promise.reject(unrecoverable(error)))
   if (slots.transformJobData.active) {
     const update = job.updateData.bind(job)
     job.updateData = async (data) => {

@@ -1,11 +1,11 @@
-import type { Processor, Worker } from 'bullmq'
+import type { Job, Processor, Worker } from 'bullmq'
 import { type Clock, type Logger, messageOf, withDeadline } from 'zin'
 import type { Queues } from 'zin/plugins/queues'
 import { workerErrors } from '../errors.js'
 import type { HookSlots } from '../hook-slots.js'
 import { stopReason } from '../jobs/cancel-reason.js'
 import { jobView } from '../jobs/job-view.js'
-import { givenResult } from '../jobs/payload.js'
+import { givenResult, openData } from '../jobs/payload.js'
 import type { WorkerRecord } from '../record/record.js'
 import { RunningJobs } from './running-jobs.js'
 
@@ -77,7 +77,7 @@ export class Consumer {
     worker.on('stalled', onStalled)
     worker.on('failed', (job, error) => {
       // A job that stalled too often and is gone by now comes as undefined.
-      if (job !== undefined && hooks.onJobFailed.active) hooks.onJobFailed.call(record.name, jobView(job, job.attemptsMade), error)
+      if (job !== undefined && hooks.onJobFailed.active) void tellFailure(record.name, job, error, parts)
     })
     try {
       await withDeadline(worker.waitUntilReady(), parts.connectionTimeout, `no answer within ${parts.connectionTimeout} ms`)
@@ -125,6 +125,16 @@ export class Consumer {
     waiting.abort()
     await succeedsWithin(this.#worker.close(true), closeMs)
   }
+}
+
+/** A job that failed before it ran has its data as they are stored: hooks see them as they were added, where that is possible. */
+async function tellFailure(worker: string, job: Job, error: Error, { hooks, log }: ConsumerParts): Promise<void> {
+  try {
+    await openData(job, worker, hooks)
+  } catch (unreadable) {
+    log.debug({ worker, job: job.id, err: unreadable }, 'a failed job is told with its data as they are stored')
+  }
+  hooks.onJobFailed.call(worker, jobView(job, job.attemptsMade), error)
 }
 
 /** True when `work` succeeded in time. */
