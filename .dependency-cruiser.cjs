@@ -28,10 +28,18 @@ module.exports = {
     },
     {
       name: 'plugins-import-nothing-else-of-the-repository',
-      comment: 'A plugin uses zin, node, declared packages and its own files.',
+      comment: 'A plugin uses zin, node, declared packages and its own files; its tests also use scripts/testing.',
       severity: 'error',
       from: { path: '^plugins/' },
-      to: { path: '^(examples|scripts)/|^plugins/index\\.ts$' },
+      to: { path: '^(examples|scripts)/|^plugins/index\\.ts$', pathNot: '^scripts/testing/' },
+    },
+    {
+      name: 'scripts-testing-is-for-tests',
+      comment:
+        'The package holds no scripts: only tests, contracts and files of a folder testing/ may use them, themselves or through others.',
+      severity: 'error',
+      from: { path: '^plugins/', pathNot: `${test}|/testing/` },
+      to: { path: '^scripts/testing/', reachable: true },
     },
     {
       name: 'store-imports-no-service-and-no-routes',

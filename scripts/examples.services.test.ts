@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { type Env, linkPackages, runCli, runNode, temporaryFolder } from './app-process.js'
+import { mysqlEnv } from './testing/mysql-database.js'
 
 it('examples/full lets the tour through on Redis and MariaDB, twice', async () => {
   const temporary = temporaryFolder()
@@ -22,14 +23,5 @@ it('examples/full lets the tour through on Redis and MariaDB, twice', async () =
 function servers(): Env {
   const { TEST_REDIS_URL, TEST_MYSQL_URL } = process.env
   assert.ok(TEST_REDIS_URL && TEST_MYSQL_URL, 'TEST_REDIS_URL and TEST_MYSQL_URL are not set; run npm test')
-  const mysql = new URL(TEST_MYSQL_URL)
-  return {
-    REDIS_URL: TEST_REDIS_URL,
-    DB_CONNECTION: 'rdb',
-    DB_HOST: mysql.hostname,
-    DB_PORT: mysql.port,
-    DB_DATABASE: mysql.pathname.slice(1),
-    DB_USERNAME: mysql.username,
-    DB_PASSWORD: mysql.password,
-  }
+  return { REDIS_URL: TEST_REDIS_URL, ...mysqlEnv() }
 }

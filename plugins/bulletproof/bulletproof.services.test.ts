@@ -3,39 +3,20 @@ import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { database, databaseService } from 'zin/plugins/database'
 import { kv, kvService } from 'zin/plugins/kv'
+import { mysqlDatabase } from '../../scripts/testing/mysql-database.js'
 import { describeStores } from './store/stores.contract.js'
 import { countsOf, type TestApp, withApp } from './testing/app.js'
 import { withStores } from './testing/stores.js'
 
 const redisUrl = process.env.TEST_REDIS_URL ?? 'TEST_REDIS_URL is not set'
-const mysql = new URL(process.env.TEST_MYSQL_URL ?? 'mysql://TEST_MYSQL_URL-is-not-set')
 const redis = () => ({ driver: 'kv' as const, plugins: () => [kv({ prefix: `test-${randomUUID()}` })], env: { REDIS_URL: redisUrl } })
 
 describeStores('kv on Redis', (test) => withStores(redis(), test), false)
 
 describe('on MySQL or MariaDB, with a database of its own', () => {
-  const name = `zin_bp_${randomUUID().slice(0, 8)}`
-  const run = async (sql: string): Promise<void> => {
-    const { createConnection } = await import('mysql2/promise')
-    const connection = await createConnection({
-      host: mysql.hostname,
-      port: Number(mysql.port),
-      user: mysql.username,
-      password: mysql.password,
-    })
-    await connection.query(sql)
-    await connection.end()
-  }
-  before(() => run(`create database ${name} character set utf8mb4`))
-  after(() => run(`drop database ${name}`))
-  const env = {
-    DB_CONNECTION: 'rdb',
-    DB_HOST: mysql.hostname,
-    DB_PORT: mysql.port,
-    DB_DATABASE: name,
-    DB_USERNAME: decodeURIComponent(mysql.username),
-    DB_PASSWORD: decodeURIComponent(mysql.password),
-  }
+  const { env, create, drop } = mysqlDatabase('bp')
+  before(create)
+  after(drop)
   const backend = { driver: 'db' as const, plugins: () => [database()], env }
   const empty = async (app: Pick<TestApp, 'service'>): Promise<void> => {
     for (const table of ['bulletproof_devices', 'bulletproof_nonces'])

@@ -5,11 +5,11 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { database } from 'zin/plugins/database'
 import { createTestHost } from 'zin/testing'
+import { mysqlDatabase } from '../../scripts/testing/mysql-database.js'
 import { kv, kvService } from './index.js'
 import { kvContract } from './kv.contract.js'
 
 const redisUrl = process.env.TEST_REDIS_URL ?? 'TEST_REDIS_URL is not set'
-const mysql = new URL(process.env.TEST_MYSQL_URL ?? 'mysql://TEST_MYSQL_URL-is-not-set')
 
 kvContract('Redis', async () => ({
   host: { plugins: [kv({ prefix: `test-${randomUUID()}` })], env: { REDIS_URL: redisUrl } },
@@ -17,24 +17,9 @@ kvContract('Redis', async () => ({
 }))
 
 describe('kv on MySQL or MariaDB, with a database of its own', () => {
-  const name = `zin_kv_${randomUUID().slice(0, 8)}`
-  const run = async (sql: string): Promise<void> => {
-    const { createConnection } = await import('mysql2/promise')
-    const { hostname: host, port, username: user, password } = mysql
-    const connection = await createConnection({ host, port: Number(port), user, password })
-    await connection.query(sql)
-    await connection.end()
-  }
-  before(() => run(`create database ${name} character set utf8mb4`))
-  after(() => run(`drop database ${name}`))
-  const env = {
-    DB_CONNECTION: 'rdb',
-    DB_HOST: mysql.hostname,
-    DB_PORT: mysql.port,
-    DB_DATABASE: name,
-    DB_USERNAME: decodeURIComponent(mysql.username),
-    DB_PASSWORD: decodeURIComponent(mysql.password),
-  }
+  const { env, create, drop } = mysqlDatabase('kv')
+  before(create)
+  after(drop)
   kvContract('MySQL or MariaDB', async () => ({ host: { plugins: [database(), kv()], env }, pass: 'clock' }))
 })
 

@@ -7,26 +7,15 @@ import { health } from 'zin/plugins/health'
 import { jwt } from 'zin/plugins/jwt'
 import { kv } from 'zin/plugins/kv'
 import { createTestHost, type TestHost } from 'zin/testing'
+import { mysqlDatabase } from '../../scripts/testing/mysql-database.js'
 import { login } from './index.js'
 import { addUser, env, post, run, signed } from './testing/session.js'
 
 const redisUrl = process.env.TEST_REDIS_URL ?? 'TEST_REDIS_URL is not set'
-const server = new URL(process.env.TEST_MYSQL_URL ?? 'mysql://TEST_MYSQL_URL-is-not-set')
 
 describe('login on Redis and MariaDB, with two processes of one app', () => {
-  const name = `zin_login_${randomUUID().slice(0, 8)}`
+  const mysql = mysqlDatabase('login')
   const prefix = `test-${randomUUID()}`
-  const admin = async (sql: string): Promise<void> => {
-    const { createConnection } = await import('mysql2/promise')
-    const connection = await createConnection({
-      host: server.hostname,
-      port: Number(server.port || 3306),
-      user: decodeURIComponent(server.username),
-      password: decodeURIComponent(server.password),
-    })
-    await connection.query(sql)
-    await connection.end()
-  }
   const boot = (): Promise<TestHost> =>
     createTestHost({
       plugins: [database(), kv({ prefix }), jwt(), bulletproof(), login(), health()],
@@ -34,22 +23,17 @@ describe('login on Redis and MariaDB, with two processes of one app', () => {
         ...env,
         REDIS_URL: redisUrl,
         CACHE_DRIVER: 'kv',
-        DB_CONNECTION: 'rdb',
-        DB_HOST: server.hostname,
-        DB_PORT: server.port,
-        DB_DATABASE: name,
-        DB_USERNAME: decodeURIComponent(server.username),
-        DB_PASSWORD: decodeURIComponent(server.password),
+        ...mysql.env,
       },
     })
   let hosts: readonly [TestHost, TestHost]
   before(async () => {
-    await admin(`create database ${name} character set utf8mb4`)
+    await mysql.create()
     hosts = [await boot(), await boot()]
   })
   after(async () => {
     for (const host of hosts) await host.stop()
-    await admin(`drop database ${name}`)
+    await mysql.drop()
   })
 
   it('knows in one process what happened in the other: login, logout, attempts', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { type AppFolder, appFolder, type CommandResult } from './testing/zin.js'
+import { type AppFolder, appFolder, type CommandResult, type RunningApp } from '../../scripts/testing/app-folder.js'
 
 const config = `
 import { defineConfig } from 'zin'
@@ -162,8 +162,10 @@ describe('zin worker:* and migrate:worker', () => {
   })
 
   describe('with a running app', () => {
+    let running: RunningApp | undefined
     before(async () => {
-      const url = await app.start()
+      running = await app.start()
+      const { url } = running
       const post = async (path: string, body: object): Promise<void> => {
         const answer = await fetch(`${url}${path}`, {
           method: 'POST',
@@ -183,6 +185,7 @@ describe('zin worker:* and migrate:worker', () => {
       await post('/api/workers/mailer/versions', { version: '1.1.0', description: 'the next one', processor: 'job.mjs' })
       await post('/api/workers/mailer/versions', { version: '2.0.0', processor: 'broken.mjs' })
     })
+    after(() => running?.end())
 
     for (const { args, says, code = 0, json, gives } of story) {
       it(`zin ${args.join(' ')}${says === undefined ? ' --json' : json === undefined ? '' : ', as text and as JSON'}`, async () => {

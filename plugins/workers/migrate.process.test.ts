@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { type AppFolder, appFolder, type CommandResult } from '../../scripts/testing/app-folder.js'
 
-const root = join(import.meta.dirname, '..', '..')
-const cli = ['--import', import.meta.resolve('tsx'), join(root, 'core', 'cli.ts')]
 const table = (name: string): string => `{
   id: '0001_${name}',
   up: (db) => db.schema.createTable('${name}').addColumn('id', 'varchar(9)', (id) => id.primaryKey()).execute(),
@@ -35,37 +29,16 @@ export default defineConfig({
 `
 
 describe('zin migrate:worker', () => {
-  let folder = ''
+  let app: AppFolder
   before(async () => {
-    folder = await realpath(await mkdtemp(join(tmpdir(), 'zin-migrate-')))
-    await writeFile(join(folder, 'package.json'), '{"name":"shop","type":"module"}')
-    await writeFile(join(folder, 'zin.config.ts'), config)
+    app = await appFolder({ 'zin.config.ts': config })
   })
-  after(() => rm(folder, { recursive: true, force: true, maxRetries: 3 }))
+  after(() => app.remove())
 
-  const zin = async (args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
-    const { PATH = '', HOME = '', TMPDIR = '' } = process.env
-    const child = spawn(process.execPath, [...cli, 'migrate:worker', ...args], {
-      cwd: folder,
-      // Commands must work before the migrations do, so the mode is the strict one.
-      env: {
-        PATH,
-        HOME,
-        ...(TMPDIR === '' ? {} : { TMPDIR }),
-        TSX_TSCONFIG_PATH: join(root, 'tsconfig.json'),
-        DB_MIGRATE: 'manual',
-        ...env,
-      },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    let [out, err] = ['', '']
-    child.stdout.on('data', (chunk) => (out += chunk))
-    child.stderr.on('data', (chunk) => (err += chunk))
-    const [code] = await once(child, 'close')
-    return { code: code as number, out, err }
-  }
-  const rows = async (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<readonly string[]> => {
-    const { code, out, err } = await zin([...args, '--json'], env)
+  /** Commands must work before the migrations do, so the mode is the strict one. */
+  const zin = (args: readonly string[]): Promise<CommandResult> => app.zin(['migrate:worker', ...args], { DB_MIGRATE: 'manual' })
+  const rows = async (args: readonly string[]): Promise<readonly string[]> => {
+    const { code, out, err } = await zin([...args, '--json'])
     assert.equal(code, 0, err)
     const found = JSON.parse(out) as readonly { plugin: string; direction?: string; status: string }[]
     return [...new Set(found.map(({ plugin, direction, status }) => `${plugin} ${direction ?? status}`))]

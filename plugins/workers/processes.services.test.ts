@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { type Connection, createConnection } from 'mysql2/promise'
+import { mysqlDatabase } from '../../scripts/testing/mysql-database.js'
 import { type AppProcess, startAppProcess } from './testing/app-process.js'
 
 const redisUrl = process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set'
-const mysqlUrl = process.env.TEST_MYSQL_URL ?? 'mysql://TEST_MYSQL_URL-is-not-set'
 const run = randomUUID().slice(0, 8)
 
 /** What one process says of a worker. */
@@ -24,7 +24,7 @@ describe('three processes on one Redis', () => {
   let rootDir: string
   let apps: AppProcess[] = []
   let sql: Connection
-  const database = `zin_${run}`
+  const database = mysqlDatabase('three')
   /** The lease of a process is three times this. */
   const env = {
     APP_NAME: `three-${run}`,
@@ -41,17 +41,14 @@ describe('three processes on one Redis', () => {
     const say = (text: string): string => `export const ZinTrustProcessor = async () => ${JSON.stringify(text)}`
     await writeFile(join(rootDir, 'one.mjs'), say('one'))
     await writeFile(join(rootDir, 'two.mjs'), say('two'))
-    sql = await createConnection(mysqlUrl)
-    await sql.query(`create database ${database}`)
-    await sql.query(`use ${database}`)
+    await database.create()
+    sql = await createConnection(database.url)
     await sql.query('create table runs (id bigint auto_increment primary key, job varchar(40) not null, pid int not null, index (job))')
-    const url = new URL(mysqlUrl)
-    url.pathname = `/${database}`
     await writeFile(
       join(rootDir, 'count.mjs'),
       `import { createRequire } from 'node:module'
       const { createPool } = createRequire(${JSON.stringify(import.meta.url)})('mysql2/promise')
-      const pool = createPool({ uri: ${JSON.stringify(url.href)}, connectionLimit: 10 })
+      const pool = createPool({ uri: ${JSON.stringify(database.url)}, connectionLimit: 10 })
       export const ZinTrustProcessor = async (job) => {
         await pool.query('insert into runs (job, pid) values (?, ?)', [job.id, process.pid])
       }`,
@@ -60,8 +57,8 @@ describe('three processes on one Redis', () => {
   })
   after(async () => {
     await Promise.all(apps.map((app) => app.stop()))
-    await sql.query(`drop database ${database}`)
     await sql.end()
+    await database.drop()
     await rm(rootDir, { recursive: true, force: true })
   })
 

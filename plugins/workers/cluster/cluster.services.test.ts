@@ -5,6 +5,7 @@ import { systemClock } from 'zin'
 import { database, databaseService } from 'zin/plugins/database'
 import { openRedis, type RedisClient, redisTarget } from 'zin/plugins/redis'
 import { createTestHost } from 'zin/testing'
+import { mysqlEnv } from '../../../scripts/testing/mysql-database.js'
 import { createClusterTables } from '../migrations/create-cluster.js'
 import { clusterContract } from './cluster.contract.js'
 import { eventually, hear, nodeInfo, nodeStatus, recordingLog, silentLog } from './helpers.contract.js'
@@ -230,18 +231,7 @@ describe('with a Redis Cluster', () => {
   clusterContract('Redis Cluster', () => redisStore(server.url.replace('redis:', 'redis-cluster:')))
 })
 
-const mysqlHost = () => {
-  const { hostname, port, pathname, username, password } = new URL(process.env.TEST_MYSQL_URL ?? 'mysql://TEST_MYSQL_URL-is-not-set')
-  const env = {
-    DB_CONNECTION: 'rdb',
-    DB_HOST: hostname,
-    DB_PORT: port || '3306',
-    DB_DATABASE: pathname.slice(1),
-    DB_USERNAME: decodeURIComponent(username),
-    DB_PASSWORD: decodeURIComponent(password),
-  }
-  return createTestHost({ plugins: [database()], env })
-}
+const mysqlHost = () => createTestHost({ plugins: [database()], env: mysqlEnv() })
 const tablePrefix = `zin_${unique}`
 const openSql = async (host: Awaited<ReturnType<typeof mysqlHost>>) => {
   const service = host.service(databaseService)

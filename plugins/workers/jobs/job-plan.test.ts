@@ -1,21 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { WorkerRecord } from '../record/record.js'
+import { workerRecord } from '../testing/worker-record.js'
 import { bullOptions, jobPlanOf, jobProblems, timeoutOf } from './job-plan.js'
 
-const record = (jobOptions: WorkerRecord['jobOptions']): WorkerRecord => ({
-  name: 'mailer',
-  queueName: 'mail',
-  concurrency: 1,
-  activeStatus: true,
-  autoStart: null,
-  features: {},
-  infrastructure: { persistence: { driver: 'memory' } },
-  rateLimit: null,
-  jobOptions,
-  isolation: 'inline',
-  placement: { nodes: 'all' },
-})
+const record = (jobOptions: WorkerRecord['jobOptions']) => workerRecord('mailer', { queueName: 'mail', jobOptions })
 
 describe('options of a job', () => {
   it('are accepted up to their limits', () => {

@@ -11,6 +11,7 @@ import { jobRunner } from '../node/run-job.js'
 import { RunningJobs } from '../node/running-jobs.js'
 import type { WorkerProcessor } from '../processors/processor.js'
 import type { WorkerRecord } from '../record/record.js'
+import { workerRecord } from '../testing/worker-record.js'
 import type { CancelRequest } from './cancel.js'
 import { stopReason } from './cancel-reason.js'
 import { WorkerJobs } from './jobs.js'
@@ -43,20 +44,8 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
   let asked: CancelRequest[] = []
   let elsewhere = (_request: CancelRequest): boolean => false
 
-  const recordOf = (name: string, more: Partial<WorkerRecord> = {}): WorkerRecord => ({
-    name,
-    queueName: name,
-    concurrency: 1,
-    activeStatus: true,
-    autoStart: null,
-    features: {},
-    infrastructure: { persistence: { driver: 'memory' } },
-    rateLimit: null,
-    jobOptions: { attempts: 1, backoff: { type: 'fixed', delay: 10 } },
-    isolation: 'inline',
-    placement: { nodes: 'all' },
-    ...more,
-  })
+  const recordOf = (name: string, more: Partial<WorkerRecord> = {}): WorkerRecord =>
+    workerRecord(name, { jobOptions: { attempts: 1, backoff: { type: 'fixed', delay: 10 } }, ...more })
   const jobs = () =>
     new WorkerJobs({
       queues: store,

@@ -7,6 +7,7 @@ import { workerSettings } from '../settings.js'
 import type { ProcessorSpec, WorkerProcessor } from './processor.js'
 import { Processors, type ProcessorsParts } from './processors.js'
 import { ProcessorRegistry } from './registry.js'
+import { jobMethods } from './sandbox/protocol.js'
 import type { RemoteSettings } from './url/settings.js'
 
 export interface Bench {
@@ -75,16 +76,6 @@ export function jobOf(
       calls.push([name, ...args])
       return methods[name]?.(...args)
     }
-  const names = [
-    'updateProgress',
-    'updateData',
-    'log',
-    'extendLock',
-    'moveToDelayed',
-    'moveToWait',
-    'moveToWaitingChildren',
-    'getChildrenValues',
-  ]
   const job = {
     id: '7',
     name: 'mail',
@@ -96,7 +87,9 @@ export function jobOf(
     timestamp: 5,
     calls,
   }
-  return Object.assign(job, Object.fromEntries(names.map((name) => [name, note(name)]))) as unknown as Job & { readonly calls: unknown[] }
+  return Object.assign(job, Object.fromEntries(jobMethods.map((name) => [name, note(name)]))) as unknown as Job & {
+    readonly calls: unknown[]
+  }
 }
 
 export function lineLogger(lines: string[]): Logger {

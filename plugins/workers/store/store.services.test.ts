@@ -5,6 +5,7 @@ import type { Redis } from 'ioredis'
 import { database, databaseService } from 'zin/plugins/database'
 import { type Kv, kv, kvService } from 'zin/plugins/kv'
 import { createTestHost, type TestHost } from 'zin/testing'
+import { mysqlEnv } from '../../../scripts/testing/mysql-database.js'
 import { stored } from '../testing/stored-worker.js'
 import { dbStore } from './db.js'
 import { docStore } from './docstore.js'
@@ -14,7 +15,6 @@ import { storeContract } from './store.contract.js'
 
 const unique = randomUUID().slice(0, 8)
 const { TEST_REDIS_URL = 'redis://TEST_REDIS_URL-is-not-set', MONGODB_URL: mongoUrl = '' } = process.env
-const server = new URL(process.env.TEST_MYSQL_URL ?? 'mysql://TEST_MYSQL_URL-is-not-set')
 
 const redisHost = (): Promise<TestHost> => createTestHost({ plugins: [database(), kv()], env: { REDIS_URL: TEST_REDIS_URL } })
 
@@ -30,16 +30,8 @@ storeContract('kvstore on Redis', async () => {
 })
 
 storeContract('db on MySQL or MariaDB', async () => {
-  const env = {
-    DB_CONNECTION: 'rdb',
-    DB_HOST: server.hostname,
-    DB_PORT: server.port || '3306',
-    DB_DATABASE: server.pathname.slice(1),
-    DB_USERNAME: decodeURIComponent(server.username),
-    DB_PASSWORD: decodeURIComponent(server.password),
-  }
   const table = `zin_workers_${unique}`
-  const host = await createTestHost({ plugins: [database()], env })
+  const host = await createTestHost({ plugins: [database()], env: mysqlEnv() })
   const service = host.service(databaseService)
   const open = () => dbStore(service, { connection: 'default', table, migrated: false })
   const close = async (): Promise<void> => {

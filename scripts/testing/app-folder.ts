@@ -1,0 +1,108 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+type Env = Readonly<Record<string, string>>
+
+const root = join(import.meta.dirname, '..', '..')
+
+/** What a command printed, and how it ended. */
+export interface CommandResult {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+/** A folder with an app, and the command line in it. */
+export interface AppFolder {
+  readonly folder: string
+  /** Runs a command to its end. */
+  zin(args: readonly string[], env?: Env): Promise<CommandResult>
+  /** `zin start`; resolves once it serves. */
+  start(env?: Env): Promise<RunningApp>
+  /** Kills what still runs and removes the folder. */
+  remove(): Promise<void>
+}
+
+export interface RunningApp {
+  readonly url: string
+  /** All that it has printed so far. */
+  output(): string
+  /** Resolves when its output matches; fails when it ends before. */
+  said(pattern: RegExp): Promise<void>
+  /** Stops it and waits until it is gone. */
+  end(): Promise<void>
+}
+
+/** @param files by name: what the folder holds beside `package.json`, `zin.config.ts` among it. */
+export async function appFolder(files: Readonly<Record<string, string>>): Promise<AppFolder> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'zin-app-')))
+  await writeFile(join(folder, 'package.json'), '{"name":"shop","type":"module"}')
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
+  const running = new Set<ChildProcess>()
+  const launch = (args: readonly string[], env: Env = {}) => {
+    const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), join(root, 'core', 'cli.ts'), ...args], {
+      cwd: folder,
+      env: { ...ownEnv(), TSX_TSCONFIG_PATH: join(root, 'tsconfig.json'), ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    running.add(child)
+    child.on('exit', () => running.delete(child))
+    const text = { out: '', err: '' }
+    child.stdout.on('data', (chunk) => (text.out += chunk))
+    child.stderr.on('data', (chunk) => (text.err += chunk))
+    return { child, text }
+  }
+  return {
+    folder,
+    async zin(args, env) {
+      const { child, text } = launch(args, env)
+      const [code] = (await once(child, 'close')) as [number | null]
+      return { code, ...text }
+    },
+    async start(env) {
+      const { child, text } = launch(['start'], env)
+      const output = (): string => text.out + text.err
+      const said = (pattern: RegExp): Promise<void> =>
+        new Promise((resolve, reject) => {
+          const look = (): void => {
+            if (pattern.test(output())) resolve()
+          }
+          child.stdout.on('data', look)
+          child.stderr.on('data', look)
+          child.on('close', () => reject(new Error(`the app ended: ${output()}`)))
+          look()
+        })
+      const address = /listens on (http:[^\s"]+)[\s"]/
+      await said(address)
+      return {
+        url: address.exec(output())?.[1] ?? '',
+        output,
+        said,
+        async end() {
+          const closed = once(child, 'close')
+          child.kill('SIGTERM')
+          await closed
+        },
+      }
+    },
+    async remove() {
+      await Promise.all([...running].map(kill))
+      await rm(folder, { recursive: true, force: true, maxRetries: 3 })
+    },
+  }
+}
+
+/** What a process needs of the environment of the test; nothing of the settings of Zin. */
+function ownEnv(): Env {
+  const { PATH = '', HOME = '', TMPDIR } = process.env
+  return { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }) }
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  const exited = once(child, 'exit')
+  child.kill('SIGKILL')
+  await exited
+}

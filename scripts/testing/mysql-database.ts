@@ -1,0 +1,56 @@
+import { randomUUID } from 'node:crypto'
+import { createConnection } from 'mysql2/promise'
+
+/** The settings with which an app uses a database of MySQL or MariaDB. */
+export type MysqlEnv = Readonly<Record<'DB_CONNECTION' | 'DB_HOST' | 'DB_PORT' | 'DB_DATABASE' | 'DB_USERNAME' | 'DB_PASSWORD', string>>
+
+/** A database on the server of TEST_MYSQL_URL. */
+export interface MysqlDatabase {
+  readonly name: string
+  readonly url: string
+  readonly env: MysqlEnv
+  create(): Promise<void>
+  drop(): Promise<void>
+}
+
+/** The address that is used when the setting is missing says so in the error. */
+function serverUrl(): URL {
+  return new URL(process.env.TEST_MYSQL_URL ?? 'mysql://TEST_MYSQL_URL-is-not-set')
+}
+
+/** Settings of one database. Default: the one that TEST_MYSQL_URL names, which is there already. */
+export function mysqlEnv(database = serverUrl().pathname.slice(1)): MysqlEnv {
+  const { hostname, port, username, password } = serverUrl()
+  return {
+    DB_CONNECTION: 'rdb',
+    DB_HOST: hostname,
+    DB_PORT: port || '3306',
+    DB_DATABASE: database,
+    DB_USERNAME: decodeURIComponent(username),
+    DB_PASSWORD: decodeURIComponent(password),
+  }
+}
+
+/** A database of a name that no other has; `create` makes it. */
+export function mysqlDatabase(prefix: string): MysqlDatabase {
+  const name = `zin_${prefix}_${randomUUID().slice(0, 8)}`
+  const url = serverUrl()
+  url.pathname = `/${name}`
+  return {
+    name,
+    url: url.href,
+    env: mysqlEnv(name),
+    create: () => run(`create database ${name} character set utf8mb4`),
+    drop: () => run(`drop database ${name}`),
+  }
+}
+
+async function run(statement: string): Promise<void> {
+  const { DB_HOST, DB_PORT, DB_USERNAME, DB_PASSWORD } = mysqlEnv()
+  const connection = await createConnection({ host: DB_HOST, port: Number(DB_PORT), user: DB_USERNAME, password: DB_PASSWORD })
+  try {
+    await connection.query(statement)
+  } finally {
+    await connection.end()
+  }
+}
