@@ -31,7 +31,13 @@ export async function createAppClient(given: AppClientOptions): Promise<AppClien
   const secret = env.BULLETPROOF_SIGNING_SECRET || env.AUTH_KEY || env.APP_KEY || ''
   return {
     baseUrl,
-    async request<T>({ method, path, query = {}, body }: Parameters<AppClient['request']>[0]): Promise<T> {
+    async request<T>({
+      method,
+      path,
+      query = {},
+      body,
+      timeoutMs = given.timeoutMs ?? 10_000,
+    }: Parameters<AppClient['request']>[0]): Promise<T> {
       if (!path.startsWith('/')) throw new TypeError(`the path "${path}" must begin with /`)
       const url = `${baseUrl}${pathWith(path, query)}`
       const text = body === undefined ? undefined : JSON.stringify(body)
@@ -44,7 +50,7 @@ export async function createAppClient(given: AppClientOptions): Promise<AppClien
           headers,
           await createHeaders({ method, url, body: text, keyId: cliKeyId, secret, headerPrefix: env.SIGNATURE_HEADER_PREFIX || 'x-sig-' }),
         )
-      const answer = await send(url, { method, headers, body: text, baseUrl, signal: given.signal, timeoutMs: given.timeoutMs ?? 10_000 })
+      const answer = await send(url, { method, headers, body: text, baseUrl, signal: given.signal, timeoutMs })
       if (answer.status >= 200 && answer.status < 300) return bodyOf(answer.text) as T
       throw refusal(`${method} ${path}`, answer, secret !== '')
     },

@@ -25,6 +25,8 @@ export class HttpServer {
   constructor(listener: RequestListener, clock: Clock) {
     this.#clock = clock
     this.#http = createServer({ headersTimeout, requestTimeout, keepAliveTimeout, connectionsCheckingInterval: 5000 }, listener)
+    // Node drops what comes beyond 2000 headers without a word, and with it what checks look for; their bytes are bounded anyway.
+    this.#http.maxHeadersCount = 0
     // Without this listener Node tells every client to continue; ours does when the body is wanted.
     this.#http.on('checkContinue', listener)
     this.#http.on('clientError', answerClientError)

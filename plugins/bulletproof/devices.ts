@@ -22,7 +22,8 @@ export interface Enrolment {
   readonly userId: string
   /**
    * The id that the client asks for. It is taken when it is the user's own device, which then gets a new secret, or when
-   * nobody has it and it is well formed (1 to 128 letters, digits or `. _ : -`). Otherwise the user gets a new id.
+   * nobody has it and it is well formed (1 to 128 letters, digits or `. _ : -`). Otherwise the user gets a new id. Pass an id that a
+   * client names only when `get` says that it is the user's: a free one may be the key id of a service with the shared secret.
    */
   readonly deviceId?: string | undefined
   readonly label?: string | undefined

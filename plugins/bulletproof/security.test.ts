@@ -4,9 +4,10 @@ import { syncBuiltinESMExports } from 'node:module'
 import { describe, it } from 'node:test'
 import { devicesService } from 'zin/plugins/bulletproof'
 import { database, databaseService } from 'zin/plugins/database'
+import { tokensService } from 'zin/plugins/jwt'
 import { createHeaders, generateDeviceKey } from 'zin/signer'
 import { sharedSecret, withApp } from './testing/app.js'
-import { exchange, requestHead } from './testing/socket.js'
+import { exchange, requestHead, withheld } from './testing/socket.js'
 
 const listening = { listen: true, env: { HOST: '127.0.0.1' } }
 
@@ -55,6 +56,54 @@ describe('over a raw socket', () => {
       const nul = Object.entries({ ...(await app.headersOf()), 'x-sig-nonce': 'a\u0000b-0123456789abc' })
       assert.match(await exchange(app.host.url, requestHead(app.host.url, 'GET /api/me HTTP/1.1', nul), /\r\n\r\n/), /^HTTP\/1\.1 40[01] /)
       assert.equal((await app.send({ nonce })).status, 200)
+    }))
+
+  it('S24: what ends while the body of a request is held back counts for that request', () =>
+    withApp(listening, async (app) => {
+      const body = '{"a":1}'
+      const held = async (meanwhile: () => Promise<unknown>, nonce?: string): Promise<string> => {
+        const signed = await app.headersOf({ method: 'POST', path: '/api/notes', body, ...(nonce !== undefined && { nonce }) })
+        const headers = Object.entries({ ...signed, 'content-length': `${body.length}`, expect: '100-continue' })
+        const head = requestHead(app.host.url, 'POST /api/notes HTTP/1.1', headers)
+        const answer = await withheld(app.host.url, head, body, async () => {
+          await meanwhile()
+          app.clock.advance(1_500)
+        })
+        return answer.slice(9, 12)
+      }
+      const tokens = app.service(tokensService)
+      assert.equal(await held(async () => undefined), '200')
+      const nonce = 'held-nonce-0123456789'
+      assert.equal(await held(() => app.send({ method: 'POST', path: '/api/notes', body, nonce }), nonce), '401')
+      assert.equal(await held(() => tokens.revoke(tokens.verify(app.token))), '401')
+      assert.equal((await app.send()).status, 401)
+    }))
+
+  it('S24: a removed device ends a request whose body is held back', () =>
+    withApp(listening, async (app) => {
+      const headers = Object.entries({
+        ...(await app.headersOf({ method: 'POST', path: '/api/notes', body: '{}' })),
+        'content-length': '2',
+        expect: '100-continue',
+      })
+      const head = requestHead(app.host.url, 'POST /api/notes HTTP/1.1', headers)
+      const answer = await withheld(app.host.url, head, '{}', async () => {
+        await app.service(devicesService).remove(app.deviceId)
+        app.clock.advance(1_500)
+      })
+      assert.match(answer, /^HTTP\/1\.1 401 /)
+    }))
+
+  it('S8: a second authorization is seen behind any number of headers', () =>
+    withApp(listening, async (app) => {
+      const signed = Object.entries(await app.headersOf())
+      const junk = Array.from({ length: 2200 }, () => ['a', ''] as const)
+      const answer = async (headers: readonly (readonly [string, string])[]): Promise<string> =>
+        (await exchange(app.host.url, requestHead(app.host.url, 'GET /api/me HTTP/1.1', headers))).slice(9, 12)
+      const second = ['authorization', 'Bearer x'] as const
+      assert.equal(await answer([...signed, ...junk, second]), await answer([...signed, second]))
+      assert.match(await answer([...signed, second]), /^40[01]$/)
+      assert.equal(await answer([...Object.entries(await app.headersOf()), ...junk]), '200')
     }))
 
   it('S40: early data may read but not change anything', () =>

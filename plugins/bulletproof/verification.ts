@@ -59,6 +59,9 @@ export interface VerificationParts {
   readonly seen: (device: DeviceRecord) => void
 }
 
+/** When the body took longer than this, in ms, everything is asked again. A sign-out that comes in less is as one that came after. */
+const slowBodyMs = 1_000
+
 const AUTHORIZATION = 'authorization'
 const bearer = /^Bearer /i
 const BEARER_LENGTH = 7
@@ -91,7 +94,11 @@ export class Verification {
         allowedProfile(claim, found.device) ??
         checkBindings(claim, user) ??
         (signer.userId === undefined ? undefined : checkOwner(signer.userId, user.sub))
-      return this.#prove(request, claim, found, bind, (signer) => ({ ok: true, signer, claims: user }))
+      return this.#prove(request, claim, found, {
+        bind,
+        accept: (signer) => ({ ok: true, signer, claims: user }),
+        again: (later) => this.authenticate(later),
+      })
     })
   }
 
@@ -109,7 +116,12 @@ export class Verification {
     // The specification's proxies need no device id; one that is there must still be the key id.
     const bind = (): SignatureFault | undefined =>
       allowedProfile(claim, device) ?? (claim.deviceId === undefined ? undefined : checkBindings(claim, {}))
-    return this.#prove<SignedBy>(request, claim, { ...found, candidates: allowed }, bind, (signer) => ({ ok: true, signer }))
+    return this.#prove<SignedBy>(
+      request,
+      claim,
+      { ...found, candidates: allowed },
+      { bind, accept: (signer) => ({ ok: true, signer }), again: (later) => this.verify(later, from) },
+    )
   }
 
   /** The pin is written before the answer, so that a client that saw one accepted request is safe from a downgrade. */
@@ -152,8 +164,7 @@ export class Verification {
     request: Incoming,
     claim: SignatureClaim,
     { device, glance, candidates, ofDevice }: Found,
-    bind: (signer: Signer) => SignatureFault | undefined,
-    accept: (signer: Signer) => R,
+    { bind, accept, again }: Steps<R>,
   ): Pending<R | Refusal> {
     const { windowMs, signedPathPrefix, signedAuthority, slots, clock, nonces } = this.#parts
     const { keys, signer } = candidates
@@ -169,10 +180,11 @@ export class Verification {
     if ('ok' in found) return found
     const unbound = bind(signer)
     if (unbound !== undefined) return unbound
+    const asked = clock.monotonic()
     return after(request.body(), (body) => {
+      if (clock.monotonic() - asked > slowBodyMs) return again(withBody(request, body))
       const changed = checkBody(claim, body)
       if (changed !== undefined) return changed
-      // A slow body must not carry a request past its time.
       const late = checkFreshness(claim, clock.now(), windowMs)
       if (late !== undefined) return late
       const key = (signer.kind === 'device' ? ofDevice : undefined) ?? nonceKey(`key:${found.id}`, claim.nonce)
@@ -190,6 +202,19 @@ interface Found {
   readonly candidates: Candidates
   /** Key of the nonce under the device that the request names; absent when no device was looked for. */
   readonly ofDevice: string | undefined
+}
+
+/** What differs between requests with and without a token. */
+interface Steps<R> {
+  readonly bind: (signer: Signer) => SignatureFault | undefined
+  readonly accept: (signer: Signer) => R
+  /** All checks anew: tokens end and devices are removed while a body is awaited. */
+  readonly again: (request: Incoming) => Pending<R | Refusal>
+}
+
+/** The request with its body here, and nothing said of its token yet. */
+function withBody({ method, target, rawHeaders }: Incoming, body: Uint8Array): Incoming {
+  return { method, target, rawHeaders, verified: undefined, body: () => body }
 }
 
 /** The bearer token, when the request has one `Authorization` header and no second one. */

@@ -103,6 +103,13 @@ describe('POST /auth/login', () => {
       assert.equal((await signed(host, hers, 'GET', '/api/me')).status, 200)
     }))
 
+  it('gives a new device to a user who names an id of nobody: it may be the key id of a service', () =>
+    withHost(async (host) => {
+      const { password } = await addUser(host, 'ada@example.com')
+      const { deviceId } = await logIn(host, 'ada@example.com', password, 'billing-service')
+      assert.match(deviceId, /^dev_[0-9a-f]{32}$/)
+    }))
+
   it('refuses bodies of the wrong shape with 400', () =>
     withHost(async (host) => {
       const good = { email: 'ada@example.com', password: 'a-password' }

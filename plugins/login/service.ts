@@ -54,6 +54,12 @@ export function createLogin(parts: LoginParts): Login {
     ...(parts.bindUserAgent && userAgent !== undefined && { uaHash: sha256Hex(userAgent) }),
   })
 
+  /** An id that is nobody's may be the one of a service with the shared secret: whoever signs in does not choose it. */
+  const ownDevice = async (userId: string, wanted: string | undefined): Promise<string | undefined> => {
+    const known = wanted === undefined ? undefined : await devices().get(wanted)
+    return known?.userId === userId ? wanted : undefined
+  }
+
   return {
     async login(request) {
       const { email, password, deviceId: wanted, devicePublicKey: publicKey, address } = request
@@ -63,7 +69,8 @@ export function createLogin(parts: LoginParts): Login {
         log.info({ address }, 'login refused')
         throw invalidCredentials()
       }
-      const { device, secret } = await devices().enroll({ userId: String(user.id), deviceId: wanted, publicKey })
+      const userId = String(user.id)
+      const { device, secret } = await devices().enroll({ userId, deviceId: await ownDevice(userId, wanted), publicKey })
       const { deviceId } = device
       const issued = await tokens().issue({ sub: user.id, email: user.email, role: user.role, deviceId, ...bindings(request) })
       // Who is disabled or gets a new password from now on loses this session with all others; until now it was not there to end.

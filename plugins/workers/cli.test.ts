@@ -49,7 +49,10 @@ describe('worker commands on a running app', () => {
       record: (value: object) => void tables.push(value),
     }
     const command = workerCommands.find((candidate) => candidate.name === name)
-    await command?.run({ app, args, options, print } as unknown as CommandContext)
+    const defaults = Object.entries((command?.options ?? {}) as Record<string, { default?: unknown }>).map(
+      ([option, { default: value }]) => [option, value],
+    )
+    await command?.run({ app, args, options: { ...Object.fromEntries(defaults), ...options }, print } as unknown as CommandContext)
     return { lines, tables }
   }
 

@@ -131,20 +131,26 @@ function report({ message, operation, worker }: OperationResult, print: Printer)
   return operation.targets.length > 0 && operation.applied.length === operation.targets.length ? 0 : 1
 }
 
+/** How long a command waits until every process has applied it. */
+const waitOption = {
+  wait: { type: 'int', summary: 'Seconds to wait until every process has applied it', default: 10, min: 0, max: 60 },
+} as const
+
+/** Asks for a change. The answer may take as long as the wait, and some time for its way. */
+function ask(app: AppClient, path: string, waitSeconds: number): Promise<OperationResult> {
+  const waitMs = waitSeconds * 1000
+  return app.request<OperationResult>({ method: 'POST', path, query: { wait: waitMs }, timeoutMs: waitMs + 10_000 })
+}
+
 const activate = defineCommand({
   name: 'worker:activate',
   summary: 'Give new jobs to a version, one process after another; an earlier version is the rollback',
   args: [...named, { name: 'version', summary: 'Registered version, such as 1.1.0' }],
   needs: 'running app',
   json: true,
-  run: async ({ app, args, print }) =>
-    report(
-      await app.request<OperationResult>({
-        method: 'POST',
-        path: at(args.name, `/versions/${encodeURIComponent(args.version ?? '')}/activate`),
-      }),
-      print,
-    ),
+  options: waitOption,
+  run: async ({ app, args, options, print }) =>
+    report(await ask(app, at(args.name, `/versions/${encodeURIComponent(args.version ?? '')}/activate`), options.wait), print),
 })
 
 const operation = (verb: 'start' | 'stop' | 'restart' | 'pause' | 'resume', text: string): Command =>
@@ -154,8 +160,8 @@ const operation = (verb: 'start' | 'stop' | 'restart' | 'pause' | 'resume', text
     args: named,
     needs: 'running app',
     json: true,
-    run: async ({ app, args, print }) =>
-      report(await app.request<OperationResult>({ method: 'POST', path: at(args.name, `/${verb}`) }), print),
+    options: waitOption,
+    run: async ({ app, args, options, print }) => report(await ask(app, at(args.name, `/${verb}`), options.wait), print),
   })
 
 /** Commands that act on the workers of the running app. */

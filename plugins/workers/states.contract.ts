@@ -113,6 +113,24 @@ export function statesContract(api: () => ApiHost, backend: Backend): void {
       }
     })
 
+    it('running, beside a version that cannot run → paused and running again, and tries that version when it is activated', async () => {
+      const name = await create({ autoStart: false })
+      const path = `/api/workers/${name}`
+      await api().call('POST', `${path}/start`)
+      await api().call('POST', `${path}/versions`, { version: '2.0.0', processor: 'broken.mjs' })
+      assert.equal((await api().call('POST', `${path}/versions/2.0.0/activate`)).status, 422)
+      for (const [verb, state] of [
+        ['pause', 'paused'],
+        ['resume', 'running'],
+      ] as const) {
+        const { status, body } = await api().call('POST', `${path}/${verb}`)
+        assert.deepEqual([status, body.worker.state, body.operation.failed], [200, state, []])
+      }
+      assert.equal((await api().call('POST', `${path}/versions/2.0.0/activate`)).status, 422)
+      assert.equal((await api().call('POST', `${path}/versions/1.0.0/activate`)).status, 200)
+      await api().call('DELETE', path)
+    })
+
     for (const { from, by, to, status = 200, idle } of transitions) {
       const what = typeof by === 'string' ? by : `an update of ${Object.keys(by).join()}`
       it(`${from} → ${status === 200 ? to : status} by ${what}`, async () => {

@@ -51,7 +51,7 @@ export function metricsOf(counts: AttemptCounts | undefined): WorkerMetrics {
   return {
     completed,
     failed,
-    successRate: attempts === 0 ? 1 : completed / attempts,
+    successRate: attempts === 0 ? 1 : Math.round((completed / attempts) * 10_000) / 10_000,
     avgDuration: attempts === 0 ? 0 : Math.round((totalMs / attempts) * 100) / 100,
   }
 }

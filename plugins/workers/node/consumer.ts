@@ -77,7 +77,9 @@ export class Consumer {
     worker.on('stalled', onStalled)
     worker.on('failed', (job, error) => {
       // A job that stalled too often and is gone by now comes as undefined.
-      if (job !== undefined && hooks.onJobFailed.active) void tellFailure(record.name, job, error, parts)
+      if (job === undefined) return
+      logFailure(record.name, job, error, parts.log)
+      if (hooks.onJobFailed.active) void tellFailure(record.name, job, error, parts)
     })
     try {
       await withDeadline(worker.waitUntilReady(), parts.connectionTimeout, `no answer within ${parts.connectionTimeout} ms`)
@@ -125,6 +127,13 @@ export class Consumer {
     waiting.abort()
     await succeedsWithin(this.#worker.close(true), closeMs)
   }
+}
+
+/** Without its data, which may be nobody's business. */
+function logFailure(worker: string, job: Job, error: Error, log: Logger): void {
+  const facts = { worker, job: job.id, name: job.name, attempt: job.attemptsMade, err: error }
+  if (job.finishedOn === undefined) log.debug(facts, `a job of worker "${worker}" failed and is tried again: ${error.message}`)
+  else log.warn(facts, `a job of worker "${worker}" failed for good: ${error.message}`)
 }
 
 /** A job that failed before it ran has its data as they are stored: hooks see them as they were added, where that is possible. */

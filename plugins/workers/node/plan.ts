@@ -20,8 +20,8 @@ export interface Seen extends Goal {
   readonly state: WorkerState
   /** The last start failed or was denied; only a start or restart tries again. */
   readonly gaveUp: boolean
-  /** The version that could not be switched to, until another generation asks. */
-  readonly refused?: { readonly version: string; readonly generation: number }
+  /** The version that could not be switched to, until it is activated or the worker started anew. */
+  readonly refused?: { readonly version: string; readonly starts: number }
 }
 
 export type Step = 'stop' | 'start' | 'switch' | 'resize' | 'pause' | 'resume'
@@ -52,7 +52,7 @@ export function plan(goal: Goal, seen: Seen | undefined): readonly Step[] {
   if (!same || seen.restarts !== goal.restarts || seen.consumerKey !== goal.consumerKey) {
     return goal.paused ? ['stop', 'start', 'pause'] : ['stop', 'start']
   }
-  const refused = seen.refused?.version === goal.version && seen.refused.generation >= goal.generation
+  const refused = seen.refused?.version === goal.version && seen.refused.starts === goal.starts
   return [
     ...(seen.version !== goal.version && !refused ? (['switch'] as const) : []),
     ...(seen.concurrency !== goal.concurrency ? (['resize'] as const) : []),

@@ -226,14 +226,14 @@ export class WorkerSlot {
     await this.drain()
   }
 
-  /** Keeps what runs; the version is not tried again before another generation asks for it. */
+  /** Keeps what runs; the version is not tried again before it is activated or the worker started anew. */
   #refuse(goal: Goal, error: unknown): void {
     this.#parts.log.warn(
       { worker: this.#name, version: goal.version, err: error },
       `worker "${this.#name}" keeps its version, ${goal.version} cannot run here: ${messageOf(error)}`,
     )
     this.#blame(error, goal.generation)
-    if (this.#seen !== undefined) this.#seen = { ...this.#seen, refused: { version: goal.version, generation: goal.generation } }
+    if (this.#seen !== undefined) this.#seen = { ...this.#seen, refused: { version: goal.version, starts: goal.starts } }
   }
 
   /** An attempt that was lost with its process; whoever notices counts it. */
@@ -280,7 +280,7 @@ export class WorkerSlot {
       version: this.#versions.active?.version ?? goal.version,
       state,
       gaveUp,
-      ...(refused === undefined || refused.generation < goal.generation ? {} : { refused }),
+      ...(refused?.starts !== goal.starts ? {} : { refused }),
     }
   }
 
