@@ -25,6 +25,7 @@ const orders = definePlugin({
       options: { id: { type: 'string', summary: 'which' } }, run: ({ options, print }) => print.record({ id: options.id }),
     })
     command({ name: 'order:list', aliases: ['ol'], summary: 'Lists orders', needs: 'running app', json: true, run: async ({ app, print }) => print.record(await app.request({ method: 'GET', path: '/orders' })) })
+    command({ name: 'order:refuse', summary: 'Refuses', needs: 'config', run: ({ print }) => { print.error('say which order'); return 2 } })
     command({ name: 'order:fail', summary: 'Fails', needs: 'config', run: () => { throw new Error('no luck with Bearer canarycanarycanary') } })
   },
 })
@@ -203,6 +204,40 @@ test('a failing command is one line without a secret, and a stack only with DEBU
   assert.match((await zin(['order:fail'], folder, { DEBUG: 'zin' })).err, /\n {4}at .*zin\.config\.ts:\d+:\d+/)
 })
 
+test('what a command of a plugin refuses says which command it was', async () => {
+  assert.deepEqual(await zin(['order:refuse']), { code: 2, out: '', err: 'zin order:refuse: say which order\n' })
+})
+
+test('wrong values of the configuration and a plugin that was not called end the command with the path', async () => {
+  const broken = await realpath(await mkdtemp(join(tmpdir(), 'zin-broken-')))
+  try {
+    await writeFile(join(broken, 'package.json'), '{"type":"module"}')
+    const file = join(broken, 'zin.config.ts')
+    await writeFile(file, "export default { app: { trustedProxies: 'one' }, shutdown: { deadline: 5 } }\n")
+    assert.deepEqual(await zin(['start'], broken), {
+      code: 1,
+      out: '',
+      err:
+        `zin start: ${file} has a wrong value: app.trustedProxies must be integer; ` +
+        'has an unknown key "shutdown.deadline"; did you mean "shutdown.deadlineMs"? [ZIN_CONFIG_INVALID]\n',
+    })
+    await writeFile(
+      file,
+      "import { definePlugin } from 'zin'\nexport default { plugins: [definePlugin({ name: 'slow-jobs', version: '1.0.0', setup() {} })] }\n",
+    )
+    assert.match(
+      (await zin(['plugins'], broken)).err,
+      /zin\.config\.ts: plugins\[0\] is a plugin factory that was not called: write slowJobs\(\) \[ZIN_CONFIG_INVALID\]\n$/,
+    )
+  } finally {
+    await rm(broken, { recursive: true })
+  }
+})
+
+test('a setting that is out of range says from where to where it goes', async () => {
+  assert.match((await zin(['start'], folder, { PORT: '70000' })).err, /PORT=70000: expected a whole number from 0 to 65535 /)
+})
+
 test('start serves until SIGTERM, a command reaches it signed, and a second start on its port is refused', async () => {
   const none = await zin(['order:list', '--port', '9'])
   assert.deepEqual(
@@ -241,6 +276,11 @@ test('make:plugin writes a plugin that passes its own test, and overwrites nothi
   assert.match(made.out, /import { lateOrders } from '\.\/plugins\/late-orders\/index\.js'/)
   const again = await zin(['make:plugin', 'late-orders'])
   assert.match(again.err, /exists already.*\[ZIN_PLUGIN_EXISTS\]\n$/)
+  for (const name of ['class', 'new', 'define-plugin']) {
+    const { code, err } = await zin(['make:plugin', name])
+    assert.equal(code, 2)
+    assert.match(err, new RegExp(`^zin make:plugin: a plugin cannot be named "${name}": .*\\n$`))
+  }
   assert.match((await zin(['make:plugin', '../evil'])).err, /\[ZIN_PLUGIN_NAME\]\n$/)
   const file = join(folder, 'plugins', 'late-orders', 'late-orders.test.ts')
   const run = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), '--test-reporter', 'tap', file], {
@@ -260,6 +300,12 @@ test('new makes an app, and asks for a folder only on a terminal', async () => {
   const made = await zin(['new', 'made', '--example', 'minimal'])
   assert.equal(made.code, 0, made.err)
   assert.equal((JSON.parse(await readFile(join(target, 'package.json'), 'utf8')) as { name: string }).name, 'made')
+  assert.match(made.out, /\n {2}cd made\n/)
+  assert.doesNotMatch(made.out, /keys/)
+  assert.match(await readFile(join(target, '.env'), 'utf8'), /^APP_NAME=made$/m)
+  const spaced = await zin(['new', "my ü's shop", '--example', 'full'])
+  assert.match(spaced.out, /\n {2}cd 'my ü'\\''s shop'\n[\s\S]*Its keys are in \.env/)
+  assert.match(await readFile(join(folder, "my ü's shop", '.env'), 'utf8'), /^APP_NAME=my-s-shop$/m)
   assert.equal((await zin(['new', 'made'])).code, 1)
   assert.deepEqual(await zin(['new']), { code: 2, out: '', err: 'zin new: missing argument <dir>: the folder of the app\n' })
   assert.match(

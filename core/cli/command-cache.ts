@@ -25,7 +25,7 @@ export async function writeCommandCache(configFile: string, version: string, com
       key: await keyOf(configFile, version),
       commands: commands.map(({ plugin, command }) => ({ plugin, command: shapeOf(command) })),
     }
-    await mkdir(dirname(file), { recursive: true })
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 })
     await writeFile(temporary, JSON.stringify(content))
     await rename(temporary, file)
   } catch {

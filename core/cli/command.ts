@@ -46,6 +46,7 @@ export interface ArgSpec {
 export interface Printer {
   readonly json: boolean
   line(text?: string): void
+  /** One line on stderr, after `zin <command>: `. */
   error(text: string): void
   table(rows: readonly Readonly<Record<string, unknown>>[], columns?: readonly string[]): void
   record(value: Readonly<Record<string, unknown>>): void
@@ -59,6 +60,8 @@ export interface AppClient {
     path: string
     query?: Readonly<Record<string, string | number | undefined>>
     body?: unknown
+    /** How long the answer may take, in ms. Default 10000. */
+    timeoutMs?: number
   }): Promise<T>
 }
 

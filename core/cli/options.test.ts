@@ -73,10 +73,10 @@ test('a missing or unwanted value, a bad number and a value off the list are ref
   refused(['a', '--sub'], /^option .*--sub.* needs a value/)
   refused(['a', '--sub', '--force'], /^option .*--sub.* needs a value/)
   refused(['a', '--force=1'], /^option --force takes no value$/)
-  refused(['a', '--hours', '7.5'], /^option --hours takes a whole number >= 1 and <= 99, not "7\.5"$/)
+  refused(['a', '--hours', '7.5'], /^option --hours takes a whole number from 1 to 99, not "7\.5"$/)
   refused(['a', '--hours', '0x10'], /takes a whole number/)
   refused(['a', '--hours', '100'], /takes a whole number/)
-  refused(['a', '--rate', 'Infinity'], /^option --rate takes a number >= 0, not "Infinity"$/)
+  refused(['a', '--rate', 'Infinity'], /^option --rate takes a number from 0, not "Infinity"$/)
   refused(['a', '--role', 'root'], /^option --role is one of admin, user, not "root"$/)
 })
 

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { numberWords } from '../util/number-words.js'
 import { suggest } from '../util/suggest.js'
 import type { CommandShape, OptionSpec, OptionSpecs } from './command.js'
 import { UsageError } from './usage-error.js'
@@ -95,10 +96,7 @@ function numberOf(name: string, spec: OptionSpec & { type: 'int' | 'number' }, t
   const value = /^[-+]?\d+(\.\d+)?(e[-+]?\d+)?$/i.test(text) ? Number(text) : Number.NaN
   const fits = value >= min && value <= max && (spec.type === 'int' ? Number.isSafeInteger(value) : Number.isFinite(value))
   if (fits) return value
-  const range = [Number.isFinite(min) ? ` >= ${min}` : '', Number.isFinite(max) ? ` <= ${max}` : '']
-    .filter((part) => part !== '')
-    .join(' and')
-  throw new UsageError(`option --${name} takes a ${spec.type === 'int' ? 'whole number' : 'number'}${range}, not "${text}"`)
+  throw new UsageError(`option --${name} takes ${numberWords(spec.type, spec)}, not "${text}"`)
 }
 
 function namedArguments({ args = [] }: CommandShape, given: readonly string[]): Record<string, string | undefined> {

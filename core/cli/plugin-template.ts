@@ -1,9 +1,20 @@
+import { factoryName } from '../util/factory-name.js'
+
 /** kebab-case, as plugin names are. */
 export const pluginNamePattern = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/
 
-/** `slow-jobs` → `slowJobs`. */
-export function factoryName(name: string): string {
-  return name.replace(/-([a-z0-9])/g, (_dash, letter: string) => letter.toUpperCase())
+/** Words that cannot be the name of a constant in the files: those of the language, and what the files import. */
+const takenNames: ReadonlySet<string> = new Set([
+  ...['arguments', 'await', 'break', 'case', 'catch', 'class', 'const', 'continue', 'debugger', 'default', 'delete', 'do', 'else', 'enum'],
+  ...['eval', 'export', 'extends', 'false', 'finally', 'for', 'function', 'if', 'implements', 'import', 'in', 'instanceof', 'interface'],
+  ...['let', 'new', 'null', 'package', 'private', 'protected', 'public', 'return', 'static', 'super', 'switch', 'this', 'throw', 'true'],
+  ...['try', 'typeof', 'undefined', 'var', 'void', 'while', 'with', 'yield'],
+  ...['assert', 'createTestHost', 'defineConfig', 'definePlugin', 'describePlugin', 'test'],
+])
+
+/** Whether the name of a plugin can be the name of its factory, too. */
+export function canNameFactory(name: string): boolean {
+  return !takenNames.has(factoryName(name))
 }
 
 /** The files of a new plugin by name: a plugin with one option and one route, its test and its README. */

@@ -20,7 +20,7 @@ class Sink {
 function printer({ json = false, columns }: { json?: boolean; columns?: number } = {}) {
   const out = new Sink(columns)
   const err = new Sink()
-  return { out, err, print: createPrinter({ stdout: out, stderr: err, json }) }
+  return { out, err, print: createPrinter({ stdout: out, stderr: err, json, command: 'x:y' }) }
 }
 
 test('a table is aligned text on a pipe, with lists joined and missing cells empty', () => {

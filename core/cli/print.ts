@@ -13,18 +13,20 @@ export interface PrinterOptions {
   readonly stdout: Output
   readonly stderr: Output
   readonly json: boolean
+  /** Name of the command that prints. */
+  readonly command: string
 }
 
 /**
  * Prints for people, or with `json` exactly one JSON document on stdout per table or record; then lines go to stderr.
  * What is printed may come from requests and jobs: control characters are made visible.
  */
-export function createPrinter({ stdout, stderr, json }: PrinterOptions): Printer {
+export function createPrinter({ stdout, stderr, json, command }: PrinterOptions): Printer {
   const printJson = (value: unknown): void => void stdout.write(`${JSON.stringify(value, null, 2)}\n`)
   return {
     json,
     line: (text = '') => void (json ? stderr : stdout).write(`${text}\n`),
-    error: (text) => void stderr.write(`${text}\n`),
+    error: (text) => void stderr.write(`zin ${command}: ${text}\n`),
     table(rows, columns) {
       if (json) return printJson(rows)
       const heads = columns ?? [...new Set(rows.flatMap((row) => Object.keys(row)))]

@@ -22,7 +22,7 @@ export async function runCommand(match: Match<Command>, terminal: Terminal, sign
   let app = opened
   try {
     const { args, options } = parseArguments(command, rest)
-    const print = createPrinter({ stdout: terminal.stdout, stderr: terminal.stderr, json: options.json === true })
+    const print = createPrinter({ stdout: terminal.stdout, stderr: terminal.stderr, json: options.json === true, command: command.name })
     if (needsApp) app ??= await openApp({ cwd: terminal.cwd, environment: terminal.env, roles: [] })
     if (app !== undefined && command.needs === 'services') await app.host.startOnly(command.starts ?? [plugin])
     const client = app !== undefined && command.needs === 'running app' ? await clientFor(app, options, signal) : undefined

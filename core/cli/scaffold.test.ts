@@ -30,7 +30,7 @@ async function zinIn(t: TestContext) {
 test('an app gets the files of the example, its own name, zin, and private keys of its own', async (t) => {
   const zin = await zinIn(t)
   const target = join(zin.root, 'My App')
-  await scaffold({ target, example: 'minimal', zin })
+  assert.deepEqual(await scaffold({ target, example: 'minimal', zin }), { hasKeys: true })
   assert.deepEqual((await readdir(target)).sort(), ['.env', '.env.example', '.gitignore', 'package.json', 'src', 'zin.config.ts'])
   assert.deepEqual(await readdir(join(target, 'src')), ['a.ts'])
   assert.deepEqual(JSON.parse(await readFile(join(target, 'package.json'), 'utf8')), {
@@ -39,9 +39,25 @@ test('an app gets the files of the example, its own name, zin, and private keys 
     dependencies: { zin: `file:${zin.root}`, x: '1' },
   })
   const env = await readFile(join(target, '.env'), 'utf8')
-  assert.match(env, /^# keys\nAPP_KEY=base64:[\w+/]{43}=\nJWT_SECRET=base64:[\w+/]{43}=\nPORT=7777\n#X=generate\nY=generated\n$/)
+  assert.match(
+    env,
+    /^APP_NAME=my-app\n# keys\nAPP_KEY=base64:[\w+/]{43}=\nJWT_SECRET=base64:[\w+/]{43}=\nPORT=7777\n#X=generate\nY=generated\n$/,
+  )
+  assert.match(await readFile(join(target, '.env.example'), 'utf8'), /^APP_NAME=my-app\n# keys\nAPP_KEY=generate\n/)
   assert.equal((await stat(join(target, '.env'))).mode & 0o777, 0o600)
   assert.match(await readFile(join(target, '.gitignore'), 'utf8'), /^\.env$/m)
+})
+
+test('two apps have two names, in the place of the name of the example and without a template as well', async (t) => {
+  const zin = await zinIn(t)
+  const template = join(zin.root, 'examples', 'minimal', '.env.example')
+  await writeFile(template, '# name\nAPP_NAME=zin-app\nPORT=1\n')
+  assert.deepEqual(await scaffold({ target: join(zin.root, 'One_two 2.0'), example: 'minimal', zin }), { hasKeys: false })
+  for (const name of ['.env', '.env.example'])
+    assert.equal(await readFile(join(zin.root, 'One_two 2.0', name), 'utf8'), '# name\nAPP_NAME=one-two-2-0\nPORT=1\n')
+  await rm(template)
+  await scaffold({ target: join(zin.root, 'other'), example: 'minimal', zin })
+  assert.equal(await readFile(join(zin.root, 'other', '.env'), 'utf8'), 'APP_NAME=other\n')
 })
 
 test('an empty folder is taken, one with files and a file are refused untouched', async (t) => {

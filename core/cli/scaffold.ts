@@ -15,8 +15,8 @@ export interface ScaffoldOptions {
   readonly zin: ZinPackage
 }
 
-/** Makes an app from an example: its files, a package.json of its own, and a private `.env` with new keys. */
-export async function scaffold({ target, example, zin }: ScaffoldOptions): Promise<void> {
+/** Makes an app from an example: its files, a package.json of its own, and a private `.env` with its name and new keys. */
+export async function scaffold({ target, example, zin }: ScaffoldOptions): Promise<{ readonly hasKeys: boolean }> {
   const source = join(zin.root, 'examples', example)
   await refuseUsed(target)
   await mkdir(target, { recursive: true })
@@ -25,8 +25,19 @@ export async function scaffold({ target, example, zin }: ScaffoldOptions): Promi
   await writeFile(manifest, manifestFor(await readFile(manifest, 'utf8'), basename(target), zin))
   // Packing leaves .gitignore out of a package.
   await writeIfMissing(join(target, '.gitignore'), 'node_modules/\ndist/\n.zin/\n.env\n')
-  const settings = await readText(join(target, '.env.example'))
-  if (settings !== undefined) await writeFile(join(target, '.env'), generateKeys(settings), { mode: 0o600, flag: 'wx' })
+  const template = join(target, '.env.example')
+  const given = await readText(template)
+  const settings = withAppName(given ?? '', appName(basename(target)))
+  if (given !== undefined) await writeFile(template, settings)
+  const own = generateKeys(settings)
+  await writeFile(join(target, '.env'), own, { mode: 0o600, flag: 'wx' })
+  return { hasKeys: own !== settings }
+}
+
+/** Puts `APP_NAME` in its place, or first. */
+export function withAppName(text: string, name: string): string {
+  const line = /^APP_NAME=.*$/m
+  return line.test(text) ? text.replace(line, `APP_NAME=${name}`) : `APP_NAME=${name}\n${text}`
 }
 
 /** Each line `NAME=generate` gets 32 random bytes as `base64:…`. */
@@ -51,6 +62,11 @@ export function packageName(folder: string): string {
     .replace(/[^a-z0-9._-]+/g, '-')
     .replace(/^[-._]+|[-._]+$/g, '')
   return name === '' ? 'zin-app' : name
+}
+
+/** `My_App 2.0` → `my-app-2-0`. */
+export function appName(folder: string): string {
+  return packageName(folder).replace(/[._-]+/g, '-')
 }
 
 async function refuseUsed(target: string): Promise<void> {

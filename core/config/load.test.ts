@@ -142,6 +142,37 @@ test('a default export that is no configuration is described', async () => {
   }
 })
 
+test('wrong values and unknown keys of app, shutdown, hooks and responders are refused with their path', async () => {
+  const cases: readonly (readonly [string, RegExp])[] = [
+    ['{ app: { trustedProxy: 1 } }', /zin\.config\.mjs has an unknown key "app\.trustedProxy"; did you mean "app\.trustedProxies"\?$/],
+    ["{ app: { trustedProxies: 'one' } }", /zin\.config\.mjs has a wrong value: app\.trustedProxies must be integer$/],
+    ['{ app: { bodyLimit: -5 } }', /app\.bodyLimit must be >= 0$/],
+    ['{ app: { port: 99999 } }', /app\.port must be <= 65535$/],
+    ['{ app: { allowedHosts: [7] } }', /app\.allowedHosts\.0 must be string$/],
+    ["{ app: { name: '' } }", /app\.name must NOT have fewer than 1 characters$/],
+    ['{ app: { zzz: 1 } }', /unknown key "app\.zzz"; known keys: app\.name, app\.host, app\.port, /],
+    ['{ app: 1 }', /has a number as "app"; it takes an object$/],
+    ['{ shutdown: { deadline: 5 } }', /unknown key "shutdown\.deadline"; did you mean "shutdown\.deadlineMs"\?$/],
+    ["{ shutdown: { delayMs: '5s' } }", /shutdown\.delayMs must be integer$/],
+    ['{ hooks: { onReady: 1 } }', /has a number as "hooks\.onReady"; it takes a function$/],
+    ['{ responders: { auth: {} } }', /has an object as "responders\.auth"; it takes a function$/],
+    ['{ app: { port: 1.5 }, shutdown: [] }', /has a list as "shutdown"; it takes an object; has a wrong value: app\.port must be integer$/],
+  ]
+  for (const [text, message] of cases) {
+    await assert.rejects(loadConfig(await app({ 'zin.config.mjs': `export default ${text}` }), {}), { code: 'ZIN_CONFIG_INVALID', message })
+  }
+})
+
+test('a configuration with every key, or with keys that are undefined, is taken as it is', async () => {
+  const text = `export default {
+    app: { name: 'a', host: '::1', port: 0, bodyLimit: 0, trustedProxies: 2, allowedHosts: ['a.example'] },
+    shutdown: { deadlineMs: 1, delayMs: 0 }, plugins: [false], hooks: { onReady() {} }, routes: [], responders: { auth: undefined },
+  }`
+  assert.equal((await loadConfig(await app({ 'zin.config.mjs': text }), {})).config.app?.trustedProxies, 2)
+  const unset = 'export default { app: { port: undefined }, shutdown: undefined, hooks: { onReady: undefined } }'
+  assert.deepEqual((await loadConfig(await app({ 'zin.config.mjs': unset }), {})).config.app, { port: undefined })
+})
+
 test('a TypeScript configuration of a CommonJS package is refused with the remedy', async () => {
   const rootDir = await app({ 'package.json': '{}', 'zin.config.ts': 'export default {}\n' })
   await assert.rejects(loadConfig(rootDir, {}), { code: 'ZIN_CONFIG_COMMONJS', message: /"type": "module"/ })

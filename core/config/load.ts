@@ -2,7 +2,6 @@ import { stat } from 'node:fs/promises'
 import { dirname, extname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ZinError } from '../errors.js'
-import { suggest } from '../util/suggest.js'
 import type { ZinConfig } from './define.js'
 import { loadEnv } from './env-file.js'
 import { configMissing, configNames, loadingFailed } from './load-errors.js'
@@ -40,6 +39,8 @@ export async function loadConfig(cwd: string, environment: Record<string, string
   if (file === undefined) throw configMissing(cwd)
   const rootDir = dirname(file)
   const env = await loadEnv(rootDir, environment)
+  // Loaded here: it brings Ajv along.
+  const { checkConfig } = await import('./check-config.js')
   return { config: checkConfig((await importModule(file)).default, file), file, rootDir, env }
 }
 
@@ -56,41 +57,6 @@ async function importModule(file: string): Promise<{ readonly default?: unknown 
   } catch (error) {
     throw await loadingFailed(error, file)
   }
-}
-
-const configKeys: Readonly<Record<keyof ZinConfig, true>> = {
-  app: true,
-  shutdown: true,
-  plugins: true,
-  hooks: true,
-  routes: true,
-  responders: true,
-}
-
-function checkConfig(value: unknown, file: string): ZinConfig {
-  const invalid = (what: string): ZinError => new ZinError('ZIN_CONFIG_INVALID', `${file} ${what}`)
-  const kind = kindOf(value)
-  if (kind !== 'an object') throw invalid(`exports ${kind} by default; write: export default defineConfig({ … })`)
-  const known = Object.keys(configKeys)
-  for (const key of Object.keys(value as object)) {
-    if (known.includes(key)) continue
-    const near = suggest(key, known)
-    throw invalid(`has an unknown key "${key}"; ${near === undefined ? `known keys: ${known.join(', ')}` : `did you mean "${near}"?`}`)
-  }
-  for (const key of ['plugins', 'routes'] as const) {
-    const list = (value as ZinConfig)[key]
-    if (list !== undefined && !Array.isArray(list)) throw invalid(`has ${kindOf(list)} as "${key}"; it takes a list`)
-  }
-  return value as ZinConfig
-}
-
-function kindOf(value: unknown): string {
-  if (value === undefined) return 'nothing'
-  if (value === null) return 'null'
-  if (Array.isArray(value)) return 'a list'
-  if (value instanceof Promise) return 'a promise'
-  if (typeof value === 'object') return 'spec' in value ? 'a plugin' : 'an object'
-  return typeof value === 'function' ? 'a function' : `a ${typeof value}`
 }
 
 async function isFile(path: string): Promise<boolean> {

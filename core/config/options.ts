@@ -22,9 +22,20 @@ export class OptionsValidator {
   }
 
   #compile(schema: object): ValidateFunction {
-    this.#engine ??= new Ajv({ allErrors: true, strict: false, useDefaults: false, validateSchema: false })
+    this.#engine ??= schemaEngine()
     return this.#engine.compile(schema)
   }
+}
+
+/** Finds every problem and changes nothing. */
+export function schemaEngine(): Ajv {
+  return new Ajv({ allErrors: true, strict: false, useDefaults: false, validateSchema: false })
+}
+
+/** What is wrong with a value, to follow its name. */
+export function wordsOf(error: ErrorObject): string {
+  const allowed = error.keyword === 'enum' ? `: ${(error.params as { allowedValues: unknown[] }).allowedValues.join(', ')}` : ''
+  return `${error.message ?? 'is invalid'}${allowed}`
 }
 
 /** Compiling a schema costs milliseconds of the boot. A plugin's defaults fit it, which `describePlugin` tests. */
@@ -50,6 +61,5 @@ function isNotUnknownKey(error: ErrorObject): boolean {
 
 function describe(plugin: string, error: ErrorObject): string {
   const where = error.instancePath === '' ? 'options' : `option "${error.instancePath.slice(1).replaceAll('/', '.')}"`
-  const allowed = error.keyword === 'enum' ? `: ${(error.params as { allowedValues: unknown[] }).allowedValues.join(', ')}` : ''
-  return `${plugin}: ${where} ${error.message ?? 'is invalid'}${allowed}`
+  return `${plugin}: ${where} ${wordsOf(error)}`
 }

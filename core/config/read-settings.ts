@@ -1,4 +1,5 @@
 import { ZinError } from '../errors.js'
+import { numberWords } from '../util/number-words.js'
 import type { SettingReport, SettingSpec, SettingSpecs, SettingValues } from './settings.js'
 
 /** The environment of a host: values, and where each came from. */
@@ -104,8 +105,7 @@ function parseNumber(spec: SettingSpec & { type: 'int' | 'number' }, text: strin
   const { min = -Infinity, max = Infinity } = spec
   const value = /^\s*[-+]?\d+(\.\d+)?\s*$/.test(text) ? Number(text) : Number.NaN
   const fits = value >= min && value <= max && (spec.type === 'number' || Number.isSafeInteger(value))
-  const range = [min === -Infinity ? '' : ` >= ${min}`, max === Infinity ? '' : ` <= ${max}`].join('')
-  return fits ? { value } : { expected: `${spec.type === 'int' ? 'a whole number' : 'a number'}${range}` }
+  return fits ? { value } : { expected: numberWords(spec.type, spec) }
 }
 
 function isSecret(spec: SettingSpec): boolean {

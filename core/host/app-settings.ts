@@ -8,7 +8,7 @@ export const appSettings = defineSettings({
   NODE_ENV: {
     type: 'string',
     default: 'development',
-    summary: 'Environment of the app; `production` turns on redaction and refuses unsafe settings',
+    summary: 'Environment of the app; all but development, dev, local and test redact errors and refuse unsafe settings',
   },
   APP_NAME: { type: 'string', default: 'zin-app', summary: 'Name of the app; prefix of its keys in shared stores' },
   HOST: { type: 'string', default: '127.0.0.1', summary: 'Address to listen on' },
@@ -31,13 +31,20 @@ export const appSettings = defineSettings({
 
 export type AppSettings = SettingValues<typeof appSettings>
 
+const nonProduction: ReadonlySet<string> = new Set(['', 'development', 'dev', 'local', 'test'])
+
+/** A misspelled or unknown environment counts as production: what is open elsewhere stays closed there. */
+function isProduction(environment: string): boolean {
+  return !nonProduction.has(environment.trim().toLowerCase())
+}
+
 /** The facts about the app that plugins see. The configuration wins over settings. */
 export function describeApp(config: ZinConfig, settings: AppSettings, rootDir: string, envFile?: string): HostView['app'] {
   const { app = {} } = config
   return {
     name: app.name ?? settings.APP_NAME,
     environment: settings.NODE_ENV,
-    production: settings.NODE_ENV === 'production',
+    production: isProduction(settings.NODE_ENV),
     rootDir,
     ...(envFile === undefined ? {} : { envFile }),
     dataDir: isAbsolute(settings.ZIN_DATA_DIR) ? settings.ZIN_DATA_DIR : join(rootDir, settings.ZIN_DATA_DIR),

@@ -84,7 +84,7 @@ describe('the host', () => {
     assert.deepEqual(error.message.split('\n'), [
       'greeter: unknown option "wrod"; did you mean "word"?',
       'greeter: option "word" must be string',
-      'limits: LIMIT=many: expected a whole number >= 1 (read by limits)',
+      'limits: LIMIT=many: expected a whole number from 1 (read by limits)',
       'lost: depends on plugin "limit", which is not enabled; did you mean "limits"?',
     ])
   })
@@ -232,11 +232,39 @@ describe('the host', () => {
     assert.match(error.message, /door: failed in start: guard refused the start: closed today/)
   })
 
+  it('counts as production unless NODE_ENV names another environment, and keeps the name as given', async () => {
+    const seen = async (NODE_ENV: string) => {
+      const host = new Host({}, { rootDir: '.', env: plainEnv({ NODE_ENV }), log: memoryLogger() })
+      const { environment, production } = host.view.app
+      await host.stop()
+      return [environment, production]
+    }
+    for (const name of ['production', 'prod', 'Production', 'prodution', 'staging', ' PRODUCTION '])
+      assert.deepEqual(await seen(name), [name, true])
+    for (const name of ['development', 'dev', 'test', 'local', 'Development', ' test ']) assert.deepEqual(await seen(name), [name, false])
+    assert.deepEqual(await seen(''), ['development', false])
+    const unset = new Host({}, { rootDir: '.', env: plainEnv({}), log: memoryLogger() })
+    assert.equal(unset.view.app.production, false)
+    await unset.stop()
+  })
+
   it('refuses a value in "plugins" that is no plugin', () => {
-    assert.throws(
-      () => new Host({ plugins: [greeter as never] }, { rootDir: '.', env: plainEnv({}), log: memoryLogger() }),
-      /call its factory/,
-    )
+    assert.throws(() => new Host({ plugins: [greeter as never] }, { rootDir: '.', env: plainEnv({}), log: memoryLogger() }), {
+      code: 'ZIN_CONFIG_INVALID',
+      message: /plugins\[0\] is a plugin factory that was not called: write greeter\(\)$/,
+    })
+    const slowJobs = definePlugin({ name: 'slow-jobs', version: '1.0.0', setup() {} })
+    for (const [entry, words] of [
+      [slowJobs, /plugins\[2\] is a plugin factory that was not called: write slowJobs\(\)$/],
+      [() => slowJobs(), /plugins\[2\] is the function without a name, not a plugin/],
+      [[greeter()], /plugins\[2\] is a list that no plugin factory made$/],
+      [{ name: 'x' }, /plugins\[2\] is an object that no plugin factory made$/],
+    ] as const) {
+      assert.throws(
+        () => new Host({ plugins: [false, greeter(), entry as never] }, { rootDir: '.', env: plainEnv({}), log: memoryLogger() }),
+        { code: 'ZIN_CONFIG_INVALID', message: words },
+      )
+    }
   })
 
   it('undoes everything when the port is taken', async () => {

@@ -19,7 +19,7 @@ import { type BootCause, BootError } from './boot-error.js'
 import { type BootPhase, Lifecycle } from './lifecycle.js'
 import type { HostParts } from './make-context.js'
 import type { Instrument } from './phases.js'
-import { isPlugin, type Plugin } from './plugin.js'
+import { pluginsOf } from './plugin-list.js'
 import { type BootPlan, bootPlan, reportUnit } from './report.js'
 import { removeRunFile, writeRunFile } from './run-file.js'
 import { type ShutdownReport, shutdownReport } from './shutdown.js'
@@ -362,21 +362,4 @@ const loopbackNames: readonly string[] = ['127.0.0.1', 'localhost', '[::1]']
 
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host.startsWith('127.')
-}
-
-function pluginsOf(config: ZinConfig): Plugin[] {
-  return (config.plugins ?? []).filter((entry): entry is Plugin => {
-    if (!entry) return false
-    if (!isPlugin(entry)) {
-      throw new ZinError(
-        'ZIN_CONFIG_INVALID',
-        `"plugins" in zin.config.ts holds ${describeValue(entry)}, which is not a plugin; call its factory: health()`,
-      )
-    }
-    return true
-  })
-}
-
-function describeValue(value: unknown): string {
-  return typeof value === 'function' ? `the function ${value.name || 'without a name'}` : typeof value
 }

@@ -11,7 +11,7 @@ const fileIn = (dataDir: string): string => join(dataDir, 'run.json')
 
 /** Writes `<dataDir>/run.json`. */
 export async function writeRunFile(dataDir: string, address: Address): Promise<void> {
-  await mkdir(dataDir, { recursive: true })
+  await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const content: RunFile = { pid: process.pid, host: address.host, port: address.port }
   await writeFile(fileIn(dataDir), `${JSON.stringify(content)}\n`, { mode: 0o600 })
 }

@@ -37,8 +37,9 @@ export interface Address {
 export interface HostView {
   readonly app: {
     readonly name: string
-    /** `NODE_ENV`, default `development`. */
+    /** `NODE_ENV` as given, default `development`. For people: what depends on it asks `production`. */
     readonly environment: string
+    /** Whether `NODE_ENV` is anything but `development`, `dev`, `local`, `test` or nothing, in any case. */
     readonly production: boolean
     /** Folder of `zin.config.ts`. */
     readonly rootDir: string

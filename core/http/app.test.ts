@@ -133,6 +133,13 @@ test('a failing probe has the body of every error', async (t) => {
   }
 })
 
+test('a request for a host that is not listed is told which option lists it', async (t) => {
+  const { app } = makeApp(t, [hello], { allowedHosts: ['app.example'] })
+  const { status, body } = await app.inject({ path: '/hello', headers: { host: 'other.example' } })
+  assert.equal(status, 421)
+  assert.match(body.message, /app\.allowedHosts in zin\.config\.ts/)
+})
+
 test('the host list follows the port the app listens on', async (t) => {
   const { app } = makeApp(t, [hello], { allowedHosts: ['127.0.0.1'] })
   const port = await listen(app)
@@ -284,6 +291,7 @@ test('the OpenAPI document describes what routes declare', async (t) => {
   assert.deepEqual(put['x-middleware'], ['auth'])
 
   const page = await app.inject({ path: '/docs' })
+  assert.match(page.text, /1 routes, without hidden ones/)
   assert.match(String(page.headers['content-type']), /^text\/html/)
   assert.match(String(page.headers['content-security-policy']), /default-src 'none'/)
   for (const expected of [
@@ -295,4 +303,34 @@ test('the OpenAPI document describes what routes declare', async (t) => {
     assert.ok(page.text.includes(expected), expected)
   }
   for (const absent of ['<script', '<b>one', '/secret']) assert.ok(!page.text.includes(absent), absent)
+})
+
+test('the OpenAPI document requires what a request must bring: nothing that has a default, and the credentials of its middleware', async (t) => {
+  const { app } = makeApp(t)
+  for (const entry of docsRoutes(app)) app.addRoute('core', entry)
+  for (const key of ['auth', 'bulletproof', 'ops']) app.addMiddleware('guards', key, (_ctx, next) => next())
+  const query = Type.Object({ page: Type.Integer({ default: 1 }), wait: Type.Boolean({ default: false }), at: Type.Integer() })
+  app.addRoute('p', route({ method: 'GET', path: '/open', query, handler: () => 1 }))
+  app.addRoute('p', route({ method: 'GET', path: '/auth', use: ['auth'], handler: () => 1 }))
+  app.addRoute('p', route({ method: 'GET', path: '/signed', use: ['auth', 'bulletproof'], handler: () => 1 }))
+  app.addRoute('p', route({ method: 'GET', path: '/ops', use: ['ops'], handler: () => 1 }))
+  app.addRoute('p', route({ method: 'POST', path: '/body', body: Type.Object({ a: Type.Integer() }), handler: () => 1 }))
+  app.addRoute('p', route({ method: 'POST', path: '/defaults', body: Type.Object({ a: Type.Integer({ default: 1 }) }), handler: () => 1 }))
+  app.compile()
+  const { paths, components } = (await app.inject({ path: '/openapi.json' })).body
+  assert.deepEqual(
+    paths['/open'].get.parameters.map((entry: { name: string; required: boolean }) => [entry.name, entry.required]),
+    [
+      ['page', false],
+      ['wait', false],
+      ['at', true],
+    ],
+  )
+  assert.deepEqual([paths['/body'].post.requestBody.required, paths['/defaults'].post.requestBody.required], [true, false])
+  assert.equal(paths['/open'].get.security, undefined)
+  assert.deepEqual(paths['/auth'].get.security, [{ bearer: [] }])
+  assert.deepEqual(paths['/signed'].get.security, [{ bearer: [], signature: [] }])
+  assert.deepEqual(paths['/ops'].get.security, [{ signature: [] }, { bearer: [] }, { bearer: [], signature: [] }])
+  assert.deepEqual(components.securitySchemes.bearer, { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' })
+  assert.equal(components.securitySchemes.signature.name, 'x-sig-signature')
 })

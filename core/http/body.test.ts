@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync, readlinkSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { Type } from 'typebox'
 import { captureBody } from './body.js'
-import { makeApp, route } from './test-support.js'
+import { listen, makeApp, RawClient, rawRequest, route } from './test-support.js'
 
 const anything = Type.Object({})
 const json = route({ method: 'POST', path: '/json', body: anything, handler: ({ input }) => ({ got: input.body }) })
@@ -172,6 +173,107 @@ test('a broken multipart form is 400', async (t) => {
   const answer = await app.inject({ method: 'POST', path: '/form', body: 'nonsense', headers: { 'content-type': 'multipart/form-data' } })
   assert.equal(answer.status, 400)
   assert.equal(answer.body.code, 'INVALID_FORM')
+})
+
+/** Files of the temporary folder that this process has open, and all that lie in it. Without /proc only the latter. */
+function uploads(): readonly string[] {
+  const lying = readdirSync(tmpdir()).filter((name) => /^[a-z0-9]{25}$/.test(name))
+  if (process.platform !== 'linux') return lying
+  const open = readdirSync('/proc/self/fd').map((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`)
+    } catch {
+      return ''
+    }
+  })
+  return [...lying, ...open.filter((path) => path.startsWith(tmpdir()) && /\/[a-z0-9]{25}( \(deleted\))?$/.test(path))]
+}
+
+/** Until no upload is left but those of before: what ends a response is not waited for by its client. */
+async function assertNoUploads(before: readonly string[]): Promise<void> {
+  const left = () => uploads().filter((path) => !before.includes(path))
+  for (let turns = 0; turns < 200 && left().length > 0; turns++) await new Promise((resolve) => setTimeout(resolve, 10))
+  assert.deepEqual(left(), [])
+}
+
+const file = '--edge\r\nContent-Disposition: form-data; name="upload"; filename="a.txt"\r\nContent-Type: text/plain\r\n\r\nfile text\r\n'
+const brokenForms: readonly (readonly [what: string, body: string])[] = [
+  ['breaks off in a boundary', `${file}--edge\r\nbad`],
+  ['has a broken second boundary', `${file}--edgebad`],
+  ['has a broken header', `${file}--edge\r\nb@d: x\r\n\r\n`],
+  ['has no end', file],
+  ['has two files and no end', file + file],
+  ['has an unknown encoding', `${file}--edge\r\nContent-Transfer-Encoding: magic\r\n\r\nx\r\n--edge--\r\n`],
+  ['does not even begin', 'nonsense'],
+]
+for (const [what, body] of brokenForms) {
+  test(`a multipart form that ${what} is 400 and leaves neither an open nor a temporary file`, async (t) => {
+    const { app } = makeApp(t, [form])
+    const before = uploads()
+    const headers = multipart('x').headers
+    const answers = await Promise.all(Array.from({ length: 20 }, () => app.inject({ method: 'POST', path: '/form', body, headers })))
+    assert.deepEqual([...new Set(answers.map(({ status, body }) => `${status} ${body.code}`))], ['400 INVALID_FORM'])
+    await assertNoUploads(before)
+  })
+}
+
+test('uploads of a handler that throws, and of a form that its schema refuses, are removed', async (t) => {
+  const failing = route({ ...form, path: '/fails', handler: () => Promise.reject(new Error('on purpose')) })
+  const { app } = makeApp(t, [form, failing])
+  const before = uploads()
+  assert.equal((await app.inject({ method: 'POST', path: '/fails', ...multipart('x') })).status, 500)
+  const unnamed = { body: `${file}--edge--\r\n`, headers: multipart('x').headers }
+  assert.equal((await app.inject({ method: 'POST', path: '/form', ...unnamed })).body.code, 'VALIDATION_FAILED')
+  await assertNoUploads(before)
+})
+
+test('uploads of a client that goes away are removed, also when it goes before they are complete', async (t) => {
+  let arrived = (): void => undefined
+  let leave = (): void => undefined
+  const slow = route({
+    ...form,
+    handler: async () => {
+      arrived()
+      await new Promise<void>((resolve) => {
+        leave = resolve
+      })
+    },
+  })
+  const { app } = makeApp(t, [slow])
+  const port = await listen(app)
+  const before = uploads()
+  const { body, headers } = multipart('x')
+  const request = rawRequest(
+    'POST /form',
+    Object.entries({ ...headers, 'content-length': body.length }).map(([name, value]) => `${name}: ${value}`),
+    body,
+  )
+  const handled = new Promise<void>((resolve) => {
+    arrived = resolve
+  })
+  const [partial, whole] = [await RawClient.open(port), await RawClient.open(port)]
+  partial.send(request.slice(0, -20))
+  whole.send(request)
+  await handled
+  assert.notDeepEqual(uploads(), before)
+  partial.socket.destroy()
+  whole.socket.destroy()
+  await assertNoUploads(before)
+  leave()
+})
+
+test('uploads are for this user only', { skip: process.platform === 'win32' }, async (t) => {
+  let mode = 0
+  const looks = route({
+    ...form,
+    handler: (ctx) => {
+      const { files } = ctx.request as unknown as { files: Record<string, { filepath: string }> }
+      mode = statSync(files.upload?.filepath ?? '').mode & 0o777
+    },
+  })
+  const { app } = makeApp(t, [looks])
+  await app.inject({ method: 'POST', path: '/form', ...multipart('x') })
+  assert.equal(mode, 0o600)
 })
 
 test('a body stream that a middleware emptied is reported instead of waited for', async (t) => {

@@ -37,7 +37,7 @@ export function docsPage(openapi: object): string {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}: HTTP API</title><style>${style}</style></head>
 <body><header><h1>${title} <small>${escapeHtml(document.info.version)}</small></h1>
-<p>${operations.length} routes. The same as data: <a href="/openapi.json">/openapi.json</a></p><nav aria-label="Groups">${links.join(' ')}</nav></header>
+<p>${operations.length} routes, without hidden ones such as this page, which <code>zin routes</code> lists too. The same as data: <a href="/openapi.json">/openapi.json</a></p><nav aria-label="Groups">${links.join(' ')}</nav></header>
 <main>${sections.join('')}</main></body></html>
 `
 }

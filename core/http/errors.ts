@@ -15,7 +15,7 @@ export const httpErrors = defineErrors({
   PAYLOAD_TOO_LARGE: { status: 413, message: (limit: number) => `The body is larger than ${limit} bytes, the most this route takes` },
   MISDIRECTED: {
     status: 421,
-    message: () => 'This app does not serve the host named in the Host header; see allowedHosts in its configuration',
+    message: () => 'This app does not serve the host named in the Host header; see app.allowedHosts in zin.config.ts',
   },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, message: (expected: string) => `The body must be ${expected}` },
   UNSUPPORTED_CONTENT_ENCODING: { status: 415, message: () => 'The body must not be compressed; send it without Content-Encoding' },

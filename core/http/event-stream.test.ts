@@ -57,6 +57,22 @@ describe('an event stream', () => {
     assert.equal(streams.size, 0)
   })
 
+  it('ends after a quarter of an hour, whoever still listens, so that access is checked anew', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const { host, answer, streams, stream, ended } = await start()
+    answer.resume()
+    t.mock.timers.tick(15 * 60_000 - 1)
+    assert.equal(stream?.send({ data: 1 }), true)
+    const over = once(answer, 'end')
+    t.mock.timers.tick(1)
+    assert.equal(stream?.send({ data: 2 }), false)
+    await over
+    await ended
+    assert.equal(streams.size, 0)
+    t.mock.timers.reset()
+    await host.stop()
+  })
+
   it('notices a client that hangs up', async () => {
     const { host, answer, stream, streams, ended } = await start()
     answer.destroy()

@@ -18,6 +18,8 @@ export interface EventStream {
 
 /** A comment now and then keeps proxies from cutting a connection on which nothing happens. */
 const keepAliveMs = 15_000
+/** After this a client has to ask anew, with what lets it in by then, in ms. `EventSource` does so by itself. */
+const longestMs = 15 * 60_000
 /** What a client may leave unread before it is cut, in bytes. */
 const unreadLimit = 1024 * 1024
 
@@ -41,11 +43,16 @@ export class EventStreams {
     return this.#open.size
   }
 
-  /** Begins the answer of a request. `onEnd` is called once, whoever ends it. The handler then returns nothing. */
+  /**
+   * Begins the answer of a request, which lasts a quarter of an hour at most, since access may have ended meanwhile. `onEnd` is
+   * called once, whoever ends it. The handler then returns nothing.
+   */
   open(ctx: Context, onEnd: () => void): EventStream {
     const body = new PassThrough()
     const keepAlive = setInterval(() => write(': keep-alive\n\n'), keepAliveMs)
     keepAlive.unref()
+    const end = setTimeout(() => stream.close(), longestMs)
+    end.unref()
     const write = (text: string): boolean => {
       if (body.writableEnded || body.destroyed) return false
       if (body.writableLength + body.readableLength > unreadLimit) {
@@ -62,6 +69,7 @@ export class EventStreams {
     }
     body.once('close', () => {
       clearInterval(keepAlive)
+      clearTimeout(end)
       this.#open.delete(stream)
       onEnd()
     })

@@ -1,30 +1,34 @@
+import { createWriteStream, type WriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { Readable } from 'node:stream'
+import { Readable, Writable } from 'node:stream'
 import type { Context } from 'koa'
 import { messageOf } from '../errors.js'
 import { httpErrors } from './errors.js'
 
-/** What koa-body makes of uploads, as far as it is used here. */
-interface File {
-  readonly filepath: string
-}
-type Files = Readonly<Record<string, File | readonly File[] | undefined>>
-
 /**
  * Parses an urlencoded or multipart form by koa-body from bytes that were read already. Files land in the system's
- * temporary folder and in `ctx.request.files`; they are removed when the request ends.
+ * temporary folder, readable by this user only, and in `ctx.request.files`; they are removed when the request ends, or at
+ * once when the form is broken.
  */
 export async function parseForm(ctx: Context, bytes: Buffer): Promise<unknown> {
   const { koaBody } = await import('koa-body')
   const limit = bytes.length
+  const uploads = new Uploads()
   const parse = koaBody({
     multipart: true,
     json: false,
     text: false,
     formLimit: limit,
-    formidable: { maxFileSize: limit, maxTotalFileSize: limit, maxFieldsSize: limit, allowEmptyFiles: true, minFileSize: 0 },
+    formidable: {
+      maxFileSize: limit,
+      maxTotalFileSize: limit,
+      maxFieldsSize: limit,
+      allowEmptyFiles: true,
+      minFileSize: 0,
+      fileWriteStreamHandler: (file) => uploads.open((file as unknown as { readonly filepath: string }).filepath),
+    },
   })
-  const request: { body?: unknown; files?: Files } = {}
+  const request: { body?: unknown; files?: unknown } = {}
   const req = Object.assign(Readable.from([bytes]), {
     headers: { 'content-type': ctx.req.headers['content-type'], 'content-length': String(limit) },
   })
@@ -33,16 +37,37 @@ export async function parseForm(ctx: Context, bytes: Buffer): Promise<unknown> {
   try {
     await parse(shadow, async () => undefined)
   } catch (error) {
+    await uploads.remove()
     throw httpErrors.INVALID_FORM(messageOf(error))
   }
-  if (request.files) removeAtEnd(ctx, request.files)
+  if (ctx.res.closed || ctx.res.destroyed) await uploads.remove()
+  else ctx.res.once('close', () => void uploads.remove())
   Object.assign(ctx.request, { files: request.files })
   return Object.fromEntries(Object.entries(request.body ?? {}))
 }
 
-function removeAtEnd(ctx: Context, files: Files): void {
-  const paths = Object.values(files).flatMap((entry) => [entry ?? []].flat().map((file) => file.filepath))
-  const remove = (): void => void Promise.allSettled(paths.map((path) => rm(path, { force: true })))
-  if (ctx.res.closed || ctx.res.destroyed) remove()
-  else ctx.res.once('close', remove)
+/** The files of one form. */
+class Uploads {
+  readonly #streams: WriteStream[] = []
+  #removed = false
+
+  open(path: string): Writable {
+    // The parser opens the file of the part it is at even after it failed.
+    if (this.#removed) return new Writable({ write: (_chunk, _encoding, done) => done() })
+    const stream = createWriteStream(path, { flags: 'wx', mode: 0o600 })
+    this.#streams.push(stream)
+    return stream
+  }
+
+  /** Closes and removes every file, also one that is only being opened. */
+  async remove(): Promise<void> {
+    this.#removed = true
+    await Promise.allSettled(
+      this.#streams.map(async (stream) => {
+        stream.destroy()
+        if (!stream.closed) await new Promise<void>((resolve) => void stream.once('close', () => resolve()))
+        await rm(stream.path, { force: true })
+      }),
+    )
+  }
 }

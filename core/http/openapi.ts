@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http'
+import { signatureHeaderNames } from '../signing/canonical.js'
 import type { JsonSchema, Route } from './route.js'
 import type { Registration } from './table.js'
 
@@ -14,7 +15,28 @@ export function openapiDocument(info: { readonly title: string; readonly version
     paths[path][route.method.toLowerCase()] = operation(plugin, route)
   }
   const tags = [...new Set(shown.map(({ plugin, route }) => route.tag ?? plugin))].sort()
-  return { openapi: '3.1.0', info, tags: tags.map((name) => ({ name })), paths, components: { schemas: { Error: errorSchema } } }
+  const secured = shown.some(({ route }) => securityOf(route) !== undefined)
+  const components = { schemas: { Error: errorSchema }, ...(secured && { securitySchemes }) }
+  return { openapi: '3.1.0', info, tags: tags.map((name) => ({ name })), paths, components }
+}
+
+const securitySchemes = {
+  bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+  signature: {
+    type: 'apiKey',
+    in: 'header',
+    name: signatureHeaderNames().signature,
+    description:
+      'Signature of the request, one of the headers that zin/signer makes together for each request; SIGNATURE_HEADER_PREFIX changes how their names begin',
+  },
+}
+
+/** What a route asks for by the middleware keys `bulletproof`, `auth` and `ops`; any entry of the list is enough. */
+function securityOf({ use = [] }: Route): readonly Json[] | undefined {
+  if (use.includes('bulletproof')) return [{ bearer: [], signature: [] }]
+  if (use.includes('auth')) return [{ bearer: [] }]
+  // The shared secret, a token without a device, or a token with the signature of its device.
+  return use.includes('ops') ? [{ signature: [] }, { bearer: [] }, { bearer: [], signature: [] }] : undefined
 }
 
 const errorSchema = {
@@ -31,6 +53,7 @@ const errorSchema = {
 function operation(plugin: string, route: Route): Json {
   const parameters = [...pathParameters(route), ...parametersOf('query', route.query)]
   const requestBody = bodyOf(route)
+  const security = securityOf(route)
   return {
     operationId: `${route.method.toLowerCase()}${route.path.replaceAll(/[^A-Za-z0-9]+(.)?/g, (_, next: string | undefined) => (next ?? '').toUpperCase())}`,
     summary: route.summary,
@@ -39,6 +62,7 @@ function operation(plugin: string, route: Route): Json {
     ...(parameters.length > 0 && { parameters }),
     ...(requestBody && { requestBody }),
     responses: responsesOf(route),
+    ...(security && { security }),
     'x-plugin': plugin,
     ...(route.use?.length && { 'x-middleware': route.use }),
   }
@@ -56,8 +80,15 @@ function pathParameters(route: Route): readonly Json[] {
 }
 
 function parametersOf(place: string, schema: JsonSchema | undefined): readonly Json[] {
+  const { properties = {} } = (schema ?? {}) as ObjectSchema
+  const needed = neededOf(schema)
+  return Object.entries(properties).map(([name, property]) => parameter(place, name, needed.includes(name), property))
+}
+
+/** Required properties that a request must bring: those with a default are filled in. */
+function neededOf(schema: JsonSchema | undefined): readonly string[] {
   const { properties = {}, required = [] } = (schema ?? {}) as ObjectSchema
-  return Object.entries(properties).map(([name, property]) => parameter(place, name, required.includes(name), property))
+  return required.filter((name) => properties[name]?.default === undefined)
 }
 
 function parameter(place: string, name: string, required: boolean, schema: Json): Json {
@@ -75,7 +106,7 @@ function bodyOf(route: Route): Json | undefined {
   const type = route.bodyType ?? 'json'
   if (type === 'none' || (route.body === undefined && route.bodyType === undefined)) return undefined
   const schema = route.body ?? {}
-  const required = type !== 'json' || ((schema as ObjectSchema).required?.length ?? 0) > 0
+  const required = type !== 'json' || neededOf(schema).length > 0
   return { required, content: Object.fromEntries(mediaTypes[type].map((media) => [media, { schema }])) }
 }
 

@@ -71,9 +71,13 @@ export class ErrorResponder {
     }
   }
 
+  /** Production tells nothing of what failed in 5xx: 503 says to come back, and others where the request id is. */
   #redact(error: ZinError): ErrorBody {
     if (this.#options.production && error.status >= 500) {
-      const message = 'The server could not handle the request; quote the request id'
+      const message =
+        error.status === 503
+          ? 'The service is not available at the moment; try again in a few seconds'
+          : 'The server could not handle the request; quote the header x-request-id of this answer'
       return { error: error.title, message, code: error.code }
     }
     const body = { error: error.title, message: error.message, code: error.code }

@@ -53,6 +53,20 @@ test('secrets are masked in bindings of child loggers, in errors and inside of t
   assert.match(log.text(), /redis:\/\/user:\*{8}@host:6379\/0 and \/x\?access_token=\*{8}&a=1/)
 })
 
+test('names of plugins and the form of a URL are no secrets, and what stands beside them is', () => {
+  const log = memoryLogger()
+  const plugins = ['kv', 'jwt', 'bulletproof', 'login']
+  log.info({ plugins }, 'listening')
+  log.warn('Known forms: redis://[user:password@]host[:port][/db], mongodb://[user:password@]host')
+  assert.deepEqual(log.lines[0]?.plugins, plugins)
+  assert.match(log.text(), /redis:\/\/\[user:password@\]host\[:port\]\[\/db\], mongodb:\/\/\[user:password@\]host/)
+
+  log.info({ headers: ['jwt', 'canary-1'], argv: ['zin', '--token', 'canary-2'], plugins: [{ token: 'canary-3' }, ['jwt', 'canary-4']] })
+  log.warn('redis://[user:canary-5@]host, redis://user:canary-6@host')
+  log.warn('redis://user:password@host')
+  assert.doesNotMatch(log.text(), /canary|user:password@host/)
+})
+
 test('facts that hold no secret stay as they are', () => {
   const log = memoryLogger()
   log

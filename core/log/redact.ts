@@ -47,6 +47,7 @@ function ownFields(value: object, depth: number, budget: Budget): Record<string,
 }
 
 function field(key: string, value: unknown, depth: number, budget: Budget): unknown {
+  if (key === 'plugins' && Array.isArray(value)) return safeList(value, depth + 1, budget, false)
   const harmless = value === undefined || value === null || value === '' || typeof value === 'boolean'
   return !harmless && isSecretName(key) ? mask : safeValue(value, depth + 1, budget)
 }
@@ -69,13 +70,16 @@ function safeValue(value: unknown, depth: number, budget: Budget): unknown {
   return ownFields(value, depth, budget)
 }
 
-/** Header lists alternate names and values (`rawHeaders`), and pairs are `[name, value]`: a value after a secret's name is masked. */
-function safeList(items: readonly unknown[], depth: number, budget: Budget): unknown[] {
+/**
+ * Header lists alternate names and values (`rawHeaders`), and pairs are `[name, value]`: a value after a secret's name is masked.
+ * The fact `plugins` lists names alone (`pairs` false), and one of them is `jwt`.
+ */
+function safeList(items: readonly unknown[], depth: number, budget: Budget, pairs = true): unknown[] {
   const kept = items.slice(0, Math.max(0, budget.left))
   budget.left -= kept.length
   const safe = kept.map((item, index) => {
     const before = items[index - 1]
-    const follows = typeof item === 'string' && typeof before === 'string' && isSecretName(before) && !before.includes(' ')
+    const follows = pairs && typeof item === 'string' && typeof before === 'string' && isSecretName(before) && !before.includes(' ')
     return follows ? mask : safeValue(item, depth + 1, budget)
   })
   if (kept.length < items.length) safe.push(`… ${items.length - kept.length} more`)
@@ -90,11 +94,14 @@ function plainError(error: Error, depth: number, budget: Budget): Record<string,
   return plain
 }
 
-/** Masks secrets inside of text: bearer tokens, JWTs, passwords of URLs and secret query parameters. */
+/**
+ * Masks secrets inside of text: bearer tokens, JWTs, passwords of URLs and secret query parameters. The placeholder
+ * `[user:password@]`, with which messages show the form of a URL, is no password.
+ */
 export function maskText(text: string): string {
   return text
     .replace(/\b(Bearer|Basic)\s+[\w.~+/-]{12,}=*/gi, `$1 ${mask}`)
     .replace(/\beyJ[\w-]{5,}\.[\w-]{5,}\.[\w-]*/g, mask)
-    .replace(/:\/\/([^\s/@:"'\\]*):[^\s/@"'\\]+@/g, `://$1:${mask}@`)
+    .replace(/:\/\/(?!\[user:password@\])([^\s/@:"'\\]*):[^\s/@"'\\]+@/g, `://$1:${mask}@`)
     .replace(/([?&][\w-]{0,40}(?:token|secret|password|key|signature|jwt|nonce)=)[^&\s"'\\#]+/gi, `$1${mask}`)
 }

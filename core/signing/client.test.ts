@@ -64,6 +64,17 @@ test('an empty secret and values that no server would take are refused at once',
   }
 })
 
+test('a credential that is not set is named', async () => {
+  const unset = undefined as unknown as string
+  const request = { ...known, method: 'GET', url: 'http://localhost/' }
+  for (const secret of ['', unset]) {
+    const named = { name: 'TypeError', message: 'secret is missing or empty' }
+    await assert.rejects(createHeaders({ ...request, secret }), named)
+    await assert.rejects(signedFetch({ keyId: 'dev_1', secret })(request.url), named)
+  }
+  await assert.rejects(createHeaders({ ...request, keyId: unset }), { name: 'TypeError', message: /^keyId / })
+})
+
 interface Seen {
   readonly method: string
   readonly url: string

@@ -37,7 +37,7 @@ export type SignedHeaders = Readonly<Record<string, string>>
 
 /**
  * Makes the headers of one signed request. Needs `crypto.subtle`: Node 20, workerd, or a browser page on https or localhost.
- * Throws a TypeError for an empty secret and for a key id, nonce or timestamp that no server would take.
+ * Throws a TypeError for a missing or empty secret or key id, and for a key id, nonce or timestamp that no server would take.
  *
  * @example
  * const body = JSON.stringify({ to: 'ada@example.com' })
@@ -54,8 +54,9 @@ export async function createHeaders(options: SignOptions | Rfc9421SignOptions): 
   const { method, body, keyId, secret, headerPrefix } = options
   const nonce = options.nonce ?? newNonce()
   const timestamp = String(options.timestamp ?? Date.now())
-  if (secret === '') throw new TypeError('secret is empty')
-  if (!KEY_ID_PATTERN.test(keyId)) throw new TypeError('keyId must be 1 to 128 letters, digits or . _ : @ -')
+  // An environment variable that is not set comes as undefined, whatever the type says.
+  if (!secret) throw new TypeError('secret is missing or empty')
+  if (!keyId || !KEY_ID_PATTERN.test(keyId)) throw new TypeError('keyId must be 1 to 128 letters, digits or . _ : @ -')
   if (!NONCE_PATTERN.test(nonce)) throw new TypeError('nonce must be 16 to 128 letters, digits, _ or -')
   if (!TIMESTAMP_PATTERN.test(timestamp)) throw new TypeError('timestamp must be whole milliseconds since 1970')
 

@@ -10,7 +10,8 @@ export default defineConfig({
     queues(),
     health(),
     jwt(),
-    bulletproof(),
+    // Only devices sign, and the command line: see sharedSecretFor.
+    bulletproof({ sharedSecretFor: 'listed' }),
     login({ seed: { email: 'demo@example.com', role: 'user', passwordSetting: 'DEMO_PASSWORD' } }),
     ops(),
     workers(),

@@ -3,6 +3,8 @@ import { bulletproofErrors } from './errors.js'
 
 export interface SecretFacts {
   readonly production: boolean
+  /** Whether this process takes requests; commands and processes for jobs alone do not. */
+  readonly serving: boolean
   readonly shared: SharedKeyring
   readonly sharedSecretFor: 'none' | 'listed' | 'unknown'
   /** Bytes of APP_KEY. */
@@ -16,7 +18,7 @@ export const MIN_SECRET_BYTES = 32
 
 /** What keeps the plugin from starting in production, and what the operator should hear. */
 export function checkSecrets(facts: SecretFacts): { readonly error: ZinError | undefined; readonly warnings: readonly string[] } {
-  const { production, shared, sharedSecretFor, appKeyBytes, deviceDriver, nonceDriver } = facts
+  const { production, serving, shared, sharedSecretFor, appKeyBytes, deviceDriver, nonceDriver } = facts
   const uses = sharedSecretFor !== 'none'
   // Whatever `sharedSecretFor` says: the service for signed requests takes it from callers without a device.
   const short = shared.source !== undefined && shared.bytes < MIN_SECRET_BYTES
@@ -37,10 +39,12 @@ export function checkSecrets(facts: SecretFacts): { readonly error: ZinError | u
     shared.shortBackups > 0
       ? `${shared.shortBackups} of the secrets in BULLETPROOF_SIGNING_SECRET_BK have fewer than ${MIN_SECRET_BYTES} bytes and are not taken in production`
       : '',
-    production && sharedSecretFor === 'unknown' && shared.source !== undefined
-      ? 'the shared secret signs for any key id that is no device (sharedSecretFor "unknown"); "listed" or "none" is narrower'
+    production && serving && sharedSecretFor === 'unknown' && shared.source !== undefined
+      ? 'the shared secret signs for any key id that is no device; give bulletproof the option sharedSecretFor "listed" or "none" in zin.config.ts'
       : '',
-    production && nonceDriver === 'memory' ? 'nonces are known to this process only; with several instances enable the plugin kv' : '',
+    production && serving && nonceDriver === 'memory'
+      ? 'nonces are known to this process only; with several instances enable the plugin kv'
+      : '',
     production && deviceDriver === 'memory'
       ? 'devices are known to this process only, until it ends; enable the plugin database or kv'
       : '',

@@ -32,8 +32,7 @@ async function inFolder(
     const context = {
       options: { show: false, 'max-backups': 5, ...options },
       print,
-      host: { app: { rootDir: folder } },
-      env,
+      host: { app: { rootDir: folder }, settings: () => Object.keys(env).map((name) => ({ name, source: 'environment' })) },
       args: {},
       cwd: folder,
     }
@@ -102,9 +101,16 @@ describe('zin key:bulletproof', () => {
 
   it('says when the environment hides the file', () =>
     inFolder(`${SECRET}=first\n`, async (_folder, run) => {
-      assert.match((await run({}, { [SECRET]: 'other' })).out, /set in the environment/)
-      const { values } = await run()
-      assert.doesNotMatch((await run({}, { [SECRET]: values[SECRET] ?? '' })).out, /set in the environment/)
+      const hidden = await run({}, { [SECRET]: 'other' })
+      assert.match(hidden.out, /BULLETPROOF_SIGNING_SECRET is also set in the environment/)
+      assert.doesNotMatch(hidden.out, /within two seconds|are accepted/)
+      const backups = await run({}, { [BACKUPS]: '["other"]' })
+      assert.match(backups.out, /BULLETPROOF_SIGNING_SECRET_BK is also set in the environment.*\n.*new secret over within two seconds/)
+      assert.doesNotMatch(backups.out, /are accepted/)
+      const { values, out } = await run()
+      assert.match(out, /within two seconds\n.*are accepted/)
+      // The environment has the secret that .env had: it stays in force all the same.
+      assert.match((await run({}, { [SECRET]: values[SECRET] ?? '' })).out, /set in the environment/)
     }))
 
   it('changes nothing when the file or its backups are malformed, and quotes neither', async () => {

@@ -15,7 +15,7 @@ export const keyCommand = defineCommand({
     show: { type: 'boolean', summary: 'Print a new secret and write nothing' },
     'max-backups': { type: 'int', summary: 'How many earlier secrets are kept', default: 5, min: 0, max: 50 },
   },
-  async run({ options, print, host, env }) {
+  async run({ options, print, host }) {
     const secret = newSecret()
     if (options.show) {
       print.line(secret)
@@ -31,15 +31,14 @@ export const keyCommand = defineCommand({
     })
     print.line(`${SECRET}: new secret in ${file}, fingerprint ${fingerprint(secret)}`)
     print.line(`${BACKUPS}: ${backups.length} earlier ${backups.length === 1 ? 'secret' : 'secrets'} kept`)
-    for (const [name, before] of Object.entries({ [SECRET]: present[SECRET], [BACKUPS]: present[BACKUPS] })) {
-      if (env[name] !== undefined && env[name] !== (before ?? ''))
-        print.error(
-          `${name} is also set in the environment, which wins over .env and stays in force; change it there too, and restart the app`,
-        )
-    }
-    print.line(
-      'An app that runs takes it over within two seconds; requests signed with a kept secret are accepted until it leaves the list',
-    )
+    const settings = host.settings()
+    const hidden = [SECRET, BACKUPS].filter((name) => settings.some((row) => row.name === name && row.source === 'environment'))
+    for (const name of hidden)
+      print.error(
+        `${name} is also set in the environment, which wins over .env and stays in force; change it there too, and restart the app`,
+      )
+    if (!hidden.includes(SECRET)) print.line('An app that runs takes the new secret over within two seconds')
+    if (hidden.length === 0) print.line('Requests signed with a kept secret are accepted until it leaves the list')
   },
 })
 

@@ -5,7 +5,7 @@ import { bulletproof, devicesService, signedRequestsService } from 'zin/plugins/
 import { database, databaseService } from 'zin/plugins/database'
 import { jwt, tokensService } from 'zin/plugins/jwt'
 import { createHeaders } from 'zin/signer'
-import { createTestHost } from 'zin/testing'
+import { createTestHost, type TestHostOptions } from 'zin/testing'
 import { appKey, sharedSecret, withApp } from './testing/app.js'
 
 describe('a device', () => {
@@ -266,8 +266,13 @@ describe('the service for signed requests', () => {
 })
 
 describe('booting', () => {
-  const boot = async (env: Record<string, string>, options: Parameters<typeof bulletproof>[0] = {}, plugins = [database()]) => {
-    const host = await createTestHost({ env, plugins: [...plugins, jwt(), bulletproof(options)] })
+  const boot = async (
+    env: Record<string, string>,
+    options: Parameters<typeof bulletproof>[0] = {},
+    plugins = [database()],
+    more: Pick<TestHostOptions, 'roles'> = {},
+  ) => {
+    const host = await createTestHost({ env, plugins: [...plugins, jwt(), bulletproof(options)], ...more })
     await host.stop()
     return host.logText()
   }
@@ -287,6 +292,15 @@ describe('booting', () => {
     await assert.rejects(boot(short, { sharedSecretFor: 'none' }), /BULLETPROOF_SIGNING_SECRET has 5 bytes/)
     const log = await boot({ ...production, APP_KEY: long, BULLETPROOF_SIGNING_SECRET_BK: '["weak"]' })
     assert.match(log, /1 of the secrets in BULLETPROOF_SIGNING_SECRET_BK have fewer than 32 bytes and are not taken in production/)
+  })
+
+  it('S16: warns in production that the shared secret is good for any key id, where requests are taken and it is', async () => {
+    const env = { NODE_ENV: 'production', JWT_SECRET: long, APP_KEY: long, BULLETPROOF_SIGNING_SECRET: long }
+    const warned = /signs for any key id.*sharedSecretFor \\"listed\\" or \\"none\\" in zin\.config\.ts/
+    assert.match(await boot(env), warned)
+    assert.match(await boot(env, {}, undefined, { roles: ['http'] }), warned)
+    for (const roles of [[], ['worker']] as const) assert.doesNotMatch(await boot(env, {}, undefined, { roles }), /signs for any/)
+    for (const sharedSecretFor of ['listed', 'none'] as const) assert.doesNotMatch(await boot(env, { sharedSecretFor }), /signs for any/)
   })
 
   it('S17: warns when one key serves two purposes', async () => {

@@ -47,6 +47,7 @@ export const bulletproof = definePlugin({
     const check = (keyring: SharedKeyring): ReturnType<typeof checkSecrets> =>
       checkSecrets({
         production: host.app.production,
+        serving: host.roles.has('http'),
         shared: keyring,
         sharedSecretFor: options.sharedSecretFor,
         appKeyBytes: Buffer.byteLength(settings.APP_KEY),

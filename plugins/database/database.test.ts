@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
+import { sql } from 'kysely'
 import { type SettingValues, systemClock } from 'zin'
 import { type ConfigInput, type ConnectionConfig, connectionConfigs } from './connections/config.js'
 import { databaseContract } from './database.contract.js'
@@ -69,6 +70,37 @@ describe('database configuration', () => {
       { name: 'reports', driver: 'rdb', host: 'db2', port: 3306, database: 'zin', username: 'r', password: 'p', poolLimit: 10 },
       { name: 'cache', driver: 'sqlite', file: '/data/cache.db' },
     ])
+  })
+})
+
+describe('a SQLite file', { skip: process.platform === 'win32' }, () => {
+  const mode = async (path: string) => ((await stat(path)).mode & 0o777).toString(8)
+  const umask = process.umask(0o022)
+  after(() => void process.umask(umask))
+
+  it('lies in a folder, with files beside it, that only its user can read, also when it was there before', async () => {
+    const dir = await mkdtemp(join(tmpdir(), 'zin-database-'))
+    const file = join(dir, 'zin', 'data', 'app.db')
+    const all = [file, `${file}-wal`, `${file}-shm`]
+    const first = openOne({ name: 'default', driver: 'sqlite', file })
+    const second = openOne({ name: 'default', driver: 'sqlite', file })
+    try {
+      await first.connect()
+      await sql`create table notes (id text)`.execute(first.tables())
+      assert.deepEqual(await Promise.all([join(dir, 'zin'), join(dir, 'zin', 'data'), ...all].map(mode)), [
+        '700',
+        '700',
+        '600',
+        '600',
+        '600',
+      ])
+      for (const path of all) await chmod(path, 0o644)
+      await second.connect()
+      assert.deepEqual(await Promise.all(all.map(mode)), ['600', '600', '600'])
+    } finally {
+      await Promise.all([first.close(), second.close()])
+      await rm(dir, { recursive: true, force: true })
+    }
   })
 })
 

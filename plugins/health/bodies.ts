@@ -24,7 +24,8 @@ const redacted = 'Service unavailable'
 
 /** `GET /health` hides error texts in these environments; `GET /health/ready` in `production` alone. */
 export function hidesErrors(route: 'health' | 'ready', environment: string): boolean {
-  return environment === 'production' || (route === 'health' && environment === 'prod')
+  const name = environment.trim().toLowerCase()
+  return name === 'production' || (route === 'health' && name === 'prod')
 }
 
 export function liveBody({ now, uptime }: Moment): object {

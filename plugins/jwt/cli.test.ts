@@ -80,7 +80,7 @@ describe('zin jwt:dev', () => {
   })
 
   it('is refused in production, without a key, and for a life that is none or too long', async () => {
-    for (const NODE_ENV of ['production', 'prod'])
+    for (const NODE_ENV of ['production', 'prod', 'Production', 'prodution'])
       await assert.rejects(dev({}, { APP_KEY: key, NODE_ENV }), { code: 'JWT_DEV_IN_PRODUCTION', message: /refused in production/ })
     await assert.rejects(dev({}, {}), { code: 'JWT_DEV_NO_KEY', message: /JWT_SECRET nor APP_KEY/ })
     await assert.rejects(dev({ expires: '9999d' }), { code: 'JWT_LIFETIME_INVALID' })

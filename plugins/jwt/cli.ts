@@ -20,8 +20,8 @@ export function devCommand(tokens: Tokens): Command {
       expires: { type: 'string', summary: 'Life: seconds, or <n>s, <n>m, <n>h, <n>d; default: JWT_EXPIRES_IN' },
     },
     async run({ options, print, host }) {
-      const { environment } = host.app
-      if (['production', 'prod'].includes(environment.toLowerCase())) throw jwtErrors.JWT_DEV_IN_PRODUCTION(environment)
+      const { environment, production } = host.app
+      if (production) throw jwtErrors.JWT_DEV_IN_PRODUCTION(environment)
       if (tokens.ephemeral) throw jwtErrors.JWT_DEV_NO_KEY()
       const expiresInSeconds = options.expires === undefined ? undefined : parseDuration(options.expires)
       if (options.expires !== undefined && expiresInSeconds === undefined) {

@@ -200,7 +200,7 @@ describe('the seed', () => {
   const folders: string[] = []
   after(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))))
 
-  async function seedOnce(parts: Awaited<ReturnType<typeof setUp>>, rootDir: string, password = '') {
+  async function seedOnce(parts: Awaited<ReturnType<typeof setUp>>, rootDir: string, password = '', printing = true) {
     const lines: string[] = []
     const { accounts, host } = parts
     await seedUser({
@@ -210,7 +210,7 @@ describe('the seed', () => {
       setting: 'DEMO_PASSWORD',
       password,
       rootDir,
-      print: (line) => lines.push(line),
+      print: printing ? (line) => lines.push(line) : undefined,
       log: host.host.log,
     })
     return lines
@@ -258,6 +258,53 @@ describe('the seed', () => {
     const lines = await seedOnce(parts, join(rootDir, 'not-there'))
     assert.match(lines.join(), /with the password [\w-]{22} \(not kept anywhere/)
     await parts.host.stop()
+  })
+
+  it('prints nothing where that is no place for a password, keeps it in .env, and says how to get over a .env that cannot be written', async () => {
+    const [parts, rootDir] = [await setUp(), await newFolder()]
+    assert.deepEqual(await seedOnce(parts, rootDir, '', false), [])
+    const password = /^DEMO_PASSWORD='([\w-]{22})'$/m.exec(await readFile(join(rootDir, '.env'), 'utf8'))?.[1] ?? ''
+    assert.ok(await parts.accounts.verify('demo@example.com', password))
+    await parts.host.stop()
+    const other = await setUp()
+    assert.deepEqual(await seedOnce(other, join(rootDir, 'not-there'), '', false), [])
+    assert.match(other.host.logText(), /give the user another one with \\"zin user:password\\"/)
+    await other.host.stop()
+  })
+
+  it('prints a password that it made to standard output with LOG_FORMAT=text, and not among lines of JSON', async (t) => {
+    const seed = { email: 'demo@example.com', passwordSetting: 'DEMO_PASSWORD' } as const
+    for (const [format, times] of [
+      ['text', 1],
+      ['json', 0],
+    ] as const) {
+      const lines: string[] = []
+      const write = t.mock.method(process.stdout, 'write', (text: string) => lines.push(text) > 0)
+      const terminal = Object.getOwnPropertyDescriptor(process.stdout, 'isTTY')
+      Object.defineProperty(process.stdout, 'isTTY', { value: false, configurable: true })
+      try {
+        const host = await loginHost({ seed }, { env: { APP_KEY: 'x'.repeat(32), LOG_FORMAT: format } })
+        await host.stop()
+      } finally {
+        write.mock.restore()
+        if (terminal) Object.defineProperty(process.stdout, 'isTTY', terminal)
+        else Reflect.deleteProperty(process.stdout, 'isTTY')
+      }
+      assert.equal(lines.filter((line) => line.startsWith('User demo@example.com was made with the password')).length, times, format)
+    }
+  })
+
+  it('makes no user in production, whatever the setting says, and names the command that does', async () => {
+    const seed = { email: 'demo@example.com', passwordSetting: 'DEMO_PASSWORD' } as const
+    const env = { NODE_ENV: 'production', APP_KEY: 'x'.repeat(32), DEMO_PASSWORD: 'a-chosen-password' }
+    const host = await loginHost({ seed }, { env })
+    assert.deepEqual((await run(host, 'user:list', {})).rows, [])
+    const said = host.logs.filter(({ msg }) => msg?.includes('option seed'))
+    assert.deepEqual(
+      said.map(({ level, msg }) => [level, msg]),
+      [['info', 'the option seed makes no user in production; add users with "zin user:add"']],
+    )
+    await host.stop()
   })
 
   it('runs at the first start of an app, and not for commands', async () => {

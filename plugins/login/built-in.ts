@@ -40,7 +40,13 @@ async function seed({ options, settings, host, log }: BuiltInParts, accounts: Ac
   // Commands start this plugin too, and print what their users ask for and nothing else.
   if (options.seed === undefined || host.roles.size === 0) return
   const { email, role, passwordSetting } = options.seed
-  const print = (line: string): void => void process.stdout.write(`${line}\n`)
+  if (host.app.production) {
+    log.info({ email }, 'the option seed makes no user in production; add users with "zin user:add"')
+    return
+  }
+  // Lines of JSON are for a collector, and a password is not.
+  const readable = process.stdout.isTTY || host.settings().some(({ name, value }) => name === 'LOG_FORMAT' && value === 'text')
+  const print = readable ? (line: string): void => void process.stdout.write(`${line}\n`) : undefined
   await seedUser({
     accounts,
     email,

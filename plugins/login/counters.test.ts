@@ -117,4 +117,29 @@ describe('the throttle', () => {
     assert.deepEqual([await passes('10.0.0.1'), await passes('::ffff:10.0.0.1'), await passes('10.0.0.2')], [true, false, true])
     assert.deepEqual([await passes(''), await passes('nonsense')], [true, false])
   })
+
+  it('takes an address with a port, or in brackets, for the address', async () => {
+    const throttle = createThrottle(memoryCounters(fakeClock()), { ...limits, attemptsPerMinute: 1 })
+    const passes = (address: string) =>
+      throttle.attempt('a@b.c', address).then(
+        () => true,
+        () => false,
+      )
+    const rows: readonly (readonly [address: string, passes: boolean])[] = [
+      ['10.0.0.1:5000', true],
+      ['10.0.0.1:6000', false],
+      ['10.0.0.1', false],
+      ['[::ffff:10.0.0.1]:7000', false],
+      ['10.0.0.2:5000', true],
+      ['[2001:db8:1:2::1]:5000', true],
+      ['[2001:db8:1:2::2]', false],
+      ['2001:db8:1:2::3', false],
+      ['[2001:db8:1:3::1]:5000', true],
+      ['10.0.0.3:x', true],
+      ['[nonsense]:1', false],
+      ['10.0.0:1', false],
+      ['[10.0.0.4', false],
+    ]
+    for (const [address, expected] of rows) assert.equal(await passes(address), expected, address)
+  })
 })

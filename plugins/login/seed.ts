@@ -11,12 +11,12 @@ export interface SeedParts {
   /** Empty: one is made. */
   readonly password: string
   readonly rootDir: string
-  /** Writes a line where the operator sees it, past the logger. */
-  readonly print: (line: string) => void
+  /** Writes a line where the operator sees it, past the logger. Absent when that is no place for a password. */
+  readonly print: ((line: string) => void) | undefined
   readonly log: Logger
 }
 
-/** Makes the demo user if the table has none of that email. A password that is made is printed once and kept in `.env`. */
+/** Makes the demo user if the table has none of that email. A password that is made is kept in `.env`, and printed once. */
 export async function seedUser({ accounts, email, role, setting, password, rootDir, print, log }: SeedParts): Promise<void> {
   if (await accounts.has(email)) return
   const made = password === '' ? newPassword() : undefined
@@ -28,9 +28,11 @@ export async function seedUser({ accounts, email, role, setting, password, rootD
   const kept = await updateEnvFile(join(rootDir, '.env'), () => ({ [setting]: made })).then(
     () => `kept in .env as ${setting}`,
     (error: unknown) => {
-      log.warn({ reason: messageOf(error) }, `${setting} could not be written to .env; it is printed and nowhere else`)
+      const where =
+        print === undefined ? 'nobody knows it; give the user another one with "zin user:password"' : 'it is printed and nowhere else'
+      log.warn({ reason: messageOf(error) }, `${setting} could not be written to .env; ${where}`)
       return 'not kept anywhere'
     },
   )
-  print(`User ${email} was made with the password ${made} (${kept}; this is printed once)`)
+  print?.(`User ${email} was made with the password ${made} (${kept}; this is printed once)`)
 }

@@ -59,10 +59,17 @@ export function createThrottle(counters: Counters, limits: ThrottleLimits): Thro
 }
 
 /** An IPv4 address, or the /64 of an IPv6 one: whoever has one address of it has them all. */
-function network(address: string): string {
+function network(given: string): string {
+  const address = withoutPort(given)
   if (!ipaddr.isValid(address)) return 'unknown'
   const parsed = ipaddr.process(address)
   return parsed.kind() === 'ipv4' ? parsed.toString() : parsed.toNormalizedString().split(':').slice(0, 4).join(':')
+}
+
+/** Some balancers write `address:port` or `[address]:port` into X-Forwarded-For. */
+function withoutPort(address: string): string {
+  const parts = /^(?:\[(.+)\]|(\d+(?:\.\d+){3}))(?::\d+)?$/.exec(address)
+  return parts?.[1] ?? parts?.[2] ?? address
 }
 
 /** Keeps keys short, and emails out of the store. */

@@ -33,7 +33,20 @@ export function localProblem(
     : opsErrors.FORBIDDEN('A request that changes something needs Content-Type: application/json or the header X-Requested-With')
 }
 
+/** What proxies and networks in front of an app add, besides `x-forwarded-*`. */
+const forwarding = [
+  'forwarded',
+  'via',
+  'x-real-ip',
+  'x-client-ip',
+  'x-cluster-client-ip',
+  'true-client-ip',
+  'cf-connecting-ip',
+  'fastly-client-ip',
+  'cdn-loop',
+]
+
 /** Whether somebody passed the request on: then its sender need not be on this machine. */
 export function isForwarded(headers: IncomingHttpHeaders): boolean {
-  return ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'].some((name) => headers[name] !== undefined)
+  return forwarding.some((name) => headers[name] !== undefined) || Object.keys(headers).some((name) => name.startsWith('x-forwarded'))
 }

@@ -121,7 +121,27 @@ describe('ops in auto mode on a loopback bind', () => {
 
   it('wants credentials for a request that was passed on', () =>
     withApp({}, async (app) => {
-      for (const name of ['x-forwarded-for', 'x-forwarded-host', 'forwarded', 'via', 'x-real-ip']) {
+      for (const name of [
+        ...[
+          'forwarded',
+          'via',
+          'x-real-ip',
+          'x-client-ip',
+          'x-cluster-client-ip',
+          'true-client-ip',
+          'cf-connecting-ip',
+          'fastly-client-ip',
+        ],
+        ...[
+          'cdn-loop',
+          'x-forwarded',
+          'x-forwarded-for',
+          'x-forwarded-host',
+          'x-forwarded-port',
+          'X-Forwarded-Proto',
+          'x-forwarded-prefix',
+        ],
+      ]) {
         assert.equal(await app.status('GET', { [name]: '203.0.113.9' }), 401, name)
         assert.equal(await app.status('GET', { [name]: '203.0.113.9', ...(await app.signed('GET')) }), 200, name)
       }

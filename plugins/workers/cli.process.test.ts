@@ -128,7 +128,7 @@ const story: readonly CommandRow[] = [
     args: ['worker:start', 'away'],
     code: 1,
     json: operation,
-    gives: [true, 'Accepted; no process that consumes jobs is alive, the next one applies it', 'unknown', 0, 0],
+    gives: [true, 'Accepted; no living process may run it (role, placement), the next one that may applies it', 'unknown', 0, 0],
   },
   {
     args: ['migrate:worker', '--status'],

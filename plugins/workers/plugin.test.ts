@@ -112,5 +112,18 @@ describe('the plugin workers', () => {
         assert.ok((await post('admin')).status < 300)
       }
     })
+
+    it('changes where code runs only with the permission workers:deploy', async () => {
+      const body = { name: 'apart', queueName: 'queue', processor: 'job.mjs', isolation: 'process' }
+      assert.equal((await host.inject({ method: 'POST', path: '/api/workers', headers: await token('admin'), body })).status, 201)
+      const change = async (role: string, changes: object) => {
+        const answer = await host.inject({ method: 'PUT', path: '/api/workers/apart', headers: await token(role), body: changes })
+        return answer.body.code ?? answer.body.worker.isolation
+      }
+      for (const isolation of ['inline', 'thread', 'process', 'vm', null])
+        assert.equal(await change('operator', { concurrency: 2, isolation }), 'FORBIDDEN')
+      assert.equal(await change('operator', { concurrency: 2 }), 'process')
+      assert.equal(await change('admin', { isolation: 'thread' }), 'thread')
+    })
   })
 })

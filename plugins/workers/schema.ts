@@ -45,7 +45,7 @@ export const createBody = Type.Object({
   infrastructure: anything('{driver?, redis?: {env: true}, persistence?: {driver: memory | kvstore | db | docstore | edge-sql}}'),
   rateLimit: anything('{max, duration in ms}'),
   jobOptions: anything('{attempts?, backoff?: {type, delay in ms}, timeout? in ms}'),
-  isolation: anything('inline (default), thread or process'),
+  isolation: anything('inline (default), thread or process; code from a URL always runs in a process'),
   placement: anything('{nodes?: "all" (default) or a number of processes, regions?: [region]}'),
 })
 
@@ -57,7 +57,7 @@ export const updateBody = Type.Object({
   features: anything('As at creation'),
   rateLimit: anything('As at creation; null: none'),
   jobOptions: anything('As at creation'),
-  isolation: anything('As at creation'),
+  isolation: anything('As at creation; needs the permission workers:deploy'),
   placement: anything('As at creation'),
 })
 

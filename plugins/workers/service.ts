@@ -152,7 +152,7 @@ async function listPage(cluster: Cluster, directory: StoreDirectory, options: Li
 function messageOf({ changed, operation }: Applied, done: string, idle: string): string {
   const { applied, failed, targets } = operation
   if (!changed) return idle
-  if (targets.length === 0) return 'Accepted; no process that consumes jobs is alive, the next one applies it'
+  if (targets.length === 0) return 'Accepted; no living process may run it (role, placement), the next one that may applies it'
   if (applied.length === targets.length) return done
   const rest = failed.length > 0 ? `${failed.length} could not: ${failed[0]?.message}` : 'it is still being applied'
   return `Accepted; applied by ${applied.length} of ${targets.length} processes, ${rest}`

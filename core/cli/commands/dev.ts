@@ -28,7 +28,7 @@ export const devCommand = defineCommand({
     const app = new Restarter(() => startChild(rootDir, args, print))
     const sources = await watchSources(rootDir, ([first = '', ...others]) => {
       print.line(`zin dev: ${relative(rootDir, first)}${others.length === 0 ? '' : ` and ${others.length} more`} changed, restarting`)
-      app.restart().catch((error: unknown) => print.error(`zin dev: ${messageOf(error)}`))
+      app.restart().catch((error: unknown) => print.error(`${messageOf(error)}`))
     })
     print.line(`zin dev: watching ${rootDir}; Ctrl-C ends it`)
     await app.restart()
@@ -50,9 +50,9 @@ async function startChild(rootDir: string, args: readonly string[], print: Print
     detached: true,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
-  child.on('error', (error) => print.error(`zin dev: cannot start the app: ${error.message}`))
+  child.on('error', (error) => print.error(`cannot start the app: ${error.message}`))
   child.on('exit', (code) => {
-    if (code !== 0 && code !== null) print.error(`zin dev: the app ended with code ${code}; waiting for a change`)
+    if (code !== 0 && code !== null) print.error(`the app ended with code ${code}; waiting for a change`)
   })
   return child
 }
@@ -62,7 +62,7 @@ async function childEnvironment(rootDir: string, print: Printer): Promise<NodeJS
   try {
     return devEnvironment(process.env, await readEnvFile(join(rootDir, '.env')))
   } catch (error) {
-    print.error(`zin dev: ${messageOf(error)}`)
+    print.error(`${messageOf(error)}`)
     return devEnvironment(process.env)
   }
 }

@@ -3,8 +3,10 @@ import { dirname, join } from 'node:path'
 import { findConfig } from '../../config/load.js'
 import { configMissing } from '../../config/load-errors.js'
 import { ZinError } from '../../errors.js'
+import { factoryName } from '../../util/factory-name.js'
 import { defineCommand } from '../command.js'
-import { factoryName, pluginFiles, pluginNamePattern } from '../plugin-template.js'
+import { canNameFactory, pluginFiles, pluginNamePattern } from '../plugin-template.js'
+import { UsageError } from '../usage-error.js'
 
 export const makePluginCommand = defineCommand({
   name: 'make:plugin',
@@ -18,6 +20,9 @@ export const makePluginCommand = defineCommand({
         'ZIN_PLUGIN_NAME',
         `"${name}" is no name for a plugin; use lower-case letters and digits with single dashes: slow-jobs`,
       )
+    }
+    if (!canNameFactory(name)) {
+      throw new UsageError(`a plugin cannot be named "${name}": the code it is written in has another meaning for ${factoryName(name)}`)
     }
     const file = await findConfig(cwd)
     if (file === undefined) throw configMissing(cwd)

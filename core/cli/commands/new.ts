@@ -1,4 +1,4 @@
-import { relative, resolve } from 'node:path'
+import { relative, resolve, sep } from 'node:path'
 import { ZinError } from '../../errors.js'
 import { defineCommand } from '../command.js'
 import { zinPackage } from '../package-root.js'
@@ -14,16 +14,21 @@ export const newCommand = defineCommand({
   async run({ args, options, cwd, print, signal }) {
     const dir = args.dir ?? (await askForFolder(signal))
     const target = resolve(cwd, dir)
-    await scaffold({ target, example: options.example as ExampleName, zin: zinPackage() })
+    const { hasKeys } = await scaffold({ target, example: options.example as ExampleName, zin: zinPackage() })
     const folder = relative(cwd, target) || '.'
     print.line(`Made ${folder} from the example "${options.example}". Next:`)
-    if (folder !== '.') print.line(`  cd ${folder}`)
+    if (folder !== '.') print.line(`  cd ${quoted(folder)}`)
     print.line('  npm install')
     print.line('  npm run dev      start it and restart it on changes')
     print.line('  npm test         run its tests')
-    print.line('Its keys are in .env, which belongs in no repository.')
+    if (hasKeys) print.line('Its keys are in .env, which belongs in no repository.')
   },
 })
+
+/** A word for a shell. */
+function quoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text.replaceAll(sep, '/')) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}
 
 async function askForFolder(signal: AbortSignal): Promise<string> {
   if (!process.stdin.isTTY) throw new UsageError('missing argument <dir>: the folder of the app')

@@ -241,7 +241,17 @@ describe('attackApp', () => {
       const report = await attackApp({ ...usual, origin, target: me, me: credential })
       assert.match('unable' in report ? report.unable : '', /GET \/api\/me was answered 404.*--path/)
       const open = await attackApp({ ...usual, origin, target: { ...me, path: '/x' }, me: credential })
-      assert.ok(holesOf(findingsOf(open)).includes('missing:everything'))
+      const found = findingsOf(open)
+      assert.ok(holesOf(found).includes('missing:everything'))
+      assert.match(found.find(({ attack }) => attack === 'missing:everything')?.why ?? '', /^the route is not guarded/)
+      const missing = attacks.filter(({ name }) => name.startsWith('missing:')).length
+      assert.equal(found.length, missing + 1)
+      assert.deepEqual(found.at(-1), {
+        attack: 'answer:after-all',
+        verdict: 'skipped',
+        seen: '',
+        why: `the route is not guarded; ${attacks.length - missing} more attacks were not tried`,
+      })
     } finally {
       await host.stop()
     }

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import {
   type Clock,
@@ -46,7 +45,7 @@ export function explainCommand(parts: ExplainCommandParts): Command {
     },
     async run({ args, options, env, cwd, print }) {
       // Loaded here: an app that starts has no use for them.
-      const [{ explain }, { parseCapture }] = await Promise.all([import('./explain.js'), import('./request-file.js')])
+      const [{ explain }, { readCapture }] = await Promise.all([import('./explain.js'), import('./request-file.js')])
       const at = options.at === undefined ? parts.clock.now() : timeOf(options.at)
       const name = options['secret-env']
       const secret = name === undefined ? undefined : (env[name] ?? '')
@@ -60,7 +59,7 @@ export function explainCommand(parts: ExplainCommandParts): Command {
         print.error(wrong ?? '')
         return 2
       }
-      const request = parseCapture(await readFile(resolve(cwd, args.file ?? '')))
+      const request = await readCapture(resolve(cwd, args.file ?? ''))
       const explanation = await explain(request, knownAt(parts, at, secret))
       const allPassed = explanation.layers.every(({ verdict }) => verdict === 'passed')
       if (print.json) print.record({ judgedAt: new Date(at).toISOString(), passed: allPassed, notes: request.notes, ...explanation })

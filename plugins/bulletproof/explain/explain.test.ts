@@ -10,7 +10,7 @@ import { database } from 'zin/plugins/database'
 import { tokensService } from 'zin/plugins/jwt'
 import { kv } from 'zin/plugins/kv'
 import { type Sending, sharedSecret, type TestApp, type TestAppOptions, withApp } from '../testing/app.js'
-import { parseCapture } from './request-file.js'
+import { parseCapture, readCapture } from './request-file.js'
 
 /** Everything that the app knows outlives its process, so that the command can know it. */
 const lasting: TestAppOptions = { plugins: [database(), kv()] }
@@ -223,6 +223,16 @@ describe('a captured request', () => {
       [json.target, json.rawHeaders, json.body],
       ['/p?q', ['host', 'h.example:1', 'X-A', '1', 'X-A', '2', 'X-A', '3'], Buffer.from([0xff])],
     )
+  })
+
+  it('whose file is not there, or cannot be read, is named with what to give', async () => {
+    const missing = join(import.meta.dirname, 'nofile')
+    await assert.rejects(readCapture(missing), (error: Error & { code?: string }) => {
+      assert.equal(error.code, 'AUTH_EXPLAIN_FILE')
+      assert.ok(error.message.includes(`${missing}: there is no such file; give the path of a file with the request`))
+      return true
+    })
+    await assert.rejects(readCapture(import.meta.dirname), { code: 'AUTH_EXPLAIN_FILE', message: /EISDIR.*; give the path/ })
   })
 
   it('that cannot be read is refused with the reason and without its text', () => {

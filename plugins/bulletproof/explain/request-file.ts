@@ -1,4 +1,5 @@
-import { ZinError } from 'zin'
+import { readFile } from 'node:fs/promises'
+import { messageOf, ZinError } from 'zin'
 import { dechunk } from '../attack/wire.js'
 
 /** A request as it was on the wire. */
@@ -13,6 +14,15 @@ export interface CapturedRequest {
 }
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+/** Reads the file of a captured request. Throws a ZinError that names the file when it cannot be read. */
+export async function readCapture(file: string): Promise<CapturedRequest> {
+  const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
+    const why = error.code === 'ENOENT' ? 'there is no such file' : messageOf(error)
+    throw malformed(`${file}: ${why}; give the path of a file with the request, as text of the wire or as JSON`)
+  })
+  return parseCapture(bytes)
+}
 
 /**
  * Reads a captured request: the text of the wire (request line, headers, blank line, body; line ends CRLF or LF), or JSON

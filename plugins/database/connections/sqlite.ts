@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises'
+import { chmod, mkdir, open as openFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Kysely } from 'kysely'
 import type Libsql from 'libsql'
@@ -28,7 +28,8 @@ export function sqliteConnection(config: SqliteConfig, { clock, acquireTimeoutMs
     const [{ Kysely, SqliteDialect }, { default: Database }] = await Promise.all([import('kysely'), import('libsql')])
     let file: Libsql.Database | undefined
     try {
-      await mkdir(dirname(config.file), { recursive: true })
+      await mkdir(dirname(config.file), { recursive: true, mode: 0o700 })
+      await keepPrivate(config.file)
       file = new Database(config.file, { timeout: busyTimeoutMs } as Libsql.Options)
       file.exec('pragma journal_mode = wal')
       file.exec('pragma synchronous = full')
@@ -122,6 +123,17 @@ async function beginImmediate(file: Libsql.Database): Promise<void> {
     }
     await new Promise((resolve) => setTimeout(resolve, wait))
   }
+}
+
+/**
+ * Lets no other user of the machine read the database: SQLite gives the files beside it the mode of the file itself. What the
+ * file system, or another owner, does not let be changed stays as it is.
+ */
+async function keepPrivate(file: string): Promise<void> {
+  if (process.platform === 'win32') return
+  const handle = await openFile(file, 'a', 0o600)
+  await handle.close()
+  await Promise.allSettled([file, `${file}-wal`, `${file}-shm`].map((path) => chmod(path, 0o600)))
 }
 
 function isBusy(error: unknown): boolean {

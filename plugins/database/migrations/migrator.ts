@@ -43,7 +43,10 @@ export function createMigrator({ connection, known, clock, log }: MigratorDeps):
     for (const { plugin, id } of unknownOf(steps, rows)) {
       if (!plugins.has(plugin) || warned.has(`${plugin} ${id}`)) continue
       warned.add(`${plugin} ${id}`)
-      log.warn({ migration: id, of: plugin }, 'this migration was applied by another version of the plugin; the code does not know it')
+      log.warn(
+        { migration: id, of: plugin },
+        'this migration was applied by another version of the plugin, or when it was set up otherwise',
+      )
     }
   }
 

@@ -23,7 +23,7 @@ const abandonedAfterMs = 20_000
  * PGlite itself would let two processes write over each other.
  */
 export async function lockData(dir: string): Promise<DataLock> {
-  await mkdir(dir, { recursive: true })
+  await mkdir(dir, { recursive: true, mode: 0o700 })
   const file = join(dir, 'lock')
   const own = `${file}.${process.pid}.${Math.random().toString(36).slice(2)}`
   const me: Holder = { pid: process.pid, started: await startOf(process.pid), host: hostname() }

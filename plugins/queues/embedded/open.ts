@@ -38,7 +38,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSt
   try {
     await checkVersion(dir)
     if (template !== undefined) await makeFromTemplate(dir, template, { sync: fsync })
-    await mkdir(dir, { recursive: true })
+    await mkdir(dir, { recursive: true, mode: 0o700 })
     // Before the engine is awaited, which other threads compile meanwhile.
     loadBullmq()
     db = await startEngine(await engine, dir, fsync).catch((error: unknown) => {

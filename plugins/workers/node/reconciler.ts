@@ -115,7 +115,7 @@ export class Reconciler {
   }
 
   async #beat(): Promise<void> {
-    const { cluster, log, node } = this.#parts
+    const { log, node } = this.#parts
     try {
       const revision = await this.#membership.renew()
       if (this.#closed || revision === undefined) return
@@ -126,11 +126,11 @@ export class Reconciler {
         await this.#sync()
         this.#synced = revision
       }
-      if (this.#down) log.info({}, `worker coordination on ${cluster.kind} works again`)
+      if (this.#down) log.info({}, 'workers follow what is stored again')
       this.#down = false
     } catch (error) {
       if (!this.#down) {
-        log.warn({ err: error }, `worker coordination on ${cluster.kind} does not answer; workers go on as they are: ${messageOf(error)}`)
+        log.warn({ err: error }, `workers cannot follow what is stored for now, and go on as they are: ${messageOf(error)}`)
       }
       this.#down = true
     }

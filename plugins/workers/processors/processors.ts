@@ -66,7 +66,7 @@ export class Processors {
     if (found.kind === 'url') return this.#loadUrl(spec, found.text)
     if (spec.isolation === 'inline') return inline((await this.#import(found.text, fileExports)) as WorkerProcessor)
     const locate = (): Promise<string> => locateProcessor(found.text, this.#parts.roots)
-    return this.#isolate(spec, { locate, processor: found.text, exports: fileExports })
+    return this.#isolate(spec, spec.isolation, { locate, processor: found.text, exports: fileExports })
   }
 
   /** The health check of a version: that of its file, else the registered one. Always runs in this process. */
@@ -88,12 +88,15 @@ export class Processors {
 
   async #loadUrl(spec: ProcessorSpec, url: string): Promise<LoadedProcessor> {
     const code = await this.#remote.load(url)
-    return this.#isolate(spec, { locate: () => code.locate(), processor: shownUrl(url), exports: urlExports })
+    // Nothing from elsewhere runs in the app itself, whatever the record says; a thread can reach into the main one.
+    return this.#isolate(spec, 'process', { locate: () => code.locate(), processor: shownUrl(url), exports: urlExports })
   }
 
-  #isolate({ worker, version, isolation, concurrency }: ProcessorSpec, code: Pick<SandboxCode, 'locate' | 'processor' | 'exports'>) {
-    // Nothing from elsewhere runs in the app itself.
-    const kind = isolation === 'thread' ? 'thread' : 'process'
+  #isolate(
+    { worker, version, concurrency }: ProcessorSpec,
+    kind: SandboxCode['kind'],
+    code: Pick<SandboxCode, 'locate' | 'processor' | 'exports'>,
+  ) {
     return this.#sandboxes.open({ ...code, worker, version, kind, concurrency })
   }
 

@@ -76,6 +76,7 @@ const refused: readonly (readonly [what: string, input: unknown, code: string, f
   ['another isolation', { ...valid, isolation: 'vm' }, 'INVALID_ISOLATION', 'isolation'],
   ['an isolated function', { ...valid, processor: () => 1, isolation: 'thread' }, 'INVALID_ISOLATION', 'isolation'],
   ['a URL inline', { ...valid, processor: 'https://example.com/x.js', isolation: 'inline' }, 'INVALID_ISOLATION', 'isolation'],
+  ['a URL in a thread', { ...valid, processor: 'https://example.com/x.js', isolation: 'thread' }, 'INVALID_ISOLATION', 'isolation'],
   ['a placement as text', { ...valid, placement: 'all' }, 'INVALID_PLACEMENT', 'placement'],
   ['a selector', { ...valid, placement: { selector: {} } }, 'INVALID_PLACEMENT', 'placement'],
   ['a placement on no node', { ...valid, placement: { nodes: 0 } }, 'INVALID_PLACEMENT', 'placement.nodes'],

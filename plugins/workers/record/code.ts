@@ -33,7 +33,7 @@ export function isolationProblem(input: unknown): Problem | undefined {
   if (isolation === undefined) return undefined
   if (typeof processor === 'function' && isolation !== 'inline')
     return problem('isolation', 'INVALID_ISOLATION', 'A processor that is a function runs inline only; give a file path to isolate it')
-  if (typeof processor === 'string' && isUrl(processor) && isolation === 'inline')
-    return problem('isolation', 'INVALID_ISOLATION', 'A processor from a URL runs in a thread or process, never inline')
+  if (typeof processor === 'string' && isUrl(processor) && isolation !== 'process')
+    return problem('isolation', 'INVALID_ISOLATION', 'A processor from a URL runs in a process of its own only')
   return undefined
 }

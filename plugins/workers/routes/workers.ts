@@ -107,6 +107,8 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
       response: { 200: operationAnswer, 202: operationAnswer },
       handler: async (ctx) => {
         const { body, params, query } = ctx.input
+        // It can bring code that was kept apart into the app itself.
+        if (body.isolation !== undefined) await demand(ctx, 'workers:deploy')
         return answerOf(ctx, await workers.update(params.name, body as never, { waitMs: query.wait }))
       },
     }),

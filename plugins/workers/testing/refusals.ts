@@ -20,7 +20,11 @@ export const refusedCreations: Refusals = {
     { jobOptions: { timeout: 0 } },
     { jobOptions: { retries: 1 } },
   ],
-  INVALID_ISOLATION: [{ isolation: 'vm' }, { isolation: 'inline', processor: 'https://code.example/job.mjs' }],
+  INVALID_ISOLATION: [
+    { isolation: 'vm' },
+    { isolation: 'inline', processor: 'https://code.example/job.mjs' },
+    { isolation: 'thread', processor: 'https://code.example/job.mjs' },
+  ],
   INVALID_PLACEMENT: [{ placement: { nodes: 0 } }, { placement: { where: 'here' } }, { placement: { regions: [] } }],
   INVALID_DATACENTER_REGION: [{ placement: { regions: ['EU'] } }, { placement: { regions: ['eu-west-1', 7] } }],
   MISSING_PROCESSOR_SPEC: [{ processor: undefined }, { processor: null }, { processor: '' }],

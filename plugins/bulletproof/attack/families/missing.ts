@@ -16,7 +16,7 @@ const mend = 'Refuse a request unless all five signature headers and the device 
 export const missingAttacks: readonly Attack[] = [
   {
     name: 'missing:everything',
-    hole: 'the target answers without any credentials; it does not list "auth" and "bulletproof"',
+    hole: 'the route is not guarded: the target answers without any credentials; it does not list "auth" and "bulletproof"',
     mend: 'List use: ["auth", "bulletproof"] on the route.',
     rounds: (kit) => {
       const { names } = kit.parts

@@ -2,6 +2,7 @@ import type { Clock } from 'zin'
 import type { Database } from 'zin/plugins/database'
 import { ownLookup } from '../lookup.js'
 import type { NonceStore } from './contract.js'
+import { CLOCK_TOLERANCE_MS } from './ledger.js'
 
 interface NonceRow {
   readonly id: string
@@ -31,7 +32,9 @@ export function dbNonces(databaseNow: () => Database, clock: Clock): NonceStore 
         const birth = rows.find((row) => row.id === BIRTH)
         return { birth: birth === undefined ? await begin() : Number(birth.created_at), seen: rows.some((row) => row.id !== BIRTH) }
       }),
-    claim: (key, until) => databaseNow().insertIfAbsent(TABLE, { id: key, created_at: clock.now(), expires_at: until }),
+    // Kept longer than the request is good here: the process that sweeps may be ahead of one that would still take it.
+    claim: (key, until) =>
+      databaseNow().insertIfAbsent(TABLE, { id: key, created_at: clock.now(), expires_at: until + 2 * CLOCK_TOLERANCE_MS }),
     async open() {
       await begin()
     },

@@ -23,6 +23,7 @@ export function fileLedger(folder: string, clock: Clock, shared: boolean): Ledge
   const taken = new Map<string, number>()
   const sizes = new Map<string, number>()
   const aheadMs = shared ? CLOCK_TOLERANCE_MS : 0
+  const marginMs = 2 * aheadMs
   const written = createJournal(folder, false)
   const onDisk = createJournal(folder, true)
 
@@ -45,7 +46,7 @@ export function fileLedger(folder: string, clock: Clock, shared: boolean): Ledge
   return {
     driver: 'file',
     aheadMs,
-    marginMs: 2 * aheadMs,
+    marginMs,
     async begin() {
       const made = await mkdir(folder, { recursive: true, mode: 0o700 })
       if (made !== undefined) await syncFolder(dirname(made))
@@ -56,9 +57,11 @@ export function fileLedger(folder: string, clock: Clock, shared: boolean): Ledge
     async claim(key, timestamp, until) {
       if (shared) await load()
       if (isTaken(key)) return false
-      taken.set(key, until)
+      // The process that sweeps may be ahead of one that would still take the request.
+      const end = until + marginMs
+      taken.set(key, end)
       const append = timestamp > clock.now() + OUTAGE_MS ? onDisk : written
-      await append(String(Math.floor(until / SPAN)), `${key} ${until}`)
+      await append(String(Math.floor(end / SPAN)), `${key} ${end}`)
       return true
     },
     async sweep() {

@@ -2,7 +2,7 @@ import type { Clock } from 'zin'
 import type { Kv } from 'zin/plugins/kv'
 import { after } from '../../pending.js'
 import type { NonceStore } from './contract.js'
-import type { Ledger } from './ledger.js'
+import { CLOCK_TOLERANCE_MS, type Ledger } from './ledger.js'
 
 const BIRTH = 'bulletproof:nonces-since'
 const keyOf = (key: string): string => `bulletproof:nonce:${key}`
@@ -30,7 +30,9 @@ export function kvNonces(kvNow: () => Kv, clock: Clock, ledger: Pick<Ledger, 'be
         return after(birth === null ? begin() : Number(birth), (birth) => ({ birth, seen }))
       },
     }),
-    claim: (key, until) => kvNow().set(keyOf(key), '1', { ifAbsent: true, ttlMs: Math.max(1, until - clock.now() + 1) }),
+    // Longer than this process would take the request, for those whose clocks are behind.
+    claim: (key, until) =>
+      kvNow().set(keyOf(key), '1', { ifAbsent: true, ttlMs: Math.max(1, until - clock.now() + 1) + 2 * CLOCK_TOLERANCE_MS }),
     async open() {
       await begin()
     },

@@ -76,6 +76,18 @@ describe('processors from URLs', { concurrency: false }, () => {
     answer = (_request, response) => void response.writeHead(status, headers).end(text)
   }
 
+  for (const isolation of ['inline', 'thread', 'process'] as const) {
+    it(`run in a process of their own when their record says ${isolation}`, async () => {
+      reply("import { isMainThread } from 'node:worker_threads'\nexport const ZinTrustProcessor = () => [isMainThread, process.pid]")
+      const bench = await open()
+      const processor = await bench.processors.load(specOf(`https://${host}/where.mjs`, { isolation }))
+      const [isMainThread, pid] = (await processor.run(jobOf(1))) as [boolean, number]
+      await processor.close()
+      assert.equal(isMainThread, true)
+      assert.notEqual(pid, process.pid)
+    })
+  }
+
   it('are fetched, kept on disk under their digest, and run in a process of their own without the secrets of the app', async () => {
     process.env.ZIN_TEST_SECRET = 'top-secret'
     try {

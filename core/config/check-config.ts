@@ -1,0 +1,89 @@
+import type { ErrorObject } from 'ajv'
+import { ZinError } from '../errors.js'
+import { kindOf } from '../util/kind-of.js'
+import { suggest } from '../util/suggest.js'
+import type { ZinConfig } from './define.js'
+import { schemaEngine, wordsOf } from './options.js'
+
+/** Timers of Node take no more. */
+const maxMs = 2 ** 31 - 1
+
+const text = { type: 'string', minLength: 1 }
+
+/** The plain values of a configuration, by section. */
+const sections: Readonly<Record<'app' | 'shutdown', { readonly properties: Readonly<Record<string, object>> }>> = {
+  app: {
+    properties: {
+      name: text,
+      host: text,
+      port: { type: 'integer', minimum: 0, maximum: 65_535 },
+      bodyLimit: { type: 'integer', minimum: 0 },
+      trustedProxies: { type: 'integer', minimum: 0 },
+      allowedHosts: { type: 'array', items: text, minItems: 1 },
+    } satisfies Record<keyof NonNullable<ZinConfig['app']>, object>,
+  },
+  shutdown: {
+    properties: {
+      deadlineMs: { type: 'integer', minimum: 1, maximum: maxMs },
+      delayMs: { type: 'integer', minimum: 0, maximum: maxMs },
+    } satisfies Record<keyof NonNullable<ZinConfig['shutdown']>, object>,
+  },
+}
+
+const kinds: Readonly<Record<keyof ZinConfig, 'an object' | 'a list'>> = {
+  app: 'an object',
+  shutdown: 'an object',
+  plugins: 'a list',
+  hooks: 'an object',
+  routes: 'a list',
+  responders: 'an object',
+}
+
+/** Checks what a configuration file exports by default. Throws ZIN_CONFIG_INVALID with the file and every path that is wrong. */
+export function checkConfig(value: unknown, file: string): ZinConfig {
+  const kind = kindOf(value)
+  if (kind !== 'an object') {
+    throw new ZinError('ZIN_CONFIG_INVALID', `${file} exports ${kind} by default; write: export default defineConfig({ … })`)
+  }
+  const problems = problemsOf(value as Readonly<Record<string, unknown>>)
+  if (problems.length > 0) throw new ZinError('ZIN_CONFIG_INVALID', `${file} ${problems.join('; ')}`, { details: problems })
+  return value as ZinConfig
+}
+
+function problemsOf(config: Readonly<Record<string, unknown>>): string[] {
+  const wrongKinds = Object.entries(kinds).filter(([key, kind]) => config[key] !== undefined && kindOf(config[key]) !== kind)
+  const wrong = new Set(wrongKinds.map(([key]) => key))
+  return [
+    ...unknownKeys(config, Object.keys(kinds), ''),
+    ...wrongKinds.map(([key, kind]) => `has ${kindOf(config[key])} as "${key}"; it takes ${kind}`),
+    ...(['app', 'shutdown'] as const).filter((key) => !wrong.has(key)).flatMap((key) => sectionProblems(key, config[key])),
+    ...(['hooks', 'responders'] as const).filter((key) => !wrong.has(key)).flatMap((key) => functionProblems(key, config[key])),
+  ]
+}
+
+function sectionProblems(section: keyof typeof sections, given: unknown): string[] {
+  if (given === undefined) return []
+  const schema = sections[section]
+  const validate = schemaEngine().compile({ type: 'object', ...schema })
+  const errors: readonly ErrorObject[] = validate(given) ? [] : (validate.errors ?? [])
+  return [
+    ...unknownKeys(given as object, Object.keys(schema.properties), `${section}.`),
+    ...errors.map((error) => `has a wrong value: ${section}${error.instancePath.replaceAll('/', '.')} ${wordsOf(error)}`),
+  ]
+}
+
+function functionProblems(section: string, given: unknown): string[] {
+  return Object.entries(given ?? {})
+    .filter(([, value]) => value !== undefined && typeof value !== 'function')
+    .map(([key, value]) => `has ${kindOf(value)} as "${section}.${key}"; it takes a function`)
+}
+
+function unknownKeys(given: object, known: readonly string[], path: string): string[] {
+  return Object.keys(given)
+    .filter((key) => !known.includes(key))
+    .map((key) => {
+      const near = suggest(key, known)
+      const hint = near === undefined ? `known keys: ${known.map((name) => path + name).join(', ')}` : `did you mean "${path}${near}"?`
+      return `has an unknown key "${path}${key}"; ${hint}`
+    })
+}

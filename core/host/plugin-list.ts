@@ -1,0 +1,21 @@
+import type { ZinConfig } from '../config/define.js'
+import { ZinError } from '../errors.js'
+import { factoryName } from '../util/factory-name.js'
+import { kindOf } from '../util/kind-of.js'
+import { isPlugin, type Plugin } from './plugin.js'
+
+/** The plugins of a configuration without its falsy entries. Throws ZIN_CONFIG_INVALID with the position of what is no plugin. */
+export function pluginsOf({ plugins = [] }: ZinConfig): Plugin[] {
+  return plugins.flatMap((entry, index) => {
+    if (!entry) return []
+    if (isPlugin(entry)) return [entry]
+    throw new ZinError('ZIN_CONFIG_INVALID', `zin.config.ts: plugins[${index}] is ${describeEntry(entry)}`)
+  })
+}
+
+function describeEntry(entry: unknown): string {
+  if (typeof entry !== 'function') return `${kindOf(entry)} that no plugin factory made`
+  const name = (entry as { readonly spec?: { readonly name?: unknown } }).spec?.name
+  if (typeof name === 'string') return `a plugin factory that was not called: write ${factoryName(name)}()`
+  return `the function ${entry.name || 'without a name'}, not a plugin: call it if it makes one`
+}
