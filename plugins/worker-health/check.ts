@@ -24,8 +24,8 @@ export async function checkWorker(worker: LocalWorker, failuresBefore: number, p
       counts,
       durationMs,
       at: clock.now(),
-      ...(healthy ? {} : { error: error ?? 'it says so without a reason' }),
-      ...(details === undefined ? {} : { details }),
+      ...(healthy ? {} : { error: reasonOf(error) }),
+      ...(details === undefined ? {} : { details: storable(details) }),
     }
   }
   const bounded = <T>(work: Promise<T>): Promise<T> => withDeadline(work, timeoutMs, `no answer within ${timeoutMs} ms`)
@@ -42,6 +42,24 @@ export async function checkWorker(worker: LocalWorker, failuresBefore: number, p
     return ended({ healthy: false, error: messageOf(error) }, true)
   } finally {
     abort.abort()
+  }
+}
+
+const maxReason = 1000
+const maxDetails = 10_000
+
+function reasonOf(error: unknown): string {
+  return error === undefined || error === '' ? 'it says so without a reason' : messageOf(error).slice(0, maxReason)
+}
+
+/** Details as JSON has them; a note where that is impossible or too long. */
+function storable(details: unknown): NonNullable<HealthCheckResult['details']> {
+  try {
+    const text = JSON.stringify(details)
+    if (text.length <= maxDetails) return JSON.parse(text)
+    return { note: `the details of the check are longer than ${maxDetails} characters` }
+  } catch {
+    return { note: 'the details of the check are no JSON' }
   }
 }
 

@@ -47,7 +47,7 @@ const setUp = (first: LocalWorker, { ping = async () => undefined }: { ping?: ()
     await monitor.idle()
   }
   monitor.tick()
-  return { state, monitor, pass }
+  return { clock, state, monitor, pass }
 }
 
 describe('the monitor', () => {
@@ -135,6 +135,49 @@ describe('the monitor', () => {
     release()
     await first
     assert.equal(most, 1)
+  })
+
+  it('drops what a check says of a version that was replaced meanwhile, and goes on with the new one', async () => {
+    let answer: (result: { healthy: boolean }) => void = () => undefined
+    const slow = () => new Promise<{ healthy: boolean }>((resolve) => (answer = resolve))
+    const { clock, state, monitor, pass } = setUp(worker({ healthCheck: slow }))
+    clock.advance(500)
+    monitor.tick()
+    while (state.workers[0]?.version === '1.0.0') {
+      await new Promise((resolve) => setImmediate(resolve))
+      state.workers = [worker({ version: '1.1.0', healthCheck: () => ({ healthy: true }) })]
+    }
+    monitor.tick()
+    answer({ healthy: false })
+    await monitor.idle()
+    assert.deepEqual([state.results, state.reported], [[], 0])
+    await pass(1000)
+    assert.deepEqual(
+      state.results.map(({ healthy }) => healthy),
+      [true],
+    )
+  })
+
+  it('keeps of what a check says only what can be stored', async () => {
+    const loop: Record<string, unknown> = {}
+    loop.loop = loop
+    const results = [
+      { details: { lag: 10n } },
+      { details: loop },
+      { details: { text: 'x'.repeat(20_000) } },
+      { error: new Error('no disk') },
+      { error: 'x'.repeat(5000) },
+    ]
+    const { state, pass } = setUp(worker({ healthCheck: () => ({ healthy: false, ...(results.shift() as object) }) as never }))
+    for (let check = 0; check < 5; check++) {
+      await pass(1000)
+      state.workers = [worker({ healthCheck: state.workers[0]?.healthCheck })]
+    }
+    for (const { details, error } of state.results) {
+      assert.equal(typeof error, 'string')
+      assert.ok(JSON.stringify([details ?? null, error]).length < 1200)
+    }
+    assert.equal(state.results[3]?.error, 'no disk')
   })
 
   it('leaves alone what is not monitored or does not run, and begins anew with another version', async () => {

@@ -21,7 +21,6 @@ interface Watched {
   /** When it is checked next, by the monotonic clock. */
   dueAt: number
   failures: number
-  running: boolean
   version: string
 }
 
@@ -29,6 +28,7 @@ interface Watched {
 export class Monitor {
   readonly #parts: MonitorParts
   readonly #watched = new Map<string, Watched>()
+  readonly #running = new Set<string>()
   readonly #pending = new Set<Promise<void>>()
 
   constructor(parts: MonitorParts) {
@@ -43,11 +43,11 @@ export class Monitor {
       .list()
       .filter((worker) => worker.monitored && worker.state === 'running')
     const names = new Set(workers.map((worker) => worker.name))
-    for (const [name, watched] of this.#watched) if (!names.has(name) && !watched.running) this.#watched.delete(name)
+    for (const name of this.#watched.keys()) if (!names.has(name)) this.#watched.delete(name)
     for (const worker of workers) {
       const watched = this.#watch(worker, now)
-      if (watched.running || watched.dueAt > now) continue
-      watched.running = true
+      if (this.#running.has(worker.name) || watched.dueAt > now) continue
+      this.#running.add(worker.name)
       const done = this.#run(worker, watched)
       this.#pending.add(done)
       void done.finally(() => this.#pending.delete(done))
@@ -64,7 +64,7 @@ export class Monitor {
     const known = this.#watched.get(worker.name)
     if (known?.version === worker.version) return known
     const { intervalMs, random } = this.#parts
-    const watched: Watched = { dueAt: now + intervalMs * random(), failures: 0, running: known?.running ?? false, version: worker.version }
+    const watched: Watched = { dueAt: now + intervalMs * random(), failures: 0, version: worker.version }
     this.#watched.set(worker.name, watched)
     return watched
   }
@@ -74,6 +74,8 @@ export class Monitor {
     const { name } = worker
     try {
       const outcome = await check(worker, watched.failures)
+      // It says nothing of the version that has taken over meanwhile.
+      if (this.#watched.get(name) !== watched) return
       watched.failures = outcome.failures
       const { counts: _, ...report } = outcome
       local().reportCheck(name, report)
@@ -83,7 +85,7 @@ export class Monitor {
     } catch (error) {
       log.error({ worker: name, err: error }, `the health of worker "${name}" was not noted: ${messageOf(error)}`)
     } finally {
-      watched.running = false
+      this.#running.delete(name)
       watched.dueAt = clock.monotonic() + intervalMs * (0.9 + 0.2 * random())
     }
   }

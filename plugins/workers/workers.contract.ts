@@ -236,6 +236,26 @@ export function workersContract(title: string, env: Readonly<Record<string, stri
       assert.equal((await service.job(name, id)).result, 'ended')
     })
 
+    it('lets a running job end before it stops also when it is paused', async () => {
+      const begun = signal()
+      const release = signal()
+      let runs = 0
+      await create(async () => {
+        runs++
+        begun.fire()
+        await release.promise
+        return 'ended'
+      })
+      const { id } = await service.enqueue(name, null)
+      await begun.promise
+      await service.pause(name)
+      assert.deepEqual((await call('POST', `/api/workers/${name}/stop?wait=0`)).body.operation.applied, [])
+      release.fire()
+      await service.stop(name)
+      const { status, result } = await service.job(name, id)
+      assert.deepEqual([status, result, runs], ['completed', 'ended', 1])
+    })
+
     it('runs the most urgent jobs first', async () => {
       await create((job) => job.name, { concurrency: 1, autoStart: false })
       for (const priority of ['Low', 'Normal', 'Critical', 'High', 7] as const)

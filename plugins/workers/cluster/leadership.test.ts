@@ -5,9 +5,29 @@ import { fakeClock } from 'zin/testing'
 import type { Cluster } from './cluster.js'
 import { eventually, overriding, recordingLog, silentLog, timers } from './helpers.contract.js'
 import { runForLead } from './leadership.js'
+import { Leaderships } from './leaderships.js'
 import { memoryCluster } from './memory.js'
 
 const role = 'pruner'
+
+describe('the roles of a process', () => {
+  it('are given up when all that hold one resigned, and can be had again', async () => {
+    const clock = fakeClock()
+    const cluster = memoryCluster({ clock })
+    const leaderships = new Leaderships({ cluster, node: 'a', clock, log: silentLog })
+    const [one, two] = [leaderships.lead(role), leaderships.lead(role)]
+    await eventually('both lead', () => one.leads && two.leads)
+    await one.resign()
+    await one.resign()
+    assert.deepEqual([one.leads, two.leads], [false, true])
+    await two.resign()
+    assert.equal(two.leads, false)
+    const again = leaderships.lead(role)
+    await eventually('it leads again', () => again.leads)
+    await leaderships.close()
+    assert.equal(again.leads, false)
+  })
+})
 
 describe('a candidate for a leader role', () => {
   it('stops to lead by the monotonic clock when its renewal is late, whatever the wall clock does', async () => {

@@ -14,8 +14,8 @@ export function flowProblems(flow: unknown): readonly Problem[] {
   let level: readonly { readonly job: unknown; readonly path: string }[] = [{ job: flow, path: 'flow' }]
   for (let depth = 1; level.length > 0; depth++) {
     if (depth > maxDepth) return [problem('flow', code, `"flow" is deeper than ${maxDepth} levels of jobs`)]
+    if (jobs.length + level.length > maxJobs) return [problem('flow', code, `"flow" has more than ${maxJobs} jobs`)]
     jobs.push(...level)
-    if (jobs.length > maxJobs) return [problem('flow', code, `"flow" has more than ${maxJobs} jobs`)]
     level = level.flatMap(({ job, path }) =>
       isObject(job) && Array.isArray(job.children)
         ? job.children.map((child: unknown, i) => ({ job: child, path: `${path}.children[${i}]` }))

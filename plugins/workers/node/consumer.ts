@@ -29,6 +29,9 @@ export interface StopLimits {
 /** How long a store that may be down gets to note the outcome of ended jobs, and then to close, in ms. */
 const closeMs = 2_000
 
+/** How long a store that answers takes at most to note the outcome of a job, in ms. */
+const settleMs = 500
+
 /** A job whose process died this often is failed: it may be what kills them. */
 const mostStalls = 3
 const stalledCheckMs = 5_000
@@ -118,8 +121,10 @@ export class Consumer {
   /** Takes no more jobs, lets running ones end, cancels those that do not, and closes. Always ends. */
   async close({ drainMs, cancelMs }: StopLimits): Promise<void> {
     const waiting = new AbortController()
-    // A pause waits for ever for a store that is down, so it is also enough that nothing runs here any more.
-    const drained = Promise.race([this.#worker.pause(), this.#jobs.quiet(closeMs, waiting.signal)])
+    // A pause waits for ever for a store that is down, so it is also enough that nothing runs here any more. A second one waits for nothing.
+    const drained = this.#worker.isPaused()
+      ? this.#jobs.settled(settleMs)
+      : Promise.race([this.#worker.pause(), this.#jobs.quiet(closeMs, waiting.signal)])
     if (!(await succeedsWithin(drained, drainMs))) {
       this.#jobs.cancelAll(stopReason)
       await succeedsWithin(drained, cancelMs)

@@ -204,7 +204,8 @@ export class Reconciler {
     const placed = order.includes(info.id)
     const run = desired.state === 'running' && record.activeStatus && placed && this.#held.get(name) !== worker.generation
     const slot = node.slot(name)
-    const behind = run && slot.version !== undefined && slot.version !== desired.version
+    // A slot of a removed worker of the same name is behind nothing.
+    const behind = run && slot.worker?.id === worker.id && slot.version !== undefined && slot.version !== desired.version
     const version = behind ? versionToRun(worker, info.id, slot.version, order, await reportedOn(cluster, name)) : desired.version
     await slot.apply(worker, goalOf(worker, { run, version }), { placed, waits: run && version !== desired.version })
   }

@@ -120,6 +120,28 @@ describe('the wrapper of an attempt', () => {
     }
   })
 
+  it('ends the attempt whatever is thrown, with an error that every store takes', async () => {
+    const nul = Object.freeze(new Error('a\0b'))
+    const half = new Error(`cut ${'🎈'.slice(0, 1)}`)
+    const things = [
+      nul,
+      half,
+      Object.create(null),
+      Object.assign(new Error('x'), { message: 42 }),
+      { message: { deep: 1 } },
+      undefined,
+      'text',
+    ]
+    for (const thrown of things) {
+      const { counters, running, runner } = setUp(() => Promise.reject(thrown))
+      await assert.rejects(
+        async () => runner(job()),
+        (error: Error) => typeof error.message === 'string' && !/\0|\p{Surrogate}/u.test(error.message),
+      )
+      assert.deepEqual([counters.inFlight('1.0.0'), counters.drain()[0]?.failed, running.count], [0, 1, 0])
+    }
+  })
+
   it('completes a job that finished although it was cancelled', async () => {
     const { counters, runner } = setUp(() => 'finished', { reason: cancelReason('no') })
     assert.equal(await runner(job()), 'finished')

@@ -104,11 +104,21 @@ function isPutOff(error: unknown): boolean {
 
 /** BullMQ leaves a job that failed with something else than an error, or with a text that the store refuses, to stall. */
 function storable(thrown: unknown): Error {
-  const error = isErrorLike(thrown) ? thrown : new Error(messageOf(thrown))
-  const clean = (text: string): string => text.replaceAll('\0', '\uFFFD')
-  if (error.message.includes('\0')) error.message = clean(error.message)
-  if (error.stack?.includes('\0')) error.stack = clean(error.stack)
-  return error
+  try {
+    const error = isErrorLike(thrown) && typeof thrown.message === 'string' ? thrown : new Error(String(messageOf(thrown)))
+    if (unstorable.test(error.message)) error.message = clean(error.message)
+    if (error.stack !== undefined && unstorable.test(error.stack)) error.stack = clean(error.stack)
+    return error
+  } catch (error) {
+    return new Error('the processor threw something that cannot be read or changed', { cause: error })
+  }
+}
+
+/** The character NUL, and halves of characters beyond the first 65,536. */
+const unstorable = /\0|\p{Surrogate}/u
+
+function clean(text: string): string {
+  return text.replace(/\0|\p{Surrogate}/gu, '\uFFFD')
 }
 
 /** Errors of another thread or realm are errors as well. */

@@ -36,6 +36,8 @@ export class Attempt {
 export class RunningJobs {
   readonly #attempts = new Set<Attempt>()
   #begun = 0
+  /** When the last one ended, by the monotonic clock. */
+  #endedAt = Number.NEGATIVE_INFINITY
   #whenEmpty: (() => void)[] = []
 
   get count(): number {
@@ -51,6 +53,7 @@ export class RunningJobs {
 
   end(attempt: Attempt): void {
     this.#attempts.delete(attempt)
+    this.#endedAt = performance.now()
     if (this.#attempts.size === 0) for (const tell of this.#whenEmpty.splice(0)) tell()
   }
 
@@ -63,6 +66,13 @@ export class RunningJobs {
 
   cancelAll(reason: string): void {
     for (const attempt of this.#attempts) attempt.abort(reason)
+  }
+
+  /** Resolves once the last job ended and `ms` have passed since, in which its outcome is stored. For those that take no more jobs. */
+  async settled(ms: number): Promise<void> {
+    await this.#empty()
+    const left = this.#endedAt + ms - performance.now()
+    if (left > 0) await delay(left)
   }
 
   /** Resolves once nothing ran for `ms`. Rejects when the signal says that nobody waits any more. */

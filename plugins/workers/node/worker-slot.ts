@@ -169,6 +169,7 @@ export class WorkerSlot {
     const { record } = worker
     this.#fault = undefined
     this.#check = undefined
+    const doubted = this.#seen?.id === goal.id && this.#seen.refused?.version === goal.version
     // Not applied before it has started.
     this.#note({ ...goal, generation: this.#seen?.id === goal.id ? this.#seen.generation : 0 }, 'starting')
     this.#parts.changed()
@@ -181,7 +182,7 @@ export class WorkerSlot {
           throw workerErrors.WORKER_START_DENIED(record.name, verdict.plugin, verdict.reason)
         }
       }
-      this.#versions.activate(await this.#firstThatLoads(worker, goal))
+      this.#versions.activate(await this.#firstThatLoads(worker, goal, doubted ? loadHealthyVersion : loadVersion))
       this.#consumer = await Consumer.open(
         record,
         (running) => this.#runner(running),
@@ -199,11 +200,11 @@ export class WorkerSlot {
     if (hooks.onWorkerStart.active) await hooks.onWorkerStart.call(record.name)
   }
 
-  /** The wanted version, else the one before it: a process that begins amid a bad rollout works on. */
-  async #firstThatLoads(worker: StoredWorker, goal: Goal): Promise<LoadedVersion> {
+  /** The wanted version, else the one before it: a process that begins amid a bad rollout works on. One that was refused must be healthy. */
+  async #firstThatLoads(worker: StoredWorker, goal: Goal, load: typeof loadVersion): Promise<LoadedVersion> {
     const { previousVersion } = worker.desired
     try {
-      return await loadVersion(worker, goal.version, this.#parts.processors)
+      return await load(worker, goal.version, this.#parts.processors)
     } catch (error) {
       if (previousVersion === null || previousVersion === goal.version) throw error
       const loaded = await loadVersion(worker, previousVersion, this.#parts.processors)
@@ -216,6 +217,7 @@ export class WorkerSlot {
     try {
       // A version that is still draining comes back as it is: a rollback loads nothing.
       const again = this.#versions.replaced(goal.version)
+      again?.processor.resize(goal.concurrency)
       this.#versions.activate(again ?? (await loadHealthyVersion(worker, goal.version, this.#parts.processors)))
     } catch (error) {
       this.#refuse(goal, error)
