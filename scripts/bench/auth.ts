@@ -1,13 +1,12 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { createHash, createHmac, createSecretKey } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import { temporaryFolder } from '../app-process.js'
 import { startServices } from '../services.js'
+import { bundle } from './bundle.js'
 import { type BenchRow, formatRows } from './row.js'
 
 // Many short rounds: the speed of a shared machine drifts within seconds, and a ratio is only as good as its two halves are alike.
@@ -29,8 +28,9 @@ export async function benchAuth(): Promise<BenchRow[]> {
   const services = await startServices()
   const folder = temporaryFolder()
   const servers: Server[] = []
+  const file = await bundle('auth-server')
   const start = async (kind: 'bare' | 'memory' | 'redis'): Promise<Server> => {
-    const server = await startServer(await bundle(), kind, folder.path, services.redisUrl)
+    const server = await startServer(file, kind, folder.path, services.redisUrl)
     servers.push(server)
     return server
   }
@@ -172,22 +172,6 @@ function sign({ port, tokens, turn, deviceId, secret }: Server, { method, path, 
     const signed = `x-sig-timestamp: ${timestamp}\r\nx-sig-nonce: ${nonce}\r\nx-sig-signature: ${signature}\r\n`
     return Buffer.from(`${start}${token}${signed}${content}\r\n${body}`, 'latin1')
   })
-}
-
-let bundled: Promise<string> | undefined
-
-/** The servers as JavaScript, as an app is deployed: what compiles at run time adds costs of its own. */
-function bundle(): Promise<string> {
-  bundled ??= (async () => {
-    const folder = resolve('node_modules/.cache/zin-bench')
-    mkdirSync(folder, { recursive: true })
-    const outfile = join(folder, 'auth-server.mjs')
-    const entry = fileURLToPath(new URL('./auth-server.ts', import.meta.url))
-    // The paths of tsconfig.json come before what is external, so `zin` is built in from its source.
-    await build({ entryPoints: [entry], outfile, bundle: true, format: 'esm', platform: 'node', target: 'node20', packages: 'external' })
-    return outfile
-  })()
-  return bundled
 }
 
 async function startServer(file: string, kind: string, folder: string, redisUrl: string): Promise<Server> {
