@@ -2,11 +2,10 @@ import { join } from 'node:path'
 import type { OwnedCommand } from '../cli/command.js'
 import type { ZinConfig } from '../config/define.js'
 import { type EnvSource, plainEnv, SettingsReader } from '../config/read-settings.js'
-import { messageOf, ZinError } from '../errors.js'
+import { ZinError } from '../errors.js'
 import { HookBus } from '../hooks/bus.js'
 import { coreHooks } from '../hooks/catalogue.js'
-import { HttpApp } from '../http/app.js'
-import { docsRoutes } from '../http/docs-routes.js'
+import type { HttpApp } from '../http/app.js'
 import { createLogger, type OwnedLogger } from '../log/logger.js'
 import type { Logger } from '../log/types.js'
 import type { ServiceRef } from '../services/ref.js'
@@ -18,8 +17,10 @@ import { type AppSettings, appSettings, describeApp } from './app-settings.js'
 import { type BootCause, BootError } from './boot-error.js'
 import { type BootPhase, Lifecycle } from './lifecycle.js'
 import type { HostParts } from './make-context.js'
+import { makeHttp } from './make-http.js'
 import type { Instrument } from './phases.js'
 import { pluginsOf } from './plugin-list.js'
+import { PluginSwitch } from './plugin-switch.js'
 import { type BootPlan, bootPlan, reportUnit } from './report.js'
 import { removeRunFile, writeRunFile } from './run-file.js'
 import { type ShutdownReport, shutdownReport } from './shutdown.js'
@@ -63,6 +64,7 @@ export class Host {
   readonly #settings: SettingsReader
   readonly #parts: HostParts
   readonly #lifecycle: Lifecycle
+  readonly #switch: PluginSwitch
   readonly #units: readonly PluginUnit[]
   readonly #ownLog: OwnedLogger | undefined
   #state: HostState = 'created'
@@ -98,6 +100,7 @@ export class Host {
       parts: this.#parts,
       phases: { clock, log, instrument: options.instrument ?? ((_plugin, run) => run()) },
     })
+    this.#switch = new PluginSwitch(this.#lifecycle, this.#parts)
   }
 
   get log(): Logger {
@@ -151,44 +154,12 @@ export class Host {
 
   /** Enables a registered plugin at run time. */
   enable(name: string): Promise<void> {
-    return this.#inTurn(async () => {
-      const unit = this.#lifecycle.unit(name)
-      if (unit.state === 'enabled') return
-      const before = this.#lifecycle.graph
-      this.#lifecycle.adopt([...this.#lifecycle.enabled(), unit])
-      try {
-        await this.#lifecycle.setUp(unit)
-        this.#parts.bus.reorder()
-        this.#parts.http.compile()
-        await this.#lifecycle.startUnit(unit)
-        await this.#lifecycle.ready(unit)
-      } catch (error) {
-        await this.#lifecycle.stopUnit(unit)
-        Object.assign(unit, { state: 'failed', error })
-        this.#lifecycle.graph = before
-        this.#parts.http.compile()
-        throw new ZinError('ZIN_PLUGIN_ENABLE_FAILED', `${name}: was not enabled: ${messageOf(error)}`, { cause: error })
-      }
-      unit.state = 'enabled'
-      this.#parts.bus.slot('onPluginEnabled').call(name)
-    })
+    return this.#inTurn(() => this.#switch.enable(name))
   }
 
   /** Disables a plugin at run time; refused while another one needs it. */
   disable(name: string): Promise<void> {
-    return this.#inTurn(async () => {
-      const unit = this.#lifecycle.unit(name)
-      if (unit.state !== 'enabled') return
-      this.#refuseWhileNeeded(name)
-      unit.state = 'disabling'
-      unit.traffic.unwind()
-      this.#parts.http.compile()
-      const row = await this.#lifecycle.stopUnit(unit)
-      this.#lifecycle.adopt(this.#lifecycle.enabled())
-      this.#parts.bus.slot('onPluginDisabled').call(name)
-      if (row.error !== undefined)
-        throw new ZinError('ZIN_PLUGIN_STOP_FAILED', `${name}: is disabled, but ${row.outcome} while stopping: ${row.error}`)
-    })
+    return this.#inTurn(() => this.#switch.disable(name))
   }
 
   /** Ends the app: readiness 503, no new connections, requests in flight, then plugins in reversed order. */
@@ -281,21 +252,6 @@ export class Host {
     await this.#ownLog?.close()
   }
 
-  #refuseWhileNeeded(name: string): void {
-    const dependents = this.#lifecycle.graph.dependentsOf(name).filter((other) => this.#lifecycle.unit(other).state === 'enabled')
-    if (dependents.length > 0) {
-      throw new ZinError('ZIN_PLUGIN_IN_USE', `${name}: cannot be disabled while ${dependents.join(', ')} need it; disable them first`, {
-        status: 409,
-      })
-    }
-    const users = this.#parts.http.usersOfMiddleware(name)
-    if (users.length > 0) {
-      throw new ZinError('ZIN_PLUGIN_IN_USE', `${name}: cannot be disabled while routes use its middleware: ${users.join(', ')}`, {
-        status: 409,
-      })
-    }
-  }
-
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#turn.then(work)
     this.#turn = result.catch(() => {})
@@ -338,28 +294,4 @@ function loggerOf(app: HostView['app'], settings: AppSettings): OwnedLogger {
   const { LOG_LEVEL: level, LOG_CHANNEL: channel, LOG_FORMAT: format } = settings
   const file = channel === 'file' ? { destination: join(app.dataDir, 'logs', 'zin.log') } : {}
   return createLogger({ name: app.name, level, channel, format, ...file })
-}
-
-function makeHttp(config: ZinConfig, app: HostView['app'], log: Logger, clock: Clock, bus: HookBus): HttpApp {
-  const requestError = bus.slot('onRequestError')
-  const http = new HttpApp({
-    log,
-    clock,
-    production: app.production,
-    bodyLimit: config.app?.bodyLimit ?? 1_048_576,
-    trustedProxies: config.app?.trustedProxies ?? 0,
-    allowedHosts: config.app?.allowedHosts ?? (isLoopback(app.bind.host) ? loopbackNames : undefined),
-    info: { title: app.name, version: '1.0.0' },
-    onError: (error, failed) => requestError.call(error, failed),
-    transformErrorBody: bus.slot('transformErrorBody'),
-  })
-  for (const route of docsRoutes(http)) http.addRoute('core', route)
-  return http
-}
-
-/** Names under which a browser on this machine reaches a loopback bind. */
-const loopbackNames: readonly string[] = ['127.0.0.1', 'localhost', '[::1]']
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host.startsWith('127.')
 }

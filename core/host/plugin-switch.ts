@@ -1,0 +1,62 @@
+import { messageOf, ZinError } from '../errors.js'
+import type { Lifecycle } from './lifecycle.js'
+import type { HostParts } from './make-context.js'
+
+/** Turns plugins of a running host on and off. Its owner sees to it that one call runs at a time. */
+export class PluginSwitch {
+  readonly #lifecycle: Lifecycle
+  readonly #parts: Pick<HostParts, 'bus' | 'http'>
+
+  constructor(lifecycle: Lifecycle, parts: Pick<HostParts, 'bus' | 'http'>) {
+    this.#lifecycle = lifecycle
+    this.#parts = parts
+  }
+
+  /** Throws `ZIN_PLUGIN_ENABLE_FAILED`, with everything as it was before. */
+  async enable(name: string): Promise<void> {
+    const unit = this.#lifecycle.unit(name)
+    if (unit.state === 'enabled') return
+    const before = this.#lifecycle.graph
+    this.#lifecycle.adopt([...this.#lifecycle.enabled(), unit])
+    try {
+      await this.#lifecycle.setUp(unit)
+      this.#parts.bus.reorder()
+      this.#parts.http.compile()
+      await this.#lifecycle.startUnit(unit)
+      await this.#lifecycle.ready(unit)
+    } catch (error) {
+      await this.#lifecycle.stopUnit(unit)
+      Object.assign(unit, { state: 'failed', error })
+      this.#lifecycle.graph = before
+      this.#parts.http.compile()
+      throw new ZinError('ZIN_PLUGIN_ENABLE_FAILED', `${name}: was not enabled: ${messageOf(error)}`, { cause: error })
+    }
+    unit.state = 'enabled'
+    this.#parts.bus.slot('onPluginEnabled').call(name)
+  }
+
+  /** Throws `ZIN_PLUGIN_IN_USE`, or `ZIN_PLUGIN_STOP_FAILED` when the plugin is off but did not end well. */
+  async disable(name: string): Promise<void> {
+    const unit = this.#lifecycle.unit(name)
+    if (unit.state !== 'enabled') return
+    this.#refuseWhileNeeded(name)
+    unit.state = 'disabling'
+    unit.traffic.unwind()
+    this.#parts.http.compile()
+    const row = await this.#lifecycle.stopUnit(unit)
+    this.#lifecycle.adopt(this.#lifecycle.enabled())
+    this.#parts.bus.slot('onPluginDisabled').call(name)
+    if (row.error !== undefined)
+      throw new ZinError('ZIN_PLUGIN_STOP_FAILED', `${name}: is disabled, but ${row.outcome} while stopping: ${row.error}`)
+  }
+
+  #refuseWhileNeeded(name: string): void {
+    const dependents = this.#lifecycle.graph.dependentsOf(name).filter((other) => this.#lifecycle.unit(other).state === 'enabled')
+    if (dependents.length > 0) throw inUse(name, `${dependents.join(', ')} need it; disable them first`)
+    const users = this.#parts.http.usersOfMiddleware(name)
+    if (users.length > 0) throw inUse(name, `routes use its middleware: ${users.join(', ')}`)
+  }
+}
+
+const inUse = (name: string, why: string): ZinError =>
+  new ZinError('ZIN_PLUGIN_IN_USE', `${name}: cannot be disabled while ${why}`, { status: 409 })
