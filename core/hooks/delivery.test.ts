@@ -1,20 +1,21 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { memoryLogger } from '../log/memory-logger.js'
 import { fakeClock } from '../testing/fake-clock.js'
 import type { MutedListener } from './catalogue.js'
 import { Delivery, MUTE_AFTER, MUTE_MS } from './delivery.js'
 import { Listener } from './listener.js'
 import { NotifySlot } from './notify.js'
-import { collectLines, type LogLine, never } from './tester.js'
+import { never } from './tester.js'
 import { Watchdog } from './watchdog.js'
 
 /** A notify slot whose watchdog is swept by hand. */
 function make(handler: (...args: unknown[]) => unknown, options: { sequential?: boolean } = {}) {
   const clock = fakeClock()
-  const lines: LogLine[] = []
+  const log = memoryLogger()
   const muted: MutedListener[] = []
   const watchdog = new Watchdog(clock)
-  const delivery = new Delivery({ clock, log: collectLines(lines), watchdog, onMuted: (one) => void muted.push(one) })
+  const delivery = new Delivery({ clock, log, watchdog, onMuted: (one) => void muted.push(one) })
   const listener = new Listener('first', 'onTest', { handler, timeoutMs: 100, ...options }, 0)
   listener.timeoutMs = 100
   const slot = new NotifySlot('onTest', delivery)
@@ -24,7 +25,7 @@ function make(handler: (...args: unknown[]) => unknown, options: { sequential?: 
     clock.advance(ms)
     watchdog.sweep()
   }
-  return { slot, listener, lines, muted, clock, watchdog, later }
+  return { slot, listener, lines: log.lines, muted, clock, watchdog, later }
 }
 
 describe('an overdue notify call', () => {
@@ -53,7 +54,7 @@ describe('an overdue notify call', () => {
     release()
     await Promise.resolve()
     assert.deepEqual([listener.timeouts, listener.pending, listener.errors], [1, 0, 0])
-    assert.match(String(lines[0]?.facts.err), /did not answer within 100 ms/)
+    assert.match(lines[0]?.err?.message ?? '', /did not answer within 100 ms/)
   })
 
   it('that rejects late harms nobody and is not counted again', async () => {

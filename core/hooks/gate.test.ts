@@ -44,7 +44,7 @@ describe('a gate hook', () => {
       assert.equal(verdict.plugin, 'first')
       assert.match(verdict.reason, reason)
       assert.deepEqual(
-        lines.map(({ level, facts }) => [level, facts.plugin, facts.hook]),
+        lines.map(({ level, plugin, hook }) => [level, plugin, hook]),
         [['error', 'first', 'onTest']],
       )
     }

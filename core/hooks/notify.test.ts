@@ -61,13 +61,13 @@ describe('a notify hook', () => {
     }
     for (const failing of [true, true, true, false, false, true, true]) emit(failing)
     assert.deepEqual(
-      lines.map(({ level, facts }) => [level, facts.plugin, facts.hook]),
+      lines.map(({ level, plugin, hook }) => [level, plugin, hook]),
       [
         ['error', 'first', 'onTest'],
         ['error', 'first', 'onTest'],
       ],
     )
-    assert.equal(String(lines[0]?.facts.err), 'Error: boom')
+    assert.equal(lines[0]?.err?.message, 'boom')
   })
 
   it('drops and counts calls above maxPending, and goes on when there is room', async () => {

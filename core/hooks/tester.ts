@@ -1,22 +1,16 @@
 import assert from 'node:assert/strict'
-import type { Logger, LogLevel } from '../log/types.js'
+import { type MemoryLine, memoryLogger } from '../log/memory-logger.js'
 import { type FakeClock, fakeClock } from '../testing/fake-clock.js'
 import { HookBus } from './bus.js'
 import type { AnyHook, HookKind, HookSpec, SlotOf } from './kinds.js'
 import type { ListenerReport } from './report.js'
-
-export interface LogLine {
-  readonly level: LogLevel
-  readonly facts: Readonly<Record<string, unknown>>
-  readonly message: string
-}
 
 /** A bus with one declared hook `onTest`, for tests. */
 export interface BusUnderTest<H> {
   readonly bus: HookBus
   readonly slot: SlotOf<H>
   readonly clock: FakeClock
-  readonly lines: LogLine[]
+  readonly lines: readonly MemoryLine[]
   /** The report of the hook's listener at `index`, in running order. */
   listener(index?: number): ListenerReport
 }
@@ -30,10 +24,10 @@ export const specOf = (kind: HookKind, more: Partial<HookSpec> = {}): HookSpec =
   ...more,
 })
 
-export function makeBus(ranks: Readonly<Record<string, number>> = RANKS): { bus: HookBus; clock: FakeClock; lines: LogLine[] } {
+export function makeBus(ranks: Readonly<Record<string, number>> = RANKS): { bus: HookBus; clock: FakeClock; lines: readonly MemoryLine[] } {
   const clock = fakeClock()
-  const lines: LogLine[] = []
-  return { bus: new HookBus({ clock, log: collectLines(lines), rank: (plugin) => ranks[plugin] ?? 0 }), clock, lines }
+  const log = memoryLogger()
+  return { bus: new HookBus({ clock, log, rank: (plugin) => ranks[plugin] ?? 0 }), clock, lines: log.lines }
 }
 
 export function busWith<H extends AnyHook>(kind: H['kind'], more: Partial<HookSpec> = {}): BusUnderTest<H> {
@@ -57,21 +51,4 @@ export const never = (): Promise<never> => new Promise(() => {})
 /** Timers that keep this process alive. */
 export function liveTimers(): number {
   return process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length
-}
-
-export function collectLines(lines: LogLine[]): Logger {
-  const at = (level: LogLevel) => (facts: object | string, message?: string) => {
-    lines.push(typeof facts === 'string' ? { level, facts: {}, message: facts } : { level, facts: { ...facts }, message: message ?? '' })
-  }
-  const log: Logger = {
-    level: 'trace',
-    trace: at('trace'),
-    debug: at('debug'),
-    info: at('info'),
-    warn: at('warn'),
-    error: at('error'),
-    fatal: at('fatal'),
-    child: () => log,
-  }
-  return log
 }

@@ -243,9 +243,10 @@ test('requests are logged at debug level, without their query', async (t) => {
   const { app, log } = makeApp(t, [hello], { level: 'debug' })
   await app.inject({ path: '/hello?token=secret', headers: { 'x-request-id': 'request-1' } })
   await app.close()
-  const { ms, ...facts } = log.lines[0]?.facts ?? {}
-  assert.equal(typeof ms, 'number')
-  assert.deepEqual(facts, { requestId: 'request-1', method: 'GET', path: '/hello', status: 200, complete: true })
+  const [line] = log.lines
+  assert.equal(typeof line?.ms, 'number')
+  assert.deepEqual([line?.requestId, line?.method, line?.path, line?.status, line?.complete], ['request-1', 'GET', '/hello', 200, true])
+  assert.doesNotMatch(log.text(), /secret/)
 })
 
 test('two apps in one process keep apart', async (t) => {

@@ -58,7 +58,7 @@ test('anything else is 500, logged with the request id and reported', async (t) 
     const answer = await app.inject({ path: '/fail?secret=1', headers: { 'x-request-id': 'request-1' } })
     assert.deepEqual([answer.status, answer.body.code], [500, 'INTERNAL_ERROR'])
     assert.equal(log.lines[0]?.level, 'error')
-    assert.equal(log.lines[0]?.facts.requestId, 'request-1')
+    assert.equal(log.lines[0]?.requestId, 'request-1')
     assert.deepEqual(failures[0]?.failed, { id: 'request-1', method: 'GET', path: '/fail', status: 500 })
   }
 })
@@ -72,7 +72,7 @@ test('production says nothing about 5xx and everything about 4xx', async (t) => 
     message: 'The server could not handle the request; quote the header x-request-id of this answer',
     code: 'INTERNAL_ERROR',
   })
-  assert.equal((log.lines[0]?.facts.err as Error).message, 'password of the database')
+  assert.equal(log.lines[0]?.err?.message, 'password of the database')
   error = new ZinError('QUEUE_CONNECTION_ERROR', 'redis://secret is down', {
     status: 503,
     details: { url: 'redis://secret' },
@@ -144,7 +144,7 @@ test('a stream that breaks off cuts the connection and is logged', async (t) => 
   const { app, log } = makeApp(t, [route({ method: 'GET', path: '/stream', handler: () => Readable.from(broken()) })])
   await assert.rejects(app.inject({ path: '/stream' }))
   assert.deepEqual(
-    log.lines.map((line) => [line.level, (line.facts.err as Error).message]),
+    log.lines.map((line) => [line.level, line.err?.message]),
     [['error', 'disk failed']],
   )
 })

@@ -3,43 +3,16 @@ import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import type { TestContext } from 'node:test'
 import type { ErrorBody, FailedRequest } from '../hooks/catalogue.js'
-import type { Logger, LogLevel } from '../log/types.js'
+import { type MemoryLogger, memoryLogger } from '../log/memory-logger.js'
+import type { LogLevel } from '../log/types.js'
 import { systemClock } from '../util/clock.js'
 import type { HttpAppOptions } from './app.js'
 import { HttpApp } from './app.js'
 import type { Route } from './route.js'
 
-export interface LogLine {
-  readonly level: LogLevel
-  readonly facts: Readonly<Record<string, unknown>>
-  readonly message: string
-}
-
-/** A logger that keeps its lines. */
-export function recordingLog(level: LogLevel = 'info'): Logger & { readonly lines: LogLine[] } {
-  const lines: LogLine[] = []
-  const method = (name: LogLevel) => (facts: object | string, message?: string) => {
-    lines.push(
-      typeof facts === 'string' ? { level: name, facts: {}, message: facts } : { level: name, facts: { ...facts }, message: message ?? '' },
-    )
-  }
-  const log = {
-    level,
-    lines,
-    child: () => log,
-    trace: method('trace'),
-    debug: method('debug'),
-    info: method('info'),
-    warn: method('warn'),
-    error: method('error'),
-    fatal: method('fatal'),
-  }
-  return log
-}
-
 export interface TestApp {
   readonly app: HttpApp
-  readonly log: ReturnType<typeof recordingLog>
+  readonly log: MemoryLogger
   readonly failures: { readonly error: Error; readonly failed: FailedRequest }[]
 }
 
@@ -49,7 +22,7 @@ export function makeApp(
   routes: readonly Route[] = [],
   options: Partial<HttpAppOptions> & { readonly level?: LogLevel } = {},
 ): TestApp {
-  const log = recordingLog(options.level)
+  const log = memoryLogger(options.level ?? 'info')
   const failures: TestApp['failures'] = []
   const app = new HttpApp({
     log,

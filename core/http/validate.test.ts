@@ -107,7 +107,7 @@ test('outside of production an answer that misses its schema is logged and sent 
   assert.deepEqual((await development.app.inject({ path: '/x' })).body, { id: 'seven' })
   const [line] = development.log.lines
   assert.equal(line?.level, 'warn')
-  assert.deepEqual(line?.facts.problems, ['id must be integer'])
+  assert.deepEqual(line?.problems, ['id must be integer'])
   const production = makeApp(t, [spec], { production: true })
   assert.deepEqual((await production.app.inject({ path: '/x' })).body, { id: 'seven' })
   assert.deepEqual(production.log.lines, [])

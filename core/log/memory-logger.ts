@@ -7,6 +7,7 @@ export interface MemoryLine {
   readonly level: LogLevel
   readonly msg?: string
   readonly plugin?: string
+  readonly err?: { readonly message: string }
   readonly [fact: string]: unknown
 }
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type Migration, systemClock } from 'zin'
+import { memoryLogger } from 'zin/testing'
 import type { ConnectionConfig } from './connections/config.js'
 import { defineMigration } from './migrations/migration.js'
 import type { Migrations } from './migrations/migrations.js'
 import { createMigrator } from './migrations/migrator.js'
 import { createDatabase, type OwnedDatabase } from './service.js'
-import { memoryLog } from './testing/memory-log.js'
 
 interface Notes {
   readonly notes: { readonly id: string; readonly title: string; readonly at: number }
@@ -49,7 +49,7 @@ export function databaseContract(name: string, makeStore: () => Promise<Contract
   describe(`database on ${name}`, () => {
     let store: ContractStore
     let database: OwnedDatabase
-    const { log, lines } = memoryLog()
+    const log = memoryLogger()
     const open = (): OwnedDatabase =>
       createDatabase({ configs: [store.config], clock: systemClock, log, connectTimeoutMs: 5000, acquireTimeoutMs: 300 })
     const migratorOf = (owner: OwnedDatabase, known: readonly (readonly [string, Migration])[]): Migrations =>
@@ -124,7 +124,7 @@ export function databaseContract(name: string, makeStore: () => Promise<Contract
       ])
       await migrator.up()
       await migrator.up()
-      const warnings = lines.filter((line) => line.level === 'warn' && line.facts.migration === '0001_create_notes')
+      const warnings = log.lines.filter((line) => line.level === 'warn' && line.migration === '0001_create_notes')
       assert.equal(warnings.length, 1)
       const undone = await migrator.down('all')
       assert.deepEqual(

@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { type QueryExecutorProvider, sql } from 'kysely'
 import { systemClock } from 'zin'
+import { memoryLogger } from 'zin/testing'
 import type { MysqlConfig } from './connections/config.js'
 import { openSocket, query } from './connections/mysql-socket.js'
 import { databaseContract } from './database.contract.js'
 import { createDatabase, type OwnedDatabase } from './service.js'
-import { memoryLog } from './testing/memory-log.js'
 
 const server = new URL(process.env.TEST_MYSQL_URL ?? 'mysql://TEST_MYSQL_URL-is-not-set')
 const login = {
@@ -46,7 +46,7 @@ describe('database on a server that answers with a refusal', () => {
   let store: Awaited<ReturnType<typeof makeDatabase>>
   let database: OwnedDatabase
   const open = (config: MysqlConfig): OwnedDatabase =>
-    createDatabase({ configs: [config], clock: systemClock, log: memoryLog().log, connectTimeoutMs: 5000, acquireTimeoutMs: 300 })
+    createDatabase({ configs: [config], clock: systemClock, log: memoryLogger(), connectTimeoutMs: 5000, acquireTimeoutMs: 300 })
   before(async () => {
     store = await makeDatabase()
     database = open(store.config)
@@ -103,7 +103,7 @@ describe('database on a server that gives up one of two that wait for each other
     database = createDatabase({
       configs: [store.config],
       clock: systemClock,
-      log: memoryLog().log,
+      log: memoryLogger(),
       connectTimeoutMs: 5000,
       acquireTimeoutMs: 5000,
     })

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { sql } from 'kysely'
 import { type SettingValues, systemClock } from 'zin'
+import { memoryLogger } from 'zin/testing'
 import { type ConfigInput, type ConnectionConfig, connectionConfigs } from './connections/config.js'
 import { databaseContract } from './database.contract.js'
 import { createDatabase } from './service.js'
 import type { databaseSettings } from './settings.js'
-import { memoryLog } from './testing/memory-log.js'
 
 const settings: SettingValues<typeof databaseSettings> = {
   DB_CONNECTION: '',
@@ -26,7 +26,7 @@ const settings: SettingValues<typeof databaseSettings> = {
 }
 const input: ConfigInput = { settings, options: { connections: {} }, dataDir: '/data', production: false }
 const openOne = (config: ConnectionConfig, connectTimeoutMs = 400) =>
-  createDatabase({ configs: [config], clock: systemClock, log: memoryLog().log, connectTimeoutMs, acquireTimeoutMs: 300 })
+  createDatabase({ configs: [config], clock: systemClock, log: memoryLogger(), connectTimeoutMs, acquireTimeoutMs: 300 })
 
 databaseContract('SQLite', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'zin-database-'))
