@@ -56,9 +56,11 @@ describe('examples/full on the embedded store', () => {
   /** A management call, signed with the shared secret. */
   async function manage(app: AppProcess, method: string, path: string, body?: string): Promise<number> {
     const secret = parseEnv(readFileSync(join(folder, '.env'), 'utf8')).BULLETPROOF_SIGNING_SECRET ?? ''
-    const headers = await createHeaders({ method, url: path, keyId: 'test', secret, ...(body === undefined ? {} : { body }) })
-    const init = body === undefined ? { headers } : { headers: { ...headers, 'content-type': 'application/json' }, body }
-    return (await fetch(`${app.url}${path}`, { method, ...init })).status
+    const url = `${app.url}${path}`
+    const content = body === undefined ? {} : { body, contentType: 'application/json' }
+    const timestamp = Math.ceil(Date.now() / 1000) * 1000
+    const headers = await createHeaders({ profile: 'rfc9421', method, url, keyId: 'test', secret, timestamp, ...content })
+    return (await fetch(url, { method, headers, ...(body === undefined ? {} : { body }) })).status
   }
 
   it('lets the tour through, twice', async () => {

@@ -19,7 +19,7 @@ const orders = definePlugin({
   version: '1.0.0',
   settings: { ORDERS_SECRET: { type: 'string', default: '', secret: true, summary: 'A secret' } },
   setup({ route, command }) {
-    route({ method: 'GET', path: '/orders', summary: 'Lists orders', handler: (ctx) => ({ signed: ctx.get('x-sig-key-id') }) })
+    route({ method: 'GET', path: '/orders', summary: 'Lists orders', handler: (ctx) => ({ signed: ctx.get('x-sig-device-id') }) })
     command({
       name: 'order prune', summary: 'Prunes orders', needs: 'services', json: true,
       options: { id: { type: 'string', summary: 'which' } }, run: ({ options, print }) => print.record({ id: options.id }),

@@ -55,7 +55,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-test('a request is signed with the shared secret over path, query and body, under the key id zin-cli', async (t) => {
+test('a request is signed with the shared secret over host, path, query and body, under the key id zin-cli', async (t) => {
   const app = await appIn(t, await serve(t, echo))
   const client = await createAppClient({ app, options: {}, env: { BULLETPROOF_SIGNING_SECRET: '', AUTH_KEY: 'k1', APP_KEY: 'k2' }, signal })
   const seen = await client.request<Echo>({
@@ -65,16 +65,19 @@ test('a request is signed with the shared secret over path, query and body, unde
     body: { to: 'ä' },
   })
   assert.deepEqual([seen.method, seen.url, seen.body], ['POST', '/api/x?limit=5&q=%C3%A4%26b', '{"to":"ä"}'])
-  const { 'x-sig-nonce': nonce = '', 'x-sig-timestamp': timestamp = '' } = seen.headers
+  const [, created, nonce = ''] = /;created=(\d+);nonce="([^"]+)"/.exec(seen.headers['signature-input'] ?? '') ?? []
   const expected = await createHeaders({
+    profile: 'rfc9421',
     method: 'POST',
-    url: seen.url,
+    url: `${client.baseUrl}${seen.url}`,
     body: seen.body,
+    contentType: 'application/json',
     keyId: 'zin-cli',
     secret: 'k1',
     nonce,
-    timestamp: Number(timestamp),
+    timestamp: Number(created) * 1000,
   })
+  assert.equal(`http://${seen.headers.host}`, client.baseUrl)
   for (const [name, value] of Object.entries(expected)) assert.equal(seen.headers[name], value, name)
   assert.equal(seen.headers['x-sig-device-id'], 'zin-cli')
 })
@@ -83,11 +86,12 @@ test('the header prefix is a setting, and without a secret nothing is signed', a
   const app = await appIn(t, await serve(t, echo))
   const other = await createAppClient({ app, options: {}, env: { APP_KEY: 'k', SIGNATURE_HEADER_PREFIX: 'x-my-' }, signal })
   const signed = await other.request<Echo>({ method: 'GET', path: '/' })
-  assert.ok(signed.headers['x-my-signature'])
+  assert.equal(signed.headers['x-my-device-id'], 'zin-cli')
+  assert.match(signed.headers['signature-input'] ?? '', /"x-my-device-id"/)
   const plain = await createAppClient({ app, options: {}, env: {}, signal })
   const unsigned = await plain.request<Echo>({ method: 'GET', path: '/' })
   assert.deepEqual(
-    Object.keys(unsigned.headers).filter((name) => name.startsWith('x-sig-')),
+    Object.keys(unsigned.headers).filter((name) => /^(x-sig-|signature)/.test(name)),
     [],
   )
 })

@@ -22,7 +22,7 @@ export interface AppClientOptions {
 const cliKeyId = 'zin-cli'
 
 /**
- * Signed HTTP to the running app: to `--url`, or `--host` and `--port`, or where the app of this folder said that it listens, or
+ * Signed HTTP (RFC 9421, with the host) to the running app: to `--url`, or `--host` and `--port`, or where the app of this folder said that it listens, or
  * where its configuration says that it will. Without a shared secret in the environment requests go out unsigned.
  */
 export async function createAppClient(given: AppClientOptions): Promise<AppClient> {
@@ -48,7 +48,18 @@ export async function createAppClient(given: AppClientOptions): Promise<AppClien
       if (secret !== '')
         Object.assign(
           headers,
-          await createHeaders({ method, url, body: text, keyId: cliKeyId, secret, headerPrefix: env.SIGNATURE_HEADER_PREFIX || 'x-sig-' }),
+          await createHeaders({
+            profile: 'rfc9421',
+            method,
+            url,
+            body: text,
+            contentType: headers['content-type'],
+            keyId: cliKeyId,
+            secret,
+            // Signed in whole seconds: the present one may have begun before the app did, which then cannot rule out a replay.
+            timestamp: Math.ceil(Date.now() / 1000) * 1000,
+            headerPrefix: env.SIGNATURE_HEADER_PREFIX || 'x-sig-',
+          }),
         )
       const answer = await send(url, { method, headers, body: text, baseUrl, signal: given.signal, timeoutMs })
       if (answer.status >= 200 && answer.status < 300) return bodyOf(answer.text) as T
@@ -167,7 +178,7 @@ function refusal(what: string, { status, text }: Answer, signed: boolean): ZinEr
     status !== 401
       ? ''
       : signed
-        ? '; is the signing secret here the one of the running app?'
+        ? '; is the signing secret here the one of the running app, and the address one by which it knows itself (a gateway must pass on Host, or the app set signedAuthority)?'
         : '; the request was not signed: BULLETPROOF_SIGNING_SECRET, AUTH_KEY and APP_KEY are empty'
   return new ZinError(typeof code === 'string' ? code : 'ZIN_APP_ANSWER', `${what}: ${said}${hint}`, { status, details })
 }

@@ -41,6 +41,8 @@ function isProduction(environment: string): boolean {
 /** The facts about the app that plugins see. The configuration wins over settings. */
 export function describeApp(config: ZinConfig, settings: AppSettings, rootDir: string, envFile?: string): HostView['app'] {
   const { app = {} } = config
+  const bind = { host: app.host ?? settings.HOST, port: app.port ?? settings.PORT }
+  const allowedHosts = app.allowedHosts ?? (isLoopback(bind.host) ? loopbackNames : undefined)
   return {
     name: app.name ?? settings.APP_NAME,
     environment: settings.NODE_ENV,
@@ -48,7 +50,15 @@ export function describeApp(config: ZinConfig, settings: AppSettings, rootDir: s
     rootDir,
     ...(envFile === undefined ? {} : { envFile }),
     dataDir: isAbsolute(settings.ZIN_DATA_DIR) ? settings.ZIN_DATA_DIR : join(rootDir, settings.ZIN_DATA_DIR),
-    bind: { host: app.host ?? settings.HOST, port: app.port ?? settings.PORT },
+    bind,
+    ...(allowedHosts === undefined ? {} : { allowedHosts }),
     shutdownMs: config.shutdown?.deadlineMs ?? 30_000,
   }
+}
+
+/** Names under which a browser on this machine reaches a loopback bind. */
+const loopbackNames: readonly string[] = ['127.0.0.1', 'localhost', '[::1]']
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.')
 }

@@ -11,12 +11,13 @@ export class BootError extends ZinError {
   readonly causes: readonly BootCause[]
 
   constructor(causes: readonly BootCause[]) {
-    super('ZIN_BOOT_FAILED', causes.map(describe).join('\n'), { details: causes.map(describe), cause: causes[0]?.error })
+    super('ZIN_BOOT_FAILED', causes.map(describeCause).join('\n'), { details: causes.map(describeCause), cause: causes[0]?.error })
     this.causes = causes
   }
 }
 
-function describe(cause: BootCause): string {
+/** One line: who, and what is wrong. */
+export function describeCause(cause: BootCause): string {
   const message = messageOf(cause.error)
   return message.startsWith(`${cause.plugin}: `)
     ? message

@@ -49,6 +49,8 @@ export interface PluginContext<O extends object = object, U extends Uses = Uses,
   migration(migration: Migration): void
   /** Provides a service listed in the spec's `provides`. */
   provide<T>(ref: ServiceRef<T>, service: T): void
+  /** Adds a check of the configuration before `start`, which `zin config:check` runs, too: it throws what keeps the app from starting. No I/O. */
+  onCheck(check: () => void): void
   /** Adds a step of the phase `start`, `ready` or `stop`; stop steps run in reversed order. */
   onStart(step: () => void | Promise<void>): void
   onReady(step: () => void | Promise<void>): void

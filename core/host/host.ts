@@ -14,7 +14,7 @@ import { type Clock, systemClock } from '../util/clock.js'
 import { withDeadline } from '../util/deadline.js'
 import { appPlugin } from './app-plugin.js'
 import { type AppSettings, appSettings, describeApp } from './app-settings.js'
-import { type BootCause, BootError } from './boot-error.js'
+import { type BootCause, BootError, describeCause } from './boot-error.js'
 import { type BootPhase, Lifecycle } from './lifecycle.js'
 import type { HostParts } from './make-context.js'
 import { makeHttp } from './make-http.js'
@@ -274,6 +274,7 @@ export class Host {
       routes: () => this.#parts.http.routes(),
       hooks: () => this.#parts.bus.report(),
       settings: () => this.#settings.report(),
+      problems: () => this.#lifecycle.problems().map(describeCause),
       migrations: () =>
         [...this.#parts.migrations].sort(
           (a, b) => this.#rankOf(a.plugin) - this.#rankOf(b.plugin) || (a.migration.id < b.migration.id ? -1 : 1),

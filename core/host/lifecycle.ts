@@ -96,6 +96,8 @@ export class Lifecycle {
   async startUnit(unit: PluginUnit): Promise<void> {
     unit.started = true
     await runPhase(unit, 'start', this.#options.phases, async () => {
+      const [problem] = unit.problems()
+      if (problem !== undefined) throw problem
       const verdict = await this.#options.parts.bus.slot('beforePluginStart').call(unit.name)
       if (verdict.denied) throw new ZinError('ZIN_PLUGIN_START_DENIED', `${verdict.plugin} refused the start: ${verdict.reason}`)
     })
@@ -139,6 +141,16 @@ export class Lifecycle {
 
   ready(unit: PluginUnit): Promise<void> {
     return runPhase(unit, 'ready', this.#options.phases)
+  }
+
+  /** What would keep plugins that are set up from starting as they are configured. */
+  problems(): readonly BootCause[] {
+    const causesOf = (unit: PluginUnit): BootCause[] =>
+      unit.problems().map((error) => ({ plugin: unit.name, phase: 'configuration', error }))
+    return this.levels()
+      .flat()
+      .filter((unit) => unit.context !== undefined)
+      .flatMap(causesOf)
   }
 
   /** Stops one plugin and undoes what it registered. */

@@ -57,6 +57,7 @@ export function makeContext(unit: PluginUnit, parts: HostParts): PluginContext {
       }
       unit.resources.add(parts.services.provide(name, ref, service))
     },
+    onCheck: (check) => unit.addCheck(check),
     onStart: (step) => unit.addStep('start', step),
     onReady: (step) => unit.addStep('ready', step),
     onStop: (step) => unit.addStep('stop', step),

@@ -15,18 +15,11 @@ export function makeHttp(config: ZinConfig, app: HostView['app'], log: Logger, c
     production: app.production,
     bodyLimit: config.app?.bodyLimit ?? 1_048_576,
     trustedProxies: config.app?.trustedProxies ?? 0,
-    allowedHosts: config.app?.allowedHosts ?? (isLoopback(app.bind.host) ? loopbackNames : undefined),
+    allowedHosts: app.allowedHosts,
     info: { title: app.name, version: '1.0.0' },
     onError: (error, failed) => requestError.call(error, failed),
     transformErrorBody: bus.slot('transformErrorBody'),
   })
   for (const route of docsRoutes(http)) http.addRoute('core', route)
   return http
-}
-
-/** Names under which a browser on this machine reaches a loopback bind. */
-const loopbackNames: readonly string[] = ['127.0.0.1', 'localhost', '[::1]']
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host.startsWith('127.')
 }

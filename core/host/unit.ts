@@ -26,6 +26,7 @@ export class PluginUnit {
   /** Whether `start` was begun, so that `stop` has something to end. */
   started = false
   #steps = emptySteps()
+  #checks: (() => void)[] = []
 
   constructor(plugin: Plugin) {
     this.plugin = plugin
@@ -34,6 +35,22 @@ export class PluginUnit {
 
   addStep(phase: 'start' | 'ready' | 'stop', step: Step): void {
     this.#steps[phase].push(step)
+  }
+
+  addCheck(check: () => void): void {
+    this.#checks.push(check)
+  }
+
+  /** What keeps the plugin from starting as it is configured. */
+  problems(): readonly Error[] {
+    return this.#checks.flatMap((check) => {
+      try {
+        check()
+        return []
+      } catch (error) {
+        return [error instanceof Error ? error : new Error(String(error))]
+      }
+    })
   }
 
   /** Runs the plugin's function of a phase and the steps it registered for it; stop steps run last in, first out. */
@@ -61,6 +78,7 @@ export class PluginUnit {
   unwind(): readonly Error[] {
     const failures = [...this.traffic.unwind(), ...this.resources.unwind()]
     this.#steps = emptySteps()
+    this.#checks = []
     this.context = undefined
     this.started = false
     return failures

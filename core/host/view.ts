@@ -49,6 +49,8 @@ export interface HostView {
     readonly dataDir: string
     /** The address it will bind to. */
     readonly bind: Address
+    /** Values that the `Host` header of a request may have; absent: any. */
+    readonly allowedHosts?: readonly string[]
     /** Longest time of the whole shutdown in ms; work that takes longer is cut. */
     readonly shutdownMs: number
   }
@@ -63,6 +65,8 @@ export interface HostView {
   routes(): readonly RouteInfo[]
   hooks(): readonly HookReport[]
   settings(): readonly SettingReport[]
+  /** What would keep plugins from starting as they are configured, a line each. */
+  problems(): readonly string[]
   /** Migrations in graph order, then by id. */
   migrations(): readonly { readonly plugin: string; readonly migration: Migration }[]
   enable(plugin: string): Promise<void>

@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream'
 import type { Context } from 'koa'
+import { accessOf } from './access.js'
 
 /** One event of a stream: JSON under a name. */
 export interface StreamedEvent {
@@ -16,7 +17,7 @@ export interface EventStream {
   close(): void
 }
 
-/** A comment now and then keeps proxies from cutting a connection on which nothing happens. */
+/** A comment now and then keeps proxies from cutting a connection on which nothing happens; access is checked anew before it. */
 const keepAliveMs = 15_000
 /** After this a client has to ask anew, with what lets it in by then, in ms. `EventSource` does so by itself. */
 const longestMs = 15 * 60_000
@@ -44,14 +45,21 @@ export class EventStreams {
   }
 
   /**
-   * Begins the answer of a request, which lasts a quarter of an hour at most, since access may have ended meanwhile. `onEnd` is
-   * called once, whoever ends it. The handler then returns nothing.
+   * Begins the answer of a request. It ends when the access ends by which the request was let in: at the latest 15 s after a token
+   * was revoked or a device removed, at a token's `exp`, and in any case after a quarter of an hour. `onEnd` is called once, whoever
+   * ends it. The handler then returns nothing.
    */
   open(ctx: Context, onEnd: () => void): EventStream {
     const body = new PassThrough()
-    const keepAlive = setInterval(() => write(': keep-alive\n\n'), keepAliveMs)
+    const access = accessOf(ctx)
+    const holds = async (): Promise<boolean> => (await Promise.all(access.map((one) => one.holds()))).every(Boolean)
+    const look = async (): Promise<void> => {
+      if (await holds().catch(() => false)) write(': keep-alive\n\n')
+      else stream.close()
+    }
+    const keepAlive = setInterval(() => void look(), keepAliveMs)
     keepAlive.unref()
-    const end = setTimeout(() => stream.close(), longestMs)
+    const end = setTimeout(() => stream.close(), Math.min(longestMs, ...access.map(({ lastsMs }) => lastsMs)))
     end.unref()
     const write = (text: string): boolean => {
       if (body.writableEnded || body.destroyed) return false

@@ -43,7 +43,13 @@ test('errors made by ctx.throw keep their status, and the text of a hidden one s
   const { app } = makeApp(t, [
     route({ method: 'GET', path: '/403', handler: (ctx) => ctx.throw(403, 'not yours') }),
     route({ method: 'GET', path: '/503', handler: (ctx) => ctx.throw(503, 'password of the database') }),
+    route({ method: 'GET', path: '/409', handler: (ctx) => ctx.throw(409, 'row 7 of table secrets', { expose: false }) }),
+    route({ method: 'GET', path: '/500', handler: (ctx) => ctx.throw(500, 'for everybody', { expose: true }) }),
+    route({ method: 'GET', path: '/400', handler: (ctx) => ctx.throw(400, new Error('no such city')) }),
   ])
+  assert.deepEqual((await app.inject({ path: '/409' })).body, { error: 'Conflict', message: 'Conflict', code: 'CONFLICT' })
+  assert.equal((await app.inject({ path: '/500' })).body.message, 'for everybody')
+  assert.equal((await app.inject({ path: '/400' })).body.message, 'no such city')
   assert.deepEqual((await app.inject({ path: '/403' })).body, { error: 'Forbidden', message: 'not yours', code: 'FORBIDDEN' })
   assert.deepEqual((await app.inject({ path: '/503' })).body, {
     error: 'Service Unavailable',

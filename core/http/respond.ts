@@ -91,11 +91,11 @@ interface HttpError extends Error {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Our errors as they are, Koa's http-errors by their status, everything else as 500. */
+/** Our errors as they are, http-errors (of `ctx.throw`) by their status and with their text if they expose it, everything else as 500. */
 function toZinError(error: Error): ZinError {
   if (error instanceof ZinError || (error.name === 'ZinError' && 'code' in error)) return error as ZinError
   if (isHttpError(error)) {
-    return statusError(error.status, error.expose || error.status < 500 ? error.message : undefined, error.headers)
+    return statusError(error.status, error.expose ? error.message : undefined, error.headers)
   }
   return new ZinError('INTERNAL_ERROR', error.message, { status: 500, title: 'Internal server error', cause: error })
 }

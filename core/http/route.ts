@@ -61,8 +61,8 @@ export interface RouteSpec<
   readonly bodyLimit?: number
   /** How the body is read. `json` (default), `form` (urlencoded or multipart), `raw` (a Buffer), `none`. */
   readonly bodyType?: 'json' | 'form' | 'raw' | 'none'
-  /** Builds the error of a request that fails validation. Default: 400 `VALIDATION_FAILED`. */
-  onInvalid?(problems: readonly InvalidInput[]): ZinError
+  /** Builds the error of a request that fails validation. Default, and for undefined: 400 `VALIDATION_FAILED`. */
+  onInvalid?(problems: readonly InvalidInput[]): ZinError | undefined
   /** A probe is answered before host check, rate limit, authentication and body. Its path is static and it takes no input. */
   readonly probe?: boolean
   /** Left out of OpenAPI and `/docs`. */

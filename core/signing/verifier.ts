@@ -101,9 +101,9 @@ function ed25519Fit(text: string, signature: Buffer, keys: readonly SigningKey[]
   return fits ? candidate : undefined
 }
 
-/** Layer 6: a device that may only sign by RFC 9421 is not believed by v1, even when its secret fits. */
+/** Layer 6: from a device or a caller that may only sign by RFC 9421, v1 is not believed, even when its secret fits. */
 export function checkProfile(claim: SignatureClaim, weakest: SignatureProfile): SignatureFault | undefined {
-  return weakest === 'rfc9421' && claim.profile === 'v1' ? fault(6, 'the device is pinned to RFC 9421') : undefined
+  return weakest === 'rfc9421' && claim.profile === 'v1' ? fault(6, 'the device or the caller is pinned to RFC 9421') : undefined
 }
 
 const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'

@@ -132,6 +132,8 @@ describe('a store that is down', () => {
       const answer = async <T>(method: string, value: T): Promise<T> =>
         isDown && method === failing ? Promise.reject(new Error('down')) : value
       const store = fake(kvService, {
+        birthKey: 'kv-since',
+        birth: () => answer('get', 1),
         getMany: (keys) =>
           answer(
             'getMany',

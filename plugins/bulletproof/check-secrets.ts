@@ -6,6 +6,8 @@ export interface SecretFacts {
   /** Whether this process takes requests; commands and processes for jobs alone do not. */
   readonly serving: boolean
   readonly shared: SharedKeyring
+  /** Whether the app refuses a request that names another host. */
+  readonly knowsHost: boolean
   readonly sharedSecretFor: 'none' | 'listed' | 'unknown'
   /** Bytes of APP_KEY. */
   readonly appKeyBytes: number
@@ -18,7 +20,7 @@ export const MIN_SECRET_BYTES = 32
 
 /** What keeps the plugin from starting in production, and what the operator should hear. */
 export function checkSecrets(facts: SecretFacts): { readonly error: ZinError | undefined; readonly warnings: readonly string[] } {
-  const { production, serving, shared, sharedSecretFor, appKeyBytes, deviceDriver, nonceDriver } = facts
+  const { production, serving, shared, knowsHost, sharedSecretFor, appKeyBytes, deviceDriver, nonceDriver } = facts
   const uses = sharedSecretFor !== 'none'
   // Whatever `sharedSecretFor` says: the service for signed requests takes it from callers without a device.
   const short = shared.source !== undefined && shared.bytes < MIN_SECRET_BYTES
@@ -41,6 +43,9 @@ export function checkSecrets(facts: SecretFacts): { readonly error: ZinError | u
       : '',
     production && serving && sharedSecretFor === 'unknown' && shared.source !== undefined
       ? 'the shared secret signs for any key id that is no device; give bulletproof the option sharedSecretFor "listed" or "none" in zin.config.ts'
+      : '',
+    production && serving && shared.source !== undefined && !knowsHost
+      ? 'the app answers to any Host, so that a request signed for another app with the same shared secret is good here, too; name its hosts in app.allowedHosts of zin.config.ts'
       : '',
     production && serving && nonceDriver === 'memory'
       ? 'nonces are known to this process only; with several instances enable the plugin kv'

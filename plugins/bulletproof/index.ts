@@ -49,6 +49,7 @@ export const bulletproof = definePlugin({
         production: host.app.production,
         serving: host.roles.has('http'),
         shared: keyring,
+        knowsHost: host.app.allowedHosts !== undefined || options.signedAuthority !== '',
         sharedSecretFor: options.sharedSecretFor,
         appKeyBytes: Buffer.byteLength(settings.APP_KEY),
         deviceDriver: stores.devices.driver,
@@ -150,7 +151,7 @@ export const bulletproof = definePlugin({
       for (const migration of [createDevicesTable, createNoncesTable]) ctx.migration(migration)
 
     const noLongerChecking = services.tokens.checkedBy('bulletproof')
-    ctx.onStart(() => {
+    ctx.onCheck(() => {
       const { error, warnings } = check(shared)
       for (const warning of warnings) log.warn(warning)
       if (error !== undefined) throw error

@@ -7,9 +7,11 @@ import {
   KEY_ID_PATTERN,
   type Logger,
   type NotifySlot,
+  noteAccess,
   type Responders,
   requestContext,
   type SignatureHeaderNames,
+  type SignatureProfile,
 } from 'zin'
 import type { Claims } from 'zin/plugins/jwt'
 import { unauthorizedBody } from './errors.js'
@@ -37,8 +39,8 @@ export class HttpChecks implements SignedRequests {
     return isSigned(ctx.req.headers, this.#parts.names)
   }
 
-  async verify(ctx: Context, from: readonly ('shared' | 'device')[]): Promise<SignedBy | Refusal> {
-    return this.#told(ctx, await this.#parts.verification.verify(incomingOf(ctx), from))
+  async verify(ctx: Context, from: readonly ('shared' | 'device')[], weakest: SignatureProfile = 'v1'): Promise<SignedBy | Refusal> {
+    return this.#told(ctx, await this.#parts.verification.verify(incomingOf(ctx), from, weakest))
   }
 
   async authenticate(ctx: Context): Promise<SignedUser | Refusal> {
@@ -47,7 +49,10 @@ export class HttpChecks implements SignedRequests {
 
   /** {@link authenticate} and what is made of it, at once when no store and no body has to be waited for. */
   decide<T>(ctx: Context, use: (result: SignedUser | Refusal) => Pending<T>): Pending<T> {
-    return after(this.#parts.verification.authenticate(incomingOf(ctx)), (result) => use(this.#told(ctx, result)))
+    return after(this.#parts.verification.authenticate(incomingOf(ctx)), (result) => {
+      if (result.ok) for (const access of this.#parts.verification.accessOf(result)) noteAccess(ctx, access)
+      return use(this.#told(ctx, result))
+    })
   }
 
   #told<R extends SignedBy | Refusal>(ctx: Context, result: R): R {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
+import { devicesService } from 'zin/plugins/bulletproof'
 import { database } from 'zin/plugins/database'
 import { kv, kvService } from 'zin/plugins/kv'
 import { fakeClock } from 'zin/testing'
@@ -92,6 +93,32 @@ describe('a request with devices in the database and the rest on Redis', () => {
       assert.equal((await app.send()).status, 503)
     }))
 
+  it('is refused in another process when the device was removed and Redis was flushed after it', () =>
+    inFolder((rootDir) => {
+      const { plugins } = given()
+      return withApp({ plugins, env, dataDir: rootDir }, (one) =>
+        withApp({ plugins, env, dataDir: rootDir }, async (two) => {
+          const ask = async (): Promise<number> => {
+            const headers = await one.headersOf({ token: await one.tokenWith({}) })
+            two.clock.set(one.clock.now())
+            return (await two.host.inject({ path: '/api/me', headers })).status
+          }
+          assert.equal(await ask(), 200)
+          await redisOf(one).flushdb()
+          one.clock.advance(5_000)
+          assert.equal(await ask(), 401)
+          one.clock.advance(5_000)
+          assert.equal(await ask(), 200)
+          await one.service(devicesService).remove(one.deviceId)
+          await redisOf(one).flushdb()
+          for (let second = 0; second < 5; second += 1) {
+            one.clock.advance(1_000)
+            assert.equal(await ask(), 401)
+          }
+        }),
+      )
+    }))
+
   it('S19: is refused in another process at once when the device was removed, or got a new secret, in this one', () =>
     inFolder((rootDir) => {
       const { plugins } = given()
@@ -102,7 +129,6 @@ describe('a request with devices in the database and the rest on Redis', () => {
             const headers = await one.headersOf(secret === undefined ? {} : { secret })
             return (await two.host.inject({ path: '/api/me', headers })).status
           }
-          const { devicesService } = await import('zin/plugins/bulletproof')
           const devices = one.service(devicesService)
           assert.deepEqual([await ask(), await ask()], [200, 200])
           const { secret } = await devices.enroll({ userId: '7', deviceId: one.deviceId })

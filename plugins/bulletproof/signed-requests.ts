@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import { defineService } from 'zin'
+import { defineService, type SignatureProfile } from 'zin'
 import type { Claims } from 'zin/plugins/jwt'
 
 /** Whose secret a request was signed with. */
@@ -37,9 +37,10 @@ export interface SignedRequests {
   isSigned(ctx: Context): boolean
   /**
    * Layers 3 to 7 without a token. `from` says whose secrets count: with `shared` alone no device is looked up, so that no
-   * device's id can stand in the way of a caller that holds the shared secret.
+   * device's id can stand in the way of a caller that holds the shared secret. With `rfc9421` as the weakest profile a request
+   * signed by v1, which does not cover the host, is refused.
    */
-  verify(ctx: Context, from: readonly ('shared' | 'device')[]): Promise<SignedBy | Refusal>
+  verify(ctx: Context, from: readonly ('shared' | 'device')[], weakest?: SignatureProfile): Promise<SignedBy | Refusal>
   /** All nine layers, as the middleware `bulletproof` does them, but for attaching the user. */
   authenticate(ctx: Context): Promise<SignedUser | Refusal>
 }

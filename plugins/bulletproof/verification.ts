@@ -1,4 +1,5 @@
 import {
+  type Access,
   type Clock,
   checkBindings,
   checkBody,
@@ -14,6 +15,7 @@ import {
   type SignatureClaim,
   type SignatureFault,
   type SignatureHeaderNames,
+  type SignatureProfile,
   type SignatureReader,
   signatureReader,
   signedTarget,
@@ -25,7 +27,7 @@ import { after, type Pending } from './pending.js'
 import type { Candidates, Secrets } from './secrets.js'
 import type { Refusal, SignedBy, SignedUser, Signer } from './signed-requests.js'
 import type { DeviceRecord, DeviceStore } from './store/devices/contract.js'
-import { type Lookup, ownLookup, readTogether } from './store/lookup.js'
+import { type Lookup, ownLookup, readOne, readTogether } from './store/lookup.js'
 import { type NonceGlance, nonceKey } from './store/nonces/contract.js'
 import type { LastingNonces } from './store/nonces/lasting.js'
 
@@ -50,7 +52,7 @@ export interface VerificationParts {
   readonly signedAuthority: string
   readonly slots: number
   readonly clock: Clock
-  readonly tokens: Pick<Tokens, 'verify' | 'revocationKeys' | 'isRevokedBy'>
+  readonly tokens: Pick<Tokens, 'verify' | 'revocationKeys' | 'isRevokedBy' | 'access'>
   readonly kv: () => Pick<Kv, 'getMany'> | undefined
   readonly devices: DeviceStore
   readonly nonces: LastingNonces
@@ -103,7 +105,7 @@ export class Verification {
   }
 
   /** Layers 3 to 7 without a token. */
-  async verify(request: Incoming, from: readonly ('shared' | 'device')[]): Promise<SignedBy | Refusal> {
+  async verify(request: Incoming, from: readonly ('shared' | 'device')[], weakest: SignatureProfile): Promise<SignedBy | Refusal> {
     const claim = this.#readSignature(request.rawHeaders)
     if (!claim.ok) return claim
     const found = await this.#read(
@@ -115,13 +117,24 @@ export class Verification {
     const allowed = candidates.signer.kind === 'device' || from.includes('shared') ? candidates : { ...candidates, keys: [] }
     // The specification's proxies need no device id; one that is there must still be the key id.
     const bind = (): SignatureFault | undefined =>
-      allowedProfile(claim, device) ?? (claim.deviceId === undefined ? undefined : checkBindings(claim, {}))
+      checkProfile(claim, weakest) ?? allowedProfile(claim, device) ?? (claim.deviceId === undefined ? undefined : checkBindings(claim, {}))
     return this.#prove<SignedBy>(
       request,
       claim,
       { ...found, candidates: allowed },
-      { bind, accept: (signer) => ({ ok: true, signer }), again: (later) => this.verify(later, from) },
+      { bind, accept: (signer) => ({ ok: true, signer }), again: (later) => this.verify(later, from, weakest) },
     )
+  }
+
+  /** The access of an accepted request: by its token, and by its device while that is in use. */
+  accessOf({ claims, signer }: SignedUser): readonly Access[] {
+    const token = this.#parts.tokens.access(claims)
+    return signer.kind === 'device' ? [token, { lastsMs: token.lastsMs, holds: () => this.#isInUse(signer) }] : [token]
+  }
+
+  async #isInUse({ keyId, userId }: Signer): Promise<boolean> {
+    const device = await needingStore(() => readOne(this.#parts.kv(), this.#parts.devices.find(keyId)))
+    return device !== undefined && device.removedAt === undefined && device.userId === userId
   }
 
   /** The pin is written before the answer, so that a client that saw one accepted request is safe from a downgrade. */

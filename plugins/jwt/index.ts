@@ -23,7 +23,7 @@ export const jwt = definePlugin({
   provides: [tokensService],
   settings: jwtSettings,
   options: jwtOptions,
-  setup({ options, settings, services, host, clock, log, provide, middleware, command, every }) {
+  setup({ options, settings, services, host, clock, log, provide, middleware, command, every, onStart }) {
     const keys = readKeys({
       algorithm: options.algorithm ?? settings.JWT_ALGORITHM,
       secret: settings.JWT_SECRET,
@@ -46,13 +46,17 @@ export const jwt = definePlugin({
     }
 
     // Decided once: a kv that goes away later must refuse requests, not forget what was revoked.
-    const revocations = services.kv === undefined ? memoryRevocations(clock) : kvRevocations(() => services.kv)
-    if (!revocations.shared) {
+    const revocations = services.kv === undefined ? memoryRevocations(clock) : kvRevocations(() => services.kv, services.kv.birthKey)
+    if (revocations.birthKey === undefined) {
       if (host.app.production) log.warn('no kv plugin is enabled: revoked tokens are known to this process only, until it ends')
       every(60_000, revocations.sweep)
     }
+    let started = false
+    onStart(() => {
+      started = true
+    })
     const checkers = new Set<string>()
-    const tokens = createTokens({ keys, rules, revocations, checkers, clock })
+    const tokens = createTokens({ keys, rules, revocations, checkers, isStarted: () => started, clock })
     provide(tokensService, tokens)
     command(devCommand(tokens))
     middleware(

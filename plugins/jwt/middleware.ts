@@ -1,5 +1,5 @@
 import type { Context, Middleware } from 'koa'
-import { type Responders, requestContext, ZinError } from 'zin'
+import { noteAccess, type Responders, requestContext, ZinError } from 'zin'
 import { unauthorized, unauthorizedBody } from './errors.js'
 import type { AttachUser, Tokens } from './tokens.js'
 
@@ -22,6 +22,7 @@ export function authMiddleware({ tokens, checkers, responders, refused }: AuthPa
       if (await tokens.isRevoked(claims)) throw unauthorized('the token is revoked')
       ctx.state.tokenVerified = claims
       attachUser(ctx, claims)
+      noteAccess(ctx, tokens.access(claims))
     } catch (error) {
       if (!(error instanceof ZinError) || error.status !== 401) throw error
       refused(ctx, error, layer)

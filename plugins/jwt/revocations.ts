@@ -4,9 +4,11 @@ import { storeUnavailable } from './errors.js'
 
 /** Where revocations are kept: text by key, each with a life. */
 export interface Revocations {
-  /** Whether the keys can be read from the app's kv by others. */
-  readonly shared: boolean
-  /** Values of this process; `undefined` when they are in the kv. */
+  /** Key of the kv that holds since when it remembers; `undefined` when revocations are kept in this process. */
+  readonly birthKey: string | undefined
+  /** Since when revocations are remembered, ms since 1970. */
+  birth(): Promise<number>
+  /** Values in this process; `undefined` when they are in the kv. */
   local(keys: readonly string[]): readonly (string | null)[] | undefined
   read(keys: readonly string[]): Promise<readonly (string | null)[]>
   write(key: string, value: string, ttlMs: number): Promise<void>
@@ -15,7 +17,7 @@ export interface Revocations {
 }
 
 /** Revocations that every process of the app sees. A store that fails or is gone is a 503, whatever the cause: never a yes. */
-export function kvRevocations(kv: () => Kv | undefined): Revocations {
+export function kvRevocations(kv: () => Kv | undefined, birthKey: string): Revocations {
   const ask = async <T>(question: (store: Kv) => Promise<T>): Promise<T> => {
     const store = kv()
     if (store === undefined) throw storeUnavailable(new Error('the plugin kv is disabled'))
@@ -26,7 +28,8 @@ export function kvRevocations(kv: () => Kv | undefined): Revocations {
     }
   }
   return {
-    shared: true,
+    birthKey,
+    birth: () => ask((store) => store.birth()),
     local: () => undefined,
     read: (keys) => ask((store) => store.getMany(keys)),
     write: async (key, value, ttlMs) => void (await ask((store) => store.set(key, value, { ttlMs }))),
@@ -42,7 +45,8 @@ export function memoryRevocations(clock: Clock): Revocations {
     return entry !== undefined && entry.until > clock.now() ? entry.value : null
   }
   return {
-    shared: false,
+    birthKey: undefined,
+    birth: async () => 0,
     local: (keys) => keys.map(get),
     read: async (keys) => keys.map(get),
     write: async (key, value, ttlMs) => {

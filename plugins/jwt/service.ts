@@ -23,6 +23,8 @@ export interface TokenParts {
   readonly revocations: Revocations
   /** Middleware keys whose owners check the token themselves. */
   readonly checkers: Set<string>
+  /** Whether the stores are open. They are not for a command that only makes a token. */
+  readonly isStarted: () => boolean
   readonly clock: Clock
 }
 
@@ -32,19 +34,34 @@ const maxIdLength = 128
 const clockLeeway = 60
 
 /** The service `tokensService`: signing and checking are pure but for the clock; revocation goes to its store. */
-export function createTokens({ keys, rules, revocations, checkers, clock }: TokenParts): Tokens {
+export function createTokens({ keys, rules, revocations, checkers, isStarted, clock }: TokenParts): Tokens {
   const verified = new VerifiedTokens()
   const verifyOptions = { algorithms: [keys.algorithm], issuer: rules.issuer, audience: rules.audience }
 
   const keysOf = (claims: Claims): readonly string[] =>
     claims.sub === undefined ? [revokedKey(claims.jti)] : [revokedKey(claims.jti), epochKey(claims.sub)]
 
+  const revocationKeys = (claims: Claims): readonly string[] =>
+    revocations.birthKey === undefined ? [] : [revocations.birthKey, ...keysOf(claims)]
+
+  /** Now, but later than the store began, by whichever clock that was: what is older counts as forgotten. */
+  const present = async (): Promise<number> => (isStarted() ? Math.max(clock.now(), (await revocations.birth()) + 1) : clock.now())
+
   const saysRevoked = (claims: Claims, values: readonly (string | null)[]): boolean => {
     if (values.length < (claims.sub === undefined ? 1 : 2)) return true
     const [revoked, epoch = null] = values
-    // A value that is no number compares as false, and counts as revoked.
-    return revoked !== null || (epoch !== null && !(issuedAtMs(claims) > Number(epoch)))
+    return revoked !== null || (epoch !== null && isUpTo(claims, Number(epoch)))
   }
+
+  const isRevokedBy = (claims: Claims, values: readonly (string | null)[]): boolean | Promise<boolean> => {
+    const local = revocations.local(keysOf(claims))
+    if (local !== undefined) return saysRevoked(claims, local)
+    const [birth, ...known] = values
+    if (birth === undefined || saysRevoked(claims, known)) return true
+    return birth === null ? revocations.birth().then((since) => isUpTo(claims, since)) : isUpTo(claims, Number(birth))
+  }
+
+  const isRevoked = async (claims: Claims): Promise<boolean> => isRevokedBy(claims, await revocations.read(revocationKeys(claims)))
 
   return {
     algorithm: keys.algorithm,
@@ -54,7 +71,7 @@ export function createTokens({ keys, rules, revocations, checkers, clock }: Toke
       if (keys.signing === undefined) throw jwtErrors.JWT_KEY_MISSING(keys.algorithm, 'JWT_PRIVATE_KEY to issue tokens')
       if (!(expiresInSeconds > 0 && expiresInSeconds <= rules.maxLifetime))
         throw jwtErrors.JWT_LIFETIME_INVALID(expiresInSeconds, rules.maxLifetime)
-      const nowMs = clock.now()
+      const nowMs = await present()
       const iat = Math.floor(nowMs / 1000)
       const own = Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined))
       const payload = { ...own, iss: rules.issuer, aud: rules.audience, jti: newJti(nowMs), iat, exp: iat + Math.floor(expiresInSeconds) }
@@ -79,9 +96,14 @@ export function createTokens({ keys, rules, revocations, checkers, clock }: Toke
       return claims
     },
 
-    revocationKeys: (claims) => (revocations.shared ? keysOf(claims) : []),
-    isRevokedBy: (claims, values) => saysRevoked(claims, revocations.local(keysOf(claims)) ?? values),
-    isRevoked: async (claims) => saysRevoked(claims, await revocations.read(keysOf(claims))),
+    revocationKeys,
+    isRevokedBy,
+    isRevoked,
+
+    access(claims) {
+      const leftMs = (): number => claims.exp * 1000 - clock.now()
+      return { lastsMs: leftMs(), holds: async () => leftMs() > 0 && !(await isRevoked(claims)) }
+    },
 
     async revoke(claims) {
       const ttlMs = (claims.exp + clockLeeway) * 1000 - clock.now()
@@ -89,7 +111,7 @@ export function createTokens({ keys, rules, revocations, checkers, clock }: Toke
     },
 
     async revokeUser(sub) {
-      await revocations.write(epochKey(sub), String(clock.now()), (rules.maxLifetime + clockLeeway) * 1000)
+      await revocations.write(epochKey(sub), String(await present()), (rules.maxLifetime + clockLeeway) * 1000)
     },
 
     checkedBy(key) {
@@ -132,6 +154,11 @@ function checkedClaims(payload: unknown, { maxLifetime }: TokenRules, now: numbe
   if (sub !== undefined && typeof sub !== 'string' && !Number.isFinite(sub))
     throw unauthorized('the claim sub is neither text nor a number')
   return payload as Claims
+}
+
+/** Whether a token was issued up to a time. A time that is no number counts as later than any. */
+function isUpTo(claims: Claims, at: number): boolean {
+  return !(issuedAtMs(claims) > at)
 }
 
 function isTime(value: unknown): value is number {

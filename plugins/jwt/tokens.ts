@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import { type Disposer, defineService } from 'zin'
+import { type Access, type Disposer, defineService } from 'zin'
 
 /** Claims of a verified token: the spec's payload and the registered claims, which are always present. */
 export interface Claims {
@@ -39,10 +39,15 @@ export interface Tokens {
    * Empty when the app has no kv: revocations are then kept in this process, and {@link isRevokedBy} knows them.
    */
   revocationKeys(claims: Claims): readonly string[]
-  /** Whether the values read for {@link revocationKeys} say that the token is revoked. Too few values count as revoked. */
-  isRevokedBy(claims: Claims, values: readonly (string | null)[]): boolean
+  /**
+   * Whether the values read for {@link revocationKeys} say that the token is revoked, or is older than what the store remembers.
+   * Too few values count as revoked. A promise only for the first check after the store was emptied.
+   */
+  isRevokedBy(claims: Claims, values: readonly (string | null)[]): boolean | Promise<boolean>
   /** Throws a ZinError with status 503 when the store cannot answer. */
   isRevoked(claims: Claims): Promise<boolean>
+  /** The access of a verified token, for `noteAccess`: until its `exp`, and while it is not revoked. */
+  access(claims: Claims): Access
   /** Until its `exp`. */
   revoke(claims: Claims): Promise<void>
   /** Every token of a user issued before now. */

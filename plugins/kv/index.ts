@@ -1,6 +1,6 @@
 import { definePlugin, optional } from 'zin'
 import { databaseService } from 'zin/plugins/database'
-import { describeRedis, openRedis, redisTarget } from 'zin/plugins/redis'
+import { checkEviction, describeRedis, openRedis, redisTarget } from 'zin/plugins/redis'
 import { kvErrors } from './errors.js'
 import { kvService } from './kv.js'
 import { createKv as createKvTable } from './migrations/0001_create_kv.js'
@@ -30,19 +30,21 @@ export const kv = definePlugin({
     if (settings.REDIS_URL === '') {
       const { database } = services
       if (!database) throw kvErrors.KV_NO_STORE()
-      const service = createKv('database')
+      const service = createKv('database', clock)
       ctx.migration(createKvTable)
       ctx.provide(kvService, service)
-      ctx.onStart(() => {
+      ctx.onStart(async () => {
         service.open(databaseStore({ database, clock }))
+        await service.birth()
         ctx.every(sweepEveryMs, () => service.sweep())
       })
       ctx.onStop(() => service.close())
       return
     }
     const target = redisTarget('REDIS_URL', settings.REDIS_URL)
+    const where = describeRedis(target)
     const prefix = options.prefix ?? host.app.name.replaceAll(/[^A-Za-z0-9._-]/g, '_')
-    const service = createKv('redis')
+    const service = createKv('redis', clock)
     ctx.provide(kvService, service)
     ctx.onStart(async () => {
       const client = await openRedis({
@@ -54,7 +56,10 @@ export const kv = definePlugin({
         mode: 'fail-fast',
         keyPrefix: `${prefix}:kv:`,
       })
-      service.open(redisStore({ client, clock, where: describeRedis(target) }))
+      service.open(redisStore({ client, clock, where }))
+      const strict = host.app.production && host.roles.size > 0
+      await checkEviction({ client, plugin: 'kv', where, keeps: 'used nonces and revocations of tokens', strict, log })
+      await service.birth()
     })
     ctx.onStop(() => service.close())
   },

@@ -122,6 +122,19 @@ export function kvContract(name: string, makeStore: () => Promise<KvContractStor
       assert.equal(await kv.increment('window', { ttlMs: 400 }), 1)
     })
 
+    it('tells since when it remembers, and begins anew when it was emptied', async () => {
+      const birth = await kv.birth()
+      assert.ok(birth > 0)
+      assert.deepEqual(await kv.getMany([kv.birthKey]), [String(birth)])
+      await pass(20)
+      assert.equal(await kv.birth(), birth)
+      await kv.delete(kv.birthKey)
+      const begun = await Promise.all([kv.birth(), kv.birth(), kv.birth()])
+      assert.deepEqual(await kv.getMany([kv.birthKey]), [String(begun[0])])
+      assert.deepEqual(new Set(begun).size, 1)
+      assert.ok(begun[0] >= birth + 20)
+    })
+
     it('refuses to count what is not a number', async () => {
       await kv.set('word', 'abc')
       await assert.rejects(kv.increment('word'), { code: 'KV_NOT_A_NUMBER' })

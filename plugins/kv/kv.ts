@@ -22,6 +22,10 @@ export interface Kv {
   delete(key: string): Promise<boolean>
   /** Adds `by` (default 1) and gives the sum; `ttlMs` counts from the first increment. Atomic. */
   increment(key: string, options?: { readonly by?: number; readonly ttlMs?: number }): Promise<number>
+  /** Holds since when the store remembers, as {@link birth} gives it; to be read together with other keys. Absent after the store was emptied. */
+  readonly birthKey: string
+  /** Since when the store remembers, in ms since 1970: what was written earlier may be lost. A store that was emptied begins anew. */
+  birth(): Promise<number>
   /** Round trip in integer ms. */
   ping(signal?: AbortSignal): Promise<number>
   /** Whether an error says that the store cannot be reached. */

@@ -1,3 +1,4 @@
+import type { Clock } from 'zin'
 import { kvErrors } from './errors.js'
 import type { Kv } from './kv.js'
 import { isKvUnavailable } from './store/redis.js'
@@ -10,7 +11,9 @@ export interface OwnedKv extends Kv {
   close(): Promise<void>
 }
 
-export function createKv(driver: Kv['driver']): OwnedKv {
+const birthKey = 'since'
+
+export function createKv(driver: Kv['driver'], clock: Clock): OwnedKv {
   let store: KvStore | undefined
   const opened = (): KvStore => {
     if (!store) throw kvErrors.KV_NOT_STARTED()
@@ -26,6 +29,15 @@ export function createKv(driver: Kv['driver']): OwnedKv {
     set: async (key, value, options) => opened().set(key, value, options),
     delete: async (key) => opened().delete(key),
     increment: async (key, options) => opened().increment(key, options),
+    birthKey,
+    async birth() {
+      const store = opened()
+      const known = Number(await store.get(birthKey))
+      if (known > 0) return known
+      const now = clock.now()
+      await store.set(birthKey, String(now), { ifAbsent: true })
+      return Number(await store.get(birthKey)) || now
+    },
     ping: async (signal) => opened().ping(signal),
     isUnavailable: (error) => store?.isUnavailable(error) ?? isKvUnavailable(error),
     open(made) {

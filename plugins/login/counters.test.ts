@@ -86,13 +86,19 @@ describe('counters in the process', () => {
 })
 
 describe('the throttle', () => {
-  const limits = { attemptsPerMinute: 2, attemptsPerHour: 3, addressAttemptsPerMinute: 100, addressAttemptsPerHour: 100 }
+  const limits = {
+    attemptsPerMinute: 2,
+    attemptsPerHour: 3,
+    addressAttemptsPerMinute: 100,
+    addressAttemptsPerHour: 100,
+    accountAttemptsPerDay: 100,
+  }
 
   it('says when the next attempt may be made, by the longer of the windows that are full', async () => {
     const clock = fakeClock()
     const throttle = createThrottle(memoryCounters(clock), limits)
     const attempt = () =>
-      throttle.attempt('a@b.c', '10.0.0.1').then(
+      throttle.attempt('a@b.c', { address: '10.0.0.1' }).then(
         () => 'passed',
         (error: { headers: Record<string, string> }) => error.headers['Retry-After'],
       )
@@ -106,7 +112,7 @@ describe('the throttle', () => {
   it('takes a /64 of IPv6 for one address, an IPv4 address in IPv6 form for itself, and every oddity for one', async () => {
     const throttle = createThrottle(memoryCounters(fakeClock()), { ...limits, attemptsPerMinute: 1 })
     const passes = (address: string) =>
-      throttle.attempt('a@b.c', address).then(
+      throttle.attempt('a@b.c', { address }).then(
         () => true,
         () => false,
       )
@@ -121,7 +127,7 @@ describe('the throttle', () => {
   it('takes an address with a port, or in brackets, for the address', async () => {
     const throttle = createThrottle(memoryCounters(fakeClock()), { ...limits, attemptsPerMinute: 1 })
     const passes = (address: string) =>
-      throttle.attempt('a@b.c', address).then(
+      throttle.attempt('a@b.c', { address }).then(
         () => true,
         () => false,
       )

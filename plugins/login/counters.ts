@@ -6,6 +6,8 @@ import { storeUnavailable } from './errors.js'
 export interface Counters {
   /** Counts one more and gives the sum. Atomic. */
   add(key: string, windowMs: number): Promise<number>
+  /** The sums so far, by key, of those keys that have one; in one round trip. */
+  sums(keys: readonly string[]): Promise<ReadonlyMap<string, number>>
   /** Time left of a window, in ms; the whole window when that is not known. */
   remaining(key: string, windowMs: number): Promise<number>
   clear(keys: readonly string[]): Promise<void>
@@ -30,6 +32,11 @@ export function kvCounters(kv: () => Kv | undefined, clock: Clock): Counters {
         const count = await store.increment(key, { ttlMs: windowMs })
         if (count === 1) await store.set(`${key}:end`, String(clock.now() + windowMs), { ttlMs: windowMs })
         return count
+      }),
+    sums: (keys) =>
+      ask(async (store) => {
+        const values = await store.getMany(keys)
+        return new Map(keys.flatMap((key, index) => (values[index] ? [[key, Number(values[index])] as const] : [])))
       }),
     remaining: (key, windowMs) =>
       ask(async (store) => {
@@ -60,6 +67,13 @@ export function memoryCounters(clock: Clock): Counters {
       if (windows.size > maxKeys) windows.delete(windows.keys().next().value as string)
       return window.count
     },
+    sums: async (keys) =>
+      new Map(
+        keys.flatMap((key) => {
+          const window = live(key)
+          return window === undefined ? [] : [[key, window.count] as const]
+        }),
+      ),
     remaining: async (key, windowMs) => Math.max(0, (live(key)?.end ?? clock.now() + windowMs) - clock.now()),
     async clear(keys) {
       for (const key of keys) windows.delete(key)

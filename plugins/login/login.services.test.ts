@@ -5,13 +5,40 @@ import { bulletproof } from 'zin/plugins/bulletproof'
 import { database } from 'zin/plugins/database'
 import { health } from 'zin/plugins/health'
 import { jwt } from 'zin/plugins/jwt'
-import { kv } from 'zin/plugins/kv'
+import { kv, kvService } from 'zin/plugins/kv'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { mysqlDatabase } from '../../scripts/testing/mysql-database.js'
+import { redisServer } from '../../scripts/testing/redis-server.js'
 import { login } from './index.js'
 import { addUser, env, post, run, signed } from './testing/session.js'
 
 const redisUrl = process.env.TEST_REDIS_URL ?? 'TEST_REDIS_URL is not set'
+
+describe('a login that the throttle refuses', () => {
+  it('writes nothing and checks no password', async () => {
+    const redis = await redisServer()
+    let checked = 0
+    const verifyCredentials = async () => void (checked += 1)
+    const host = await createTestHost({
+      plugins: [kv(), jwt(), bulletproof(), login({ verifyCredentials })],
+      env: { ...env, REDIS_URL: redis.url },
+    })
+    try {
+      const attempt = async () => (await post(host, { email: 'ada@example.com', password: 'wrong-one' })).status
+      for (let index = 0; index < 5; index += 1) assert.equal(await attempt(), 401)
+      const client = host.service(kvService).redis
+      await client?.config('RESETSTAT')
+      assert.equal(await attempt(), 429)
+      const stats = (await client?.info('commandstats')) ?? ''
+      const calls = [...stats.matchAll(/cmdstat_([^:]+):calls=(\d+)/g)].filter(([, command]) => !/^(config|info)/.test(command ?? ''))
+      assert.deepEqual(Object.fromEntries(calls.map(([, command, count]) => [command, count])), { mget: '1', get: '1' })
+      assert.equal(checked, 5)
+    } finally {
+      await host.stop()
+      await redis.stop()
+    }
+  })
+})
 
 describe('login on Redis and MariaDB, with two processes of one app', () => {
   const mysql = mysqlDatabase('login')

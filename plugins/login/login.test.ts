@@ -189,6 +189,40 @@ describe('the throttle of logins', () => {
       assert.deepEqual([statuses.filter((status) => status === 401).length, statuses.filter((status) => status === 429).length], [5, 25])
     }))
 
+  it('bounds the attempts on one account from all addresses together, right password or not, known or not', () =>
+    withHost(
+      async (host) => {
+        const { password } = await addUser(host, 'ada@example.com')
+        for (const email of ['ada@example.com', 'nobody@example.com']) {
+          const attempt = (index: number, body: object = {}) => post(host, { email, password: 'wrong-one', ...body }, {}, `10.0.0.${index}`)
+          for (let index = 0; index < 6; index += 1) assert.equal((await attempt(index)).status, 401)
+          const { status, headers } = await attempt(7, { password })
+          assert.deepEqual([status, Number(headers['retry-after']) > 3600], [429, true])
+        }
+      },
+      { accountAttemptsPerDay: 6 },
+    ))
+
+  it('lets a user in from an address or with a device of earlier logins while somebody uses up the attempts on the account', () =>
+    withHost(
+      async (host) => {
+        const { password } = await addUser(host, 'ada@example.com')
+        const right = { email: 'ada@example.com', password }
+        const { body: session } = await post(host, right, {}, '192.0.2.1')
+        for (let index = 0; index < 9; index += 1) await post(host, { ...right, password: 'wrong-one' }, {}, `10.0.0.${index}`)
+        const statusOf = async (body: object, address: string): Promise<number> =>
+          (await post(host, { ...right, ...body }, {}, address)).status
+        assert.equal(await statusOf({}, '192.0.2.7'), 429)
+        assert.equal(await statusOf({ deviceId: `${session.deviceId}x` }, '192.0.2.7'), 429)
+        assert.equal(await statusOf({ deviceId: session.deviceId }, '192.0.2.7'), 200)
+        assert.equal(await statusOf({}, '192.0.2.1'), 200)
+        for (let attempt = 0; attempt < 5; attempt += 1)
+          assert.equal(await statusOf({ deviceId: session.deviceId, password: 'wrong-one' }, '192.0.2.7'), 401)
+        assert.equal(await statusOf({ deviceId: session.deviceId }, '192.0.2.7'), 429)
+      },
+      { accountAttemptsPerDay: 6 },
+    ))
+
   it('S32: bounds the attempts of one address over all emails, and does not believe X-Forwarded-For', () =>
     withHost(
       async (host) => {

@@ -21,6 +21,8 @@ export interface LoginOptions {
   /** Attempts per address, whatever the email. */
   readonly addressAttemptsPerMinute: number
   readonly addressAttemptsPerHour: number
+  /** Attempts per email: those of strangers together, and those of each address and device from which the user logged in within 30 days. */
+  readonly accountAttemptsPerDay: number
   /** Binds the token to the time zone that the client sends with the login (claim `tz`). */
   readonly bindTimezone: boolean
   /** Binds the token to the User-Agent of the login (claim `uaHash`). */
@@ -42,6 +44,7 @@ export const loginOptions = {
       attemptsPerHour: limit,
       addressAttemptsPerMinute: limit,
       addressAttemptsPerHour: limit,
+      accountAttemptsPerDay: limit,
       bindTimezone: Type.Boolean(),
       bindUserAgent: Type.Boolean(),
       passwordChecks: Type.Integer({ minimum: 1, maximum: 64 }),
@@ -63,6 +66,7 @@ export const loginOptions = {
     attemptsPerHour: 20,
     addressAttemptsPerMinute: 60,
     addressAttemptsPerHour: 600,
+    accountAttemptsPerDay: 100,
     bindTimezone: false,
     bindUserAgent: false,
     passwordChecks: 2,

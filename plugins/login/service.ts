@@ -63,7 +63,7 @@ export function createLogin(parts: LoginParts): Login {
   return {
     async login(request) {
       const { email, password, deviceId: wanted, devicePublicKey: publicKey, address } = request
-      await throttle.attempt(email, address)
+      await throttle.attempt(email, { address, deviceId: wanted })
       const user = await verify(email, password)
       if (user === undefined) {
         log.info({ address }, 'login refused')
@@ -79,7 +79,7 @@ export function createLogin(parts: LoginParts): Login {
         await devices().remove(deviceId)
         throw invalidCredentials()
       }
-      await throttle.succeeded(email, address)
+      await throttle.succeeded(email, { address, deviceId })
       log.info({ userId: user.id, keyIdHash: hashOf(deviceId) }, 'logged in')
       return { jwt: issued.token, deviceId, deviceSecret: secret }
     },

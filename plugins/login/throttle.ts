@@ -8,18 +8,28 @@ export interface ThrottleLimits {
   readonly attemptsPerHour: number
   readonly addressAttemptsPerMinute: number
   readonly addressAttemptsPerHour: number
+  readonly accountAttemptsPerDay: number
+}
+
+/** Where an attempt comes from. */
+export interface Origin {
+  readonly address: string
+  /** The device that the client names. */
+  readonly deviceId?: string | undefined
 }
 
 /** Bounds how often credentials may be tried. */
 export interface Throttle {
-  /** Counts an attempt before it is made. Throws RATE_LIMITED when a limit is passed. */
-  attempt(email: string, address: string): Promise<void>
-  /** Forgets the attempts for this email from this address. */
-  succeeded(email: string, address: string): Promise<void>
+  /** Counts an attempt before it is made. Throws RATE_LIMITED when a limit is passed; nothing is counted then. */
+  attempt(email: string, origin: Origin): Promise<void>
+  /** Forgets the attempts for this email from this address, and remembers address and device as the user's own for 30 days. */
+  succeeded(email: string, origin: Origin): Promise<void>
 }
 
 const minute = 60_000
-const hour = 3_600_000
+const hour = 60 * minute
+const day = 24 * hour
+const knownForMs = 30 * day
 
 interface Bucket {
   readonly key: string
@@ -42,19 +52,47 @@ export function createThrottle(counters: Counters, limits: ThrottleLimits): Thro
       { key: `${key}:hour`, windowMs: hour, limit: limits.addressAttemptsPerHour },
     ]
   }
+  /** Marks that the user has logged in from this address, and with this device. */
+  const knownKeys = (email: string, { address, deviceId }: Origin): readonly string[] =>
+    [`address\n${network(address)}`, ...(deviceId === undefined ? [] : [`device\n${deviceId}`])].map(
+      (from) => `login:known:${digest(`${email.toLowerCase()}\n${from}`)}`,
+    )
+  /** What all strangers have together, and each known address or device for itself: nobody can use it up for the user. */
+  const everywhereBucket = (email: string, known: string | undefined): Bucket => {
+    const key = `login:everywhere:${known ?? digest(email.toLowerCase())}`
+    return { key, windowMs: day, limit: limits.accountAttemptsPerDay }
+  }
   const exhausted = async ({ key, windowMs, limit }: Bucket): Promise<number> =>
     (await counters.add(key, windowMs)) > limit ? counters.remaining(key, windowMs) : 0
 
   return {
-    async attempt(email, address) {
+    async attempt(email, origin) {
+      const known = knownKeys(email, origin)
+      const own = [...addressBuckets(origin.address), ...accountBuckets(email, origin.address)]
+      const everywhere = [undefined, ...known].map((key) => everywhereBucket(email, key))
+      const sums = await counters.sums([...known, ...[...own, ...everywhere].map(({ key }) => key)])
+      const buckets = [
+        ...own,
+        everywhereBucket(
+          email,
+          known.find((key) => sums.has(key)),
+        ),
+      ]
+      // Looked at first: what is refused writes nothing.
+      const full = buckets.filter(({ key, limit }) => (sums.get(key) ?? 0) >= limit)
+      const waits = await Promise.all(full.map(({ key, windowMs }) => counters.remaining(key, windowMs)))
+      if (waits.length > 0) throw rateLimited(Math.max(...waits))
       // Counted before the check: parallel attempts must not pass a limit together. One bucket after the other: what a
       // short window turns away does not use up the long one.
-      for (const bucket of [...addressBuckets(address), ...accountBuckets(email, address)]) {
+      for (const bucket of buckets) {
         const wait = await exhausted(bucket)
         if (wait > 0) throw rateLimited(wait)
       }
     },
-    succeeded: (email, address) => counters.clear(accountBuckets(email, address).map(({ key }) => key)),
+    async succeeded(email, origin) {
+      await counters.clear(accountBuckets(email, origin.address).map(({ key }) => key))
+      await Promise.all(knownKeys(email, origin).map((key) => counters.add(key, knownForMs)))
+    },
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Context, Middleware } from 'koa'
-import { HostCheck } from 'zin'
+import { HostCheck, noteAccess } from 'zin'
 import type { SignedRequests } from 'zin/plugins/bulletproof'
 import type { Claims, Tokens } from 'zin/plugins/jwt'
 import { opsErrors, unauthorized } from './errors.js'
@@ -74,12 +74,13 @@ export class OpsGuard implements Ops {
     const signed = this.#parts.signed()
     const isSigned = signed?.isSigned(ctx) ?? false
     if (bearer === undefined && isSigned && signed !== undefined) {
-      const result = await signed.verify(ctx, ['shared'])
+      // Without a token nothing but the signature says for which app a request is meant, so that it must cover the host.
+      const result = await signed.verify(ctx, ['shared'], 'rfc9421')
       if (!result.ok) throw unauthorized()
       return { kind: 'signed', actor: `key:${result.signer.keyId}` }
     }
     if (bearer === undefined) throw unauthorized()
-    const claims = isSigned && signed !== undefined ? await this.#signedClaims(ctx, signed) : await this.#bareClaims(bearer)
+    const claims = isSigned && signed !== undefined ? await this.#signedClaims(ctx, signed) : await this.#bareClaims(ctx, bearer)
     const { role, sub } = claims
     if (typeof role !== 'string' || !this.#parts.roles.includes(role)) throw opsErrors.FORBIDDEN('Your role may not operate this app')
     return { kind: 'token', actor: `user:${sub ?? ''}`, role }
@@ -92,12 +93,13 @@ export class OpsGuard implements Ops {
   }
 
   /** A token that is bound to a device proves nothing without the device's signature. */
-  async #bareClaims(authorization: string): Promise<Claims> {
+  async #bareClaims(ctx: Context, authorization: string): Promise<Claims> {
     const tokens = this.#parts.tokens()
     const token = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(authorization)?.[1]
     if (tokens === undefined || token === undefined) throw unauthorized()
     const claims = verified(tokens, token)
     if (claims === undefined || claims.deviceId !== undefined || (await tokens.isRevoked(claims))) throw unauthorized()
+    noteAccess(ctx, tokens.access(claims))
     return claims
   }
 

@@ -42,8 +42,10 @@ export const ops = definePlugin({
     ctx.provide(opsService, guard)
     ctx.middleware('ops', guard.middleware)
     ctx.onStart(() => {
-      if (mode === 'open') return log.info('the app can be operated from this machine without credentials (OPS_AUTH)')
-      if (services.tokens !== undefined || services.signed !== undefined) return
+      if (mode === 'open') log.info('the app can be operated from this machine without credentials (OPS_AUTH)')
+    })
+    ctx.onCheck(() => {
+      if (mode === 'open' || services.tokens !== undefined || services.signed !== undefined) return
       const why =
         settings.OPS_AUTH === 'required'
           ? 'OPS_AUTH is required'

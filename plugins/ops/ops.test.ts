@@ -18,6 +18,9 @@ interface App {
   signed(method: string, keyId?: string, secret?: string): Promise<Record<string, string>>
 }
 
+/** The end of this second: `created` counts in seconds, and the app began in this one. */
+const signedSoon = () => ({ profile: 'rfc9421', timestamp: Math.ceil(Date.now() / 1000) * 1000 }) as const
+
 interface AppOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly options?: Parameters<typeof ops>[0]
@@ -56,7 +59,8 @@ async function withApp(given: AppOptions, test: (app: App) => Promise<void>): Pr
       (await host.inject({ method, path: '/api/workers', headers: { ...headers } as Record<string, string> })).status,
     token: async (claims) => ({ authorization: `Bearer ${(await host.service(tokensService).issue(claims)).token}` }),
     signed: async (method, keyId = 'zin-cli', secret = sharedSecret) => ({
-      ...(await createHeaders({ method, url: '/api/workers', keyId, secret })),
+      host: '127.0.0.1',
+      ...(await createHeaders({ ...signedSoon(), method, url: 'http://127.0.0.1/api/workers', keyId, secret })),
     }),
   }
   try {
@@ -181,6 +185,15 @@ describe('ops in required mode', () => {
       assert.equal(await app.status('GET', headers), 401)
     }))
 
+  it('refuses a request without a token that does not sign its host, and one that is signed for another host', () =>
+    withApp({ ...required, bind: '0.0.0.0' }, async (app) => {
+      const v1 = await createHeaders({ method: 'GET', url: '/api/workers', keyId: 'zin-cli', secret: sharedSecret })
+      assert.equal(await app.status('GET', v1), 401)
+      const signed = await app.signed('GET')
+      for (const host of ['staging.test', '127.0.0.1:7777']) assert.equal(await app.status('GET', { ...signed, host }), 401, host)
+      assert.equal(await app.status('GET', signed), 200)
+    }))
+
   it('takes the shared secret under any key id, also one that a device has, and no device', () =>
     withApp(required, async (app) => {
       const { device, secret } = await app.host.service(devicesService).enroll({ userId: '1', deviceId: 'laptop' })
@@ -202,9 +215,10 @@ describe('ops in required mode', () => {
     withApp(required, async (app) => {
       const { device, secret } = await app.host.service(devicesService).enroll({ userId: '1' })
       const token = await app.token({ sub: '1', role: 'admin', deviceId: device.deviceId })
-      const signed = await app.signed('GET', device.deviceId, secret)
+      const v1 = { method: 'GET', url: '/api/workers', keyId: device.deviceId }
+      const signed = await createHeaders({ ...v1, secret })
       assert.equal(await app.status('GET', token), 401)
-      assert.equal(await app.status('GET', { ...token, ...(await app.signed('GET', device.deviceId, 'wrong')) }), 401)
+      assert.equal(await app.status('GET', { ...token, ...(await createHeaders({ ...v1, secret: 'wrong' })) }), 401)
       assert.equal(await app.status('GET', { ...token, ...signed }), 200)
       assert.equal(await app.status('GET', { ...token, ...signed }), 401)
     }))

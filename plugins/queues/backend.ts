@@ -1,6 +1,13 @@
 import type { FlowProducer, Job, KeepJobs, Processor, Queue, QueueEvents, QueueOptions, Worker, WorkerOptions } from 'bullmq'
 import type { ListedState } from './queues.js'
 
+export interface Claim {
+  readonly token: string
+  readonly lockMs: number
+  /** Why it fails. */
+  readonly reason: string
+}
+
 /** What the two stores do differently. */
 export interface QueueBackend {
   readonly kind: 'redis' | 'embedded'
@@ -16,6 +23,8 @@ export interface QueueBackend {
   page(queue: Queue, state: ListedState, offset: number, limit: number): Promise<readonly Job[]>
   /** The waiting job that runs first among those whose number of priority is above this one; 0 is that of a job without one. */
   firstAbove(queue: Queue, priority: number): Promise<Job | undefined>
+  /** Makes a job that waits in any way an active one under that lock, which is to fail whoever has it next. False: it does not wait. */
+  claim(queue: Queue, id: string, claim: Claim): Promise<boolean>
   /** Notes that a queue exists. */
   remember(name: string): void
   names(): Promise<readonly string[]>

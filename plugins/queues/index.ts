@@ -4,6 +4,7 @@ import { queuesService } from './queues.js'
 import { createQueues } from './service.js'
 import { queuesSettings } from './settings.js'
 
+export { isStorableText, resultFault } from './job-check.js'
 export type { JobTemplate, ListedState, QueueCounts, Queues } from './queues.js'
 export { queuesService } from './queues.js'
 
@@ -30,7 +31,8 @@ export const queues = definePlugin({
       if (target) {
         const { openRedisBackend } = await import('./backends/redis.js')
         const app = host.app.name.replaceAll(/[^A-Za-z0-9._-]/g, '_')
-        service.open(await openRedisBackend({ target, app, connectTimeoutMs: settings.REDIS_CONNECT_TIMEOUT_MS, log }))
+        const strict = host.app.production && host.roles.size > 0
+        service.open(await openRedisBackend({ target, app, connectTimeoutMs: settings.REDIS_CONNECT_TIMEOUT_MS, log, strict }))
         return
       }
       if (host.app.production) log.warn('the embedded queue serves one process on one machine; set REDIS_URL to run several')

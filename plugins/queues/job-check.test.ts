@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { checkJob } from './job-check.js'
+import { checkJob, isStorableText } from './job-check.js'
 
 const refused = (data: unknown): boolean => {
   try {
@@ -13,9 +13,21 @@ const refused = (data: unknown): boolean => {
 }
 
 describe('the check of a job', () => {
-  it('refuses exactly the texts that contain NUL', () => {
-    const text = fc.string({ unit: fc.constantFrom('\0', '\\', 'u', '0', '"', 'a', '\n') })
-    fc.assert(fc.property(text, (value) => refused({ [value]: [value] }) === value.includes('\0')))
+  it('refuses exactly the texts that contain NUL or half of a surrogate pair', () => {
+    const text = fc.string({ unit: fc.constantFrom('\0', '\ud83c', '\udf88', '\\', 'u', '0', 'd', '8', '"', 'a', '\n') })
+    const bad = (value: string): boolean => value.includes('\0') || Buffer.from(value).toString() !== value
+    fc.assert(fc.property(text, (value) => refused({ [value]: [value] }) === bad(value) && isStorableText(value) !== bad(value)))
+  })
+
+  it('names the part that it refuses', () => {
+    for (const [part, data, name, options] of [
+      ['data', ['\udf88'], 'job', {}],
+      ['name', null, 'a\ud83c', {}],
+      ['id', null, 'job', { jobId: '\0' }],
+      ['deduplication id', null, 'job', { deduplication: { id: '\udf88' } }],
+    ] as const) {
+      assert.throws(() => checkJob('q', name, data, options, 100), { code: 'QUEUE_INVALID_JOB', message: new RegExp(`its ${part} has`) })
+    }
   })
 
   it('refuses what JSON does not know, and allows no data at all', () => {

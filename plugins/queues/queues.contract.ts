@@ -49,6 +49,31 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
       assert.throws(() => queues.queue('a:b'), { code: 'QUEUE_INVALID_NAME' })
     })
 
+    it('fails a job that does not run, for good, and no other', async () => {
+      const queue = fresh()
+      const [waiting, delayed] = [
+        await queues.add(queue, 'waiting', {}, { attempts: 3 }),
+        await queues.add(queue, 'delayed', {}, { delay: 60_000 }),
+      ]
+      for (const job of [waiting, delayed]) {
+        assert.equal(await queues.fail(queue, job.id ?? '', 'not needed'), true)
+        const kept = await queues.queue(queue).getJob(job.id ?? '')
+        assert.deepEqual([await kept?.getState(), kept?.failedReason], ['failed', 'not needed'])
+        assert.equal(await queues.fail(queue, job.id ?? '', 'again'), false)
+      }
+      assert.equal(await queues.fail(queue, 'nobody', 'no'), false)
+      let end: () => void = () => undefined
+      const worker = queues.worker(queue, () => new Promise<void>((resolve) => (end = resolve)))
+      const active = once(worker, 'active')
+      const running = await queues.add(queue, 'running', {})
+      await active
+      assert.equal(await queues.fail(queue, running.id ?? '', 'no'), false)
+      const completed = once(worker, 'completed')
+      end()
+      await completed
+      await worker.close()
+    })
+
     it('runs jobs without priority first, then by priority, and lists waiting ones in that order', async () => {
       const queue = fresh()
       for (const [jobName, priority] of [

@@ -55,6 +55,11 @@ export interface Queues {
    * adds; undefined when the timing has come to its end.
    */
   schedule(queue: string, id: string, timing: RepeatOptions, template: JobTemplate): Promise<Job | undefined>
+  /**
+   * Fails a job that does not run, for good and at once, as though a worker had; its parent takes it as its options say, and the jobs
+   * that it waits for are removed. False when it runs, has ended or is not there.
+   */
+  fail(queue: string, id: string, reason: string): Promise<boolean>
   /** When a cron pattern is due next after a time, both in ms since 1970; undefined: never. Throws for what is no pattern or zone. */
   nextRun(pattern: string, tz: string, after: number): number | undefined
   counts(queue: string): Promise<QueueCounts>

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { FlowJob, FlowProducer, Job, JobsOptions, JobType, KeepJobs, Queue, QueueEvents, Worker } from 'bullmq'
 import { type Clock, type Logger, messageOf } from 'zin'
 import type { QueueBackend } from './backend.js'
@@ -25,6 +26,8 @@ const day = 24 * 3600
 const keepCompleted: KeepJobs = { age: day, count: 1000 }
 const keepFailed: KeepJobs = { age: 7 * day }
 const closeMs = 1500
+/** How long a job that is made to fail is kept from workers; then one of them fails it. */
+const failMs = 30_000
 /** Priorities of waiting jobs that are looked at for the oldest one. */
 const maxLevels = 50
 /** `paused`, which its types lack, is what the embedded store calls the waiting jobs of a paused queue. */
@@ -143,6 +146,15 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes }: QueuesD
       // It types what it answers as always there, and answers nothing when the last date is past.
       return ask(() => queue(name).upsertJobScheduler(id, timing, { name: jobName, data, opts: kept(options) }))
     },
+    fail: (name, id, reason) =>
+      ask(async () => {
+        const token = randomUUID()
+        if (!(await opened().claim(queue(name), id, { token, lockMs: failMs, reason }))) return false
+        const job = await queue(name).getJob(id)
+        await job?.removeUnprocessedChildren()
+        await job?.moveToFailed(new (loadBullmq().UnrecoverableError)(reason), token)
+        return true
+      }),
     nextRun: (pattern, tz, after) => loadBullmq().getNextMillis(after, { pattern, tz }),
     counts: (name) =>
       ask(async (): Promise<QueueCounts> => {

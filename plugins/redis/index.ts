@@ -1,5 +1,7 @@
 export { abortable } from './abortable.js'
 export type { RedisClient } from './client.js'
+export type { EvictionCheck } from './eviction.js'
+export { checkEviction } from './eviction.js'
 export type { OpenRedisOptions, OwnedRedisClient } from './open.js'
 export { isRedisUnavailable, openRedis, whenReady } from './open.js'
 export type { RedisNode, RedisTarget } from './target.js'

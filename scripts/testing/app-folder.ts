@@ -32,8 +32,8 @@ export interface RunningApp {
   output(): string
   /** Resolves when its output matches; fails when it ends before. */
   said(pattern: RegExp): Promise<void>
-  /** Stops it and waits until it is gone. */
-  end(): Promise<void>
+  /** Stops it and waits until it is gone; its exit code. */
+  end(): Promise<number | null>
 }
 
 /** @param files by name: what the folder holds beside `package.json`, `zin.config.ts` among it. */
@@ -84,7 +84,8 @@ export async function appFolder(files: Readonly<Record<string, string>>): Promis
         async end() {
           const closed = once(child, 'close')
           child.kill('SIGTERM')
-          await closed
+          const [code] = (await closed) as [number | null]
+          return code
         },
       }
     },

@@ -2,11 +2,14 @@ import { defineCommand } from '../command.js'
 
 export const configCheckCommand = defineCommand({
   name: 'config:check',
-  summary: 'Check the configuration; list every setting with value, source and reader',
+  summary: 'Check the configuration without starting anything; list every setting with value, source and reader',
   needs: 'config',
   json: true,
   run({ host, print }) {
     const rows = host.settings().map(({ name, value, source, readers, type, summary }) => ({ name, value, source, readers, type, summary }))
     print.table(rows, ['name', 'value', 'source', 'readers', 'summary'])
+    const problems = host.problems()
+    for (const problem of problems) print.error(problem)
+    return problems.length === 0 ? 0 : 1
   },
 })

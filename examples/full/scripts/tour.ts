@@ -45,7 +45,7 @@ async function tour(app: Tourist): Promise<void> {
   // Management calls are signed with the secret that the app and its operators share.
   const operator = { keyId: 'tour', secret: app.env('BULLETPROOF_SIGNING_SECRET') }
   const manage = (method: string, target: string, body?: object): Promise<AppAnswer> =>
-    app.signed({ method, path: target, ...(body ? { body } : {}) }, operator)
+    app.operate({ method, path: target, ...(body ? { body } : {}) }, operator)
   await app.step('nothing is left of an earlier tour', async () => {
     const { status } = await manage('DELETE', path)
     assert.ok(status === 200 || status === 204 || status === 404, `expected 200, 204 or 404, got ${status}`)

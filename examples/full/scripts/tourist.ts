@@ -33,6 +33,8 @@ export interface Tourist {
   send(request: AppRequest): Promise<AppAnswer>
   sign(request: AppRequest, key: SigningKey): Promise<Readonly<Record<string, string>>>
   signed(request: AppRequest, key: SigningKey): Promise<AppAnswer>
+  /** A management call: it has no token, so that its signature covers the host, too (RFC 9421). */
+  operate(request: AppRequest, key: SigningKey): Promise<AppAnswer>
   /** Prints ✓ and the title when `work` is through. */
   step<T>(title: string, work: () => Promise<T>): Promise<T>
   /** Registers a last step that also runs after a failure; the latest one runs first. */
@@ -78,6 +80,19 @@ export async function connect(start: boolean): Promise<Tourist> {
       }),
     async signed(request, key) {
       return app.send({ ...request, headers: await app.sign(request, key) })
+    },
+    async operate({ method, path, body }, key) {
+      const headers = await createHeaders({
+        profile: 'rfc9421',
+        method,
+        url: new URL(path, baseUrl),
+        ...key,
+        ...(body ? { body: JSON.stringify(body), contentType: 'application/json' } : {}),
+        // The end of this second: it is signed in whole seconds, and an app refuses what may be older than its start.
+        timestamp: Math.ceil(Date.now() / 1000) * 1000,
+        headerPrefix: setting('SIGNATURE_HEADER_PREFIX') || 'x-sig-',
+      })
+      return app.send({ method, path, ...(body ? { body } : {}), headers })
     },
     async step(title, work) {
       try {

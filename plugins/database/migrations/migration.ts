@@ -7,7 +7,7 @@ export type DatabaseMigration = Migration<Kysely<any>>
 /**
  * Types a migration of the plugin `database`; it returns what it gets. Give it to `ctx.migration`.
  * `db` is a transaction on SQLite: use it alone, and begin none of your own. MySQL commits each change of a table by
- * itself, so make steps that can be repeated (`ifNotExists`, `ifExists`).
+ * itself, so make steps that can be repeated (`ifNotExists`, `ifExists`, `ensureIndex`).
  *
  * @example
  * export const createNotes = defineMigration({

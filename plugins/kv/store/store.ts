@@ -1,7 +1,7 @@
 import type { Kv } from '../kv.js'
 
 /** One backend of the service. */
-export interface KvStore extends Kv {
+export interface KvStore extends Omit<Kv, 'birthKey' | 'birth'> {
   /** Forgets what has expired; a backend that does so by itself does nothing. */
   sweep(): Promise<void>
   close(): Promise<void>

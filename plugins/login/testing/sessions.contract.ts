@@ -14,7 +14,13 @@ export interface SessionBackend {
   readonly env?: Readonly<Record<string, string>>
 }
 
-const unlimited = { attemptsPerMinute: 10_000, attemptsPerHour: 10_000, addressAttemptsPerMinute: 10_000, addressAttemptsPerHour: 10_000 }
+const unlimited = {
+  attemptsPerMinute: 10_000,
+  attemptsPerHour: 10_000,
+  addressAttemptsPerMinute: 10_000,
+  addressAttemptsPerHour: 10_000,
+  accountAttemptsPerDay: 10_000,
+}
 
 /** What sessions must do when they end while they are in use, whatever they are kept in. */
 export function describeSessions(name: string, backend: () => SessionBackend): void {

@@ -52,6 +52,14 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
       )
       return rows[0] && ((await queue.getJob(rows[0].id)) as Job | undefined)
     },
+    async claim(queue, id, { token, lockMs, reason }) {
+      const { rowCount } = await store.pool.query(
+        `update job set state = 'active', lock_token = $3, locked_until_ms = $4, deferred_failure = $5
+         where queue = $1 and id = $2 and state in ('waiting', 'delayed', 'waiting-children')`,
+        [queue.name, id, token, Date.now() + lockMs, reason],
+      )
+      return rowCount === 1
+    },
     remember: (name) => void known.add(name),
     async names() {
       // Steps from name to name through the index, instead of reading every job.

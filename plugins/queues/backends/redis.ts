@@ -2,11 +2,11 @@ import type { Job, JobType, Queue, Worker } from 'bullmq'
 import type { Logger } from 'zin'
 import {
   abortable,
+  checkEviction,
   describeRedis,
   isRedisUnavailable,
   type OwnedRedisClient,
   openRedis,
-  type RedisClient,
   type RedisTarget,
   whenReady,
 } from 'zin/plugins/redis'
@@ -21,15 +21,28 @@ export interface RedisBackendOptions {
   readonly app: string
   readonly connectTimeoutMs: number
   readonly log: Logger
+  /** Whether a Redis that may drop jobs is refused; else the log warns. */
+  readonly strict: boolean
 }
 
 /** Of two neighbouring numbers of priority, in the scores that BullMQ gives waiting jobs. */
 const levelScore = 2 ** 32
 
+/** KEYS: where jobs wait, the active ones, the job, its lock. ARGV: id, token, ms, reason. */
+const claimScript = `
+local id = ARGV[1]
+local waited = redis.call('LREM', KEYS[1], 1, id) + redis.call('LREM', KEYS[2], 1, id)
+  + redis.call('ZREM', KEYS[3], id) + redis.call('ZREM', KEYS[4], id) + redis.call('ZREM', KEYS[5], id)
+if waited == 0 then return 0 end
+redis.call('LPUSH', KEYS[6], id)
+redis.call('HSET', KEYS[7], 'defa', ARGV[4])
+redis.call('SET', KEYS[8], ARGV[2], 'PX', ARGV[3])
+return 1`
+
 /** How long `add` waits for a connection that is coming back, in ms. */
 const patienceMs = 1000
 
-export async function openRedisBackend({ target, app, connectTimeoutMs, log }: RedisBackendOptions): Promise<QueueBackend> {
+export async function openRedisBackend({ target, app, connectTimeoutMs, log, strict }: RedisBackendOptions): Promise<QueueBackend> {
   const prefix = `{${app}}`
   const namesKey = `${prefix}:queues`
   const common = { target, setting: 'REDIS_URL', connectTimeoutMs, log }
@@ -39,8 +52,17 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log }: R
   ])
   const bull = loadBullmq()
   const [producer, consumer] = await opening
-  await warnAboutEviction(producer, log)
   const where = describeRedis(target)
+  const close = (): void => {
+    producer.closeAll()
+    consumer.closeAll()
+  }
+  try {
+    await checkEviction({ client: producer, plugin: 'queues', where, keeps: 'jobs', strict, log })
+  } catch (error) {
+    close()
+    throw error
+  }
 
   return {
     kind: 'redis',
@@ -60,6 +82,12 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log }: R
       const [id] = await producer.zrangebyscore(queue.toKey('prioritized'), least, '+inf', 'LIMIT', 0, 1)
       return id === undefined ? undefined : ((await queue.getJob(id)) as Job | undefined)
     },
+    async claim(queue, id, { token, lockMs, reason }) {
+      const keys = ['wait', 'paused', 'prioritized', 'delayed', 'waiting-children', 'active', id, `${id}:lock`].map((key) =>
+        queue.toKey(key),
+      )
+      return (await producer.eval(claimScript, keys.length, ...keys, id, token, lockMs, reason)) === 1
+    },
     remember: (name) => void producer.sadd(namesKey, name).catch(() => undefined),
     names: () => producer.smembers(namesKey),
     keep: (wanted) => wanted,
@@ -67,11 +95,7 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log }: R
       await abortable(producer.ping(), signal)
     },
     isUnavailable: isRedisUnavailable,
-    close: () => {
-      producer.closeAll()
-      consumer.closeAll()
-      return Promise.resolve()
-    },
+    close: async () => close(),
   }
 }
 
@@ -114,12 +138,4 @@ async function listPage(queue: Queue, state: ListedState, offset: number, limit:
 /** A job may end between the reading of the list and of the job. */
 async function jobs(queue: Queue, type: JobType, start: number, end: number, ascending: boolean): Promise<Job[]> {
   return (await queue.getJobs([type], start, end, ascending)).filter(Boolean) as Job[]
-}
-
-async function warnAboutEviction(client: RedisClient, log: Logger): Promise<void> {
-  const info = await client.info('memory').catch(() => '')
-  const policy = /maxmemory_policy:(\S+)/.exec(info)?.[1]
-  if (policy !== undefined && policy !== 'noeviction') {
-    log.warn({ policy }, 'Redis may throw jobs away when its memory is full: set maxmemory-policy to noeviction')
-  }
 }

@@ -15,14 +15,15 @@ const changedKey = (deviceId: string): string => `bulletproof:changed:${deviceId
 
 interface Entry {
   readonly record: DeviceRecord | undefined
-  /** What the kv said of the last change when the record was read. */
+  /** What the kv said of the last change, and since when it remembers changes, when the record was read. */
   readonly mark: string | null
+  readonly birth: string | null
   readonly until: number
 }
 
 /**
  * Keeps records that were read, and asks the kv whether they changed: that question travels with the others of a request, and
- * the store behind is read on a miss only. Every process knows of a change as soon as the call that made it has returned.
+ * the store behind is read on a miss only. A kv that was emptied forgot changes, so nothing that was read before counts. Every process knows of a change as soon as the call that made it has returned.
  */
 export function cachedDevices(store: DeviceStore, kvNow: () => Kv, clock: Clock): DeviceStore {
   const known = new LRUCache<string, Entry>({ max: MAX_KNOWN })
@@ -33,22 +34,23 @@ export function cachedDevices(store: DeviceStore, kvNow: () => Kv, clock: Clock)
     for (const cache of [known, absent]) cache.delete(deviceId)
     await kvNow().set(changedKey(deviceId), randomUUID(), { ttlMs: 2 * LIFE })
   }
-  const read = async (deviceId: string, mark: string | null): Promise<DeviceRecord | undefined> => {
+  const read = async (deviceId: string, birth: string | null, mark: string | null): Promise<DeviceRecord | undefined> => {
     const until = clock.monotonic() + LIFE
     const record = await readOne(kvNow(), store.find(deviceId))
     const [cache, other] = record === undefined ? [absent, known] : [known, absent]
     other.delete(deviceId)
-    cache.set(deviceId, { record, mark, until })
+    cache.set(deviceId, { record, mark, birth, until })
     return record
   }
 
   return {
     ...store,
     find: (deviceId) => ({
-      keys: [changedKey(deviceId)],
-      read: ([mark = null]) => {
+      keys: [kvNow().birthKey, changedKey(deviceId)],
+      read: ([birth = null, mark = null]) => {
         const entry = known.get(deviceId) ?? absent.get(deviceId)
-        return entry !== undefined && entry.mark === mark && entry.until > clock.monotonic() ? entry.record : read(deviceId, mark)
+        const unchanged = birth !== null && entry?.birth === birth && entry.mark === mark
+        return unchanged && entry.until > clock.monotonic() ? entry.record : read(deviceId, birth, mark)
       },
     }),
     async insert(record) {

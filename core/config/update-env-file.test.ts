@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { link, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { parseEnvFile } from './env-file.js'
+import { updateEnvFile } from './update-env-file.js'
+
+async function withFile(test: (file: string, folder: string) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'zin-env-'))
+  try {
+    await test(join(folder, '.env'), folder)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+/** Adds one many times at once. Gives how often it was done. */
+async function countedAtOnce(file: string): Promise<number> {
+  const changes = Array.from({ length: 200 }, () => updateEnvFile(file, ({ N }) => ({ N: String(Number(N) + 1) })))
+  const settled = await Promise.allSettled(changes)
+  for (const one of settled) if (one.status === 'rejected') assert.equal(one.reason.code, 'ENV_FILE_BUSY')
+  const done = settled.filter(({ status }) => status === 'fulfilled').length
+  assert.ok(done > 0)
+  return done
+}
+
+async function valueIn(file: string): Promise<number> {
+  return Number(parseEnvFile(await readFile(file, 'utf8'), file).N)
+}
+
+describe('changing a .env file', () => {
+  it('counts every change of many at once that find what a killed process left, and did not find the file busy', () =>
+    withFile(async (file, folder) => {
+      await writeFile(file, 'N=0\n')
+      await writeFile(`${file}.new`, 'half')
+      await utimes(`${file}.new`, 1, 1)
+      assert.deepEqual(await countedAtOnce(file), await valueIn(file))
+      assert.deepEqual(await readdir(folder), ['.env'])
+    }))
+
+  it('does not take a process that was stopped for a killed one', () =>
+    withFile(async (file) => {
+      await writeFile(file, 'N=1\n')
+      const stopped = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' })
+      const ended = once(stopped, 'exit')
+      const [lock, own] = [`${file}.new`, `${file}.new.${stopped.pid}.x`]
+      await writeFile(own, 'N=2\n')
+      await link(own, lock)
+      await utimes(lock, 1, 1)
+      const change = () => updateEnvFile(file, () => ({ N: '3' }))
+      await assert.rejects(change(), { code: 'ENV_FILE_BUSY', message: /\.env\.new exists.*delete it if none runs/ })
+      assert.equal(await readFile(lock, 'utf8'), 'N=2\n')
+      stopped.kill('SIGKILL')
+      await ended
+      await change()
+      assert.equal(await readFile(file, 'utf8'), "N='3'\n")
+      await assert.rejects(stat(own), { code: 'ENOENT' })
+    }))
+
+  it('counts every change of many at once that did not find the file busy', () =>
+    withFile(async (file, folder) => {
+      await writeFile(file, 'N=0\n')
+      assert.deepEqual(await countedAtOnce(file), await valueIn(file))
+      assert.deepEqual(await readdir(folder), ['.env'])
+    }))
+})

@@ -1,0 +1,21 @@
+import type { Context } from 'koa'
+
+/** By what a request was let in, for answers that outlast the check, such as event streams. */
+export interface Access {
+  /** How long it lasts at most, in ms from now. */
+  readonly lastsMs: number
+  /** Whether it is still good. A rejection counts as no. */
+  holds(): Promise<boolean>
+}
+
+/** Notes by what a request was let in. Called by a middleware that checks credentials which can end. */
+export function noteAccess(ctx: Context, access: Access): void {
+  const noted = ctx.state.access as Access[] | undefined
+  if (noted === undefined) ctx.state.access = [access]
+  else noted.push(access)
+}
+
+/** All that was noted for a request; nothing for a route that needs no credentials. */
+export function accessOf(ctx: Context): readonly Access[] {
+  return (ctx.state.access as readonly Access[] | undefined) ?? []
+}

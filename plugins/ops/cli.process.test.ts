@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, it } from 'node:test'
+import { type AppFolder, appFolder } from '../../scripts/testing/app-folder.js'
+
+const secret = 'shared-0123456789abcdefghijklmnop'
+
+const config = `
+import { defineCommand, defineConfig, definePlugin } from 'zin'
+import { bulletproof } from 'zin/plugins/bulletproof'
+import { jwt } from 'zin/plugins/jwt'
+import { ops } from 'zin/plugins/ops'
+const notes = definePlugin({
+  name: 'notes',
+  version: '1.0.0',
+  setup(ctx) {
+    const use = ['ops']
+    ctx.route({ method: 'POST', path: '/api/notes', summary: 'Notes', use, body: { type: 'object' }, handler: (request) => request.input.body })
+    ctx.command(defineCommand({
+      name: 'note',
+      summary: 'Says what the app was sent',
+      needs: 'running app',
+      options: { url: { type: 'string', summary: 'Where the app is' }, host: { type: 'string', summary: 'Its host' }, port: { type: 'int', summary: 'Its port' } },
+      run: async ({ app, print }) => print.line(JSON.stringify(await app.request({ method: 'POST', path: '/api/notes', body: { note: 'ä' } }))),
+    }))
+  },
+})
+export default defineConfig({
+  app: { name: 'shop', port: 0, allowedHosts: process.env.HOSTS?.split(',') },
+  plugins: [jwt(), bulletproof({ signedAuthority: process.env.AUTHORITY ?? '' }), ops(), notes()],
+})
+`
+
+async function withApp(test: (app: AppFolder) => Promise<void>): Promise<void> {
+  const app = await appFolder({
+    'zin.config.ts': config,
+    '.env': `BULLETPROOF_SIGNING_SECRET=${secret}\nAPP_KEY=${secret}\nOPS_AUTH=required\n`,
+  })
+  try {
+    await test(app)
+  } finally {
+    await app.remove()
+  }
+}
+
+/** A gateway that passes requests on, with the `Host` that came or with the app's own. */
+async function withGateway(keepsHost: boolean, test: (address: { readonly host: string; to: string }) => Promise<void>): Promise<void> {
+  const address = { host: '', to: '' }
+  const pass = (from: IncomingMessage, to: ServerResponse): void => {
+    const { host: _, ...others } = from.headers
+    const headers = { ...others, 'x-forwarded-for': '203.0.113.9', host: keepsHost ? from.headers.host : new URL(address.to).host }
+    from.pipe(
+      request(`${address.to}${from.url}`, { method: from.method ?? 'GET', headers }, (answer) => {
+        to.writeHead(answer.statusCode ?? 0, answer.headers)
+        answer.pipe(to)
+      }),
+    )
+  }
+  const server: Server = createServer(pass).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  address.host = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  try {
+    await test(address)
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+}
+
+describe('a command that operates the app', () => {
+  it('is let in where the app is found, at a host and port, and at an address', () =>
+    withApp(async (app) => {
+      const running = await app.start()
+      const { port } = new URL(running.url)
+      for (const args of [[], ['--port', port], ['--host', 'localhost', '--port', port], ['--url', running.url]]) {
+        const { code, out, err } = await app.zin(['note', ...args])
+        assert.deepEqual([code, out], [0, '{"note":"ä"}\n'], err)
+      }
+      const { code, err } = await app.zin(['note'], { BULLETPROOF_SIGNING_SECRET: 'another-0123456789abcdefghijklmnop' })
+      assert.deepEqual([code, /signing secret here the one of the running app/.test(err)], [1, true], err)
+    }))
+
+  it('is let in through a gateway that passes on Host', () =>
+    withApp((app) =>
+      withGateway(true, async (gateway) => {
+        gateway.to = (await app.start({ HOSTS: gateway.host })).url
+        const { code, out, err } = await app.zin(['note', '--url', `http://${gateway.host}`])
+        assert.deepEqual([code, out], [0, '{"note":"ä"}\n'], err)
+      }),
+    ))
+
+  it('is let in through a gateway that changes Host when the app is told what is signed, and else is told why not', () =>
+    withApp((app) =>
+      withGateway(false, async (gateway) => {
+        const told = await app.start({ AUTHORITY: gateway.host })
+        gateway.to = told.url
+        const { code, out, err } = await app.zin(['note', '--url', `http://${gateway.host}`])
+        assert.deepEqual([code, out], [0, '{"note":"ä"}\n'], err)
+        await told.end()
+        gateway.to = (await app.start()).url
+        const refused = await app.zin(['note', '--url', `http://${gateway.host}`])
+        assert.deepEqual([refused.code, /signedAuthority/.test(refused.err)], [1, true], refused.err)
+      }),
+    ))
+
+  it('is not let in when its request was signed for another app with the same secret', () =>
+    withApp(async (staging) =>
+      withApp(async (production) => {
+        const relay = await production.start()
+        await withGateway(false, async (gateway) => {
+          gateway.to = relay.url
+          const { code } = await staging.zin(['note', '--url', `http://${gateway.host}`])
+          assert.equal(code, 1)
+        })
+      }),
+    ))
+})

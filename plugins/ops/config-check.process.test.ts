@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type AppFolder, appFolder } from '../../scripts/testing/app-folder.js'
+
+const config = (plugins: string): string => `
+import { defineConfig } from 'zin'
+import { bulletproof } from 'zin/plugins/bulletproof'
+import { jwt } from 'zin/plugins/jwt'
+import { ops } from 'zin/plugins/ops'
+export default defineConfig({ app: { name: 'shop', port: 0 }, plugins: [${plugins}] })
+`
+const production = { NODE_ENV: 'production', JWT_SECRET: 'j'.repeat(32), APP_KEY: 'k'.repeat(32) }
+
+async function withApp(plugins: string, test: (app: AppFolder) => Promise<void>): Promise<void> {
+  const app = await appFolder({ 'zin.config.ts': config(plugins) })
+  try {
+    await test(app)
+  } finally {
+    await app.remove()
+  }
+}
+
+/** Lines on stderr without the name of the command, and without what is logged. */
+const complaints = (err: string, command: string): readonly string[] =>
+  err
+    .split('\n')
+    .filter((line) => line.startsWith(`zin ${command}: `))
+    .map((line) => line.slice(`zin ${command}: `.length))
+
+describe('zin config:check', () => {
+  it('says what keeps the app from starting, as the start does, and lists the settings all the same', () =>
+    withApp('jwt(), bulletproof(), ops()', async (app) => {
+      const env = { ...production, BULLETPROOF_SIGNING_SECRET: 'too-short-canary' }
+      const checked = await app.zin(['config:check', '--json'], env)
+      assert.equal(checked.code, 1)
+      const [problem, ...more] = complaints(checked.err, 'config:check')
+      assert.match(problem ?? '', /^bulletproof: BULLETPROOF_SIGNING_SECRET has 16 bytes and production needs 32 or more/)
+      assert.deepEqual(more, [])
+      assert.ok((JSON.parse(checked.out) as { name: string }[]).some(({ name }) => name === 'OPS_AUTH'))
+      assert.doesNotMatch(checked.out + checked.err, /canary/)
+      const started = await app.zin(['start'], env)
+      assert.equal(started.code, 1)
+      assert.ok(
+        complaints(started.err, 'start')
+          .join()
+          .includes(problem ?? ''),
+        started.err,
+      )
+    }))
+
+  it('has nothing to say of an app that starts', () =>
+    withApp("jwt(), ops(), bulletproof({ deviceStore: 'memory' })", async (app) => {
+      const { code, err } = await app.zin(['config:check'], { ...production, OPS_AUTH: 'required' })
+      assert.deepEqual([code, complaints(err, 'config:check')], [0, []], err)
+    }))
+
+  it('finds that nothing checks the credentials that are required', () =>
+    withApp('ops()', async (app) => {
+      const { code, err } = await app.zin(['config:check'], production)
+      assert.equal(code, 1)
+      assert.match(
+        complaints(err, 'config:check').join('\n'),
+        /^ops: this is production, so callers need credentials, and no plugin checks any/,
+      )
+    }))
+})

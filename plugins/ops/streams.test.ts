@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { describe, it, type TestContext } from 'node:test'
+import { definePlugin, EventStreams } from 'zin'
+import { bulletproof, devicesService } from 'zin/plugins/bulletproof'
+import { jwt, tokensService } from 'zin/plugins/jwt'
+import { ops } from 'zin/plugins/ops'
+import { createHeaders } from 'zin/signer'
+import { createTestHost, type TestHost } from 'zin/testing'
+
+const paths = { ops: '/ops-events', signed: '/signed-events', token: '/token-events' } as const
+
+const events = definePlugin({
+  name: 'events',
+  version: '1.0.0',
+  setup(ctx) {
+    const streams = new EventStreams()
+    ctx.hooks.on('onClose', () => streams.closeAll())
+    for (const [path, use] of [
+      [paths.ops, ['ops']],
+      [paths.signed, ['auth', 'bulletproof']],
+      [paths.token, ['auth']],
+    ] as const)
+      ctx.route({ method: 'GET', path, summary: 'Events', use, handler: (request) => void streams.open(request, () => undefined) })
+  },
+})
+
+/** Credentials of an admin, and ways to end them. */
+interface Session {
+  readonly headers: Readonly<Record<string, string>>
+  revoke(): Promise<void>
+  disable(): Promise<void>
+  removeDevice(): Promise<unknown>
+}
+
+async function sessionAt(host: TestHost, path: string, expiresInSeconds?: number): Promise<Session> {
+  const [tokens, devices] = [host.service(tokensService), host.service(devicesService)]
+  const signs = path !== paths.token
+  const { device, secret } = await devices.enroll({ userId: '1' })
+  const { deviceId } = device
+  const claims = { sub: '1', role: 'admin', ...(signs && { deviceId }) }
+  const issued = await tokens.issue(claims, expiresInSeconds === undefined ? {} : { expiresInSeconds })
+  const signature = signs ? await createHeaders({ method: 'GET', url: path, keyId: deviceId, secret }) : {}
+  return {
+    headers: { authorization: `Bearer ${issued.token}`, ...signature },
+    revoke: () => tokens.revoke(issued.claims),
+    disable: () => tokens.revokeUser('1'),
+    removeDevice: () => devices.remove(deviceId),
+  }
+}
+
+/** An app that listens, a stream of it, and time that moves when it is told to. */
+async function withStream(
+  t: TestContext,
+  path: string,
+  test: (answer: IncomingMessage, session: Session, tick: (ms: number) => void) => Promise<void>,
+  expiresInSeconds?: number,
+): Promise<void> {
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'], now: Date.now() })
+  const env = { APP_KEY: 'app-key-0123456789abcdefghijklmnop', OPS_AUTH: 'required' }
+  const host = await createTestHost({ plugins: [jwt(), bulletproof(), ops(), events()], env, listen: true })
+  try {
+    t.mock.timers.tick(1)
+    const session = await sessionAt(host, path, expiresInSeconds)
+    const [answer] = (await once(get(`${host.url}${path}`, { headers: session.headers }), 'response')) as [IncomingMessage]
+    assert.equal(answer.statusCode, 200)
+    await test(answer, session, (ms) => t.mock.timers.tick(ms))
+  } finally {
+    t.mock.timers.reset()
+    await host.stop()
+  }
+}
+
+/** The text of the next piece. */
+async function heard(answer: IncomingMessage): Promise<string> {
+  const [chunk] = (await once(answer, 'data')) as [Buffer]
+  return chunk.toString()
+}
+
+describe('an event stream', () => {
+  for (const path of Object.values(paths)) {
+    const endings = path === paths.token ? (['revoke', 'disable'] as const) : (['revoke', 'disable', 'removeDevice'] as const)
+    for (const ending of endings) {
+      it(`on ${path} goes on while its credentials are good, and ends after ${ending}`, (t) =>
+        withStream(t, path, async (answer, session, tick) => {
+          assert.match(await heard(answer), /listening/)
+          for (let beat = 0; beat < 3; beat += 1) {
+            tick(15_000)
+            assert.match(await heard(answer), /keep-alive/)
+          }
+          await session[ending]()
+          const ended = once(answer, 'end')
+          answer.resume()
+          tick(15_000)
+          await ended
+        }))
+    }
+
+    it(`on ${path} ends when its token does`, (t) =>
+      withStream(
+        t,
+        path,
+        async (answer, _session, tick) => {
+          assert.match(await heard(answer), /listening/)
+          const ended = once(answer, 'end')
+          answer.resume()
+          tick(5_000)
+          await ended
+        },
+        5,
+      ))
+  }
+})
