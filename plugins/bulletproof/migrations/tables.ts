@@ -1,4 +1,4 @@
-import { defineMigration } from 'zin/plugins/database'
+import { defineMigration, ensureIndex } from 'zin/plugins/database'
 
 export const createDevices = defineMigration({
   id: '0001_create_bulletproof_devices',
@@ -15,7 +15,7 @@ export const createDevices = defineMigration({
       .addColumn('last_seen_at', 'bigint', (column) => column.notNull())
       .addColumn('removed_at', 'bigint')
       .execute()
-    await db.schema.createIndex('bulletproof_devices_user').on('bulletproof_devices').column('user_id').execute()
+    await ensureIndex(db, { name: 'bulletproof_devices_user', table: 'bulletproof_devices', columns: ['user_id'] })
   },
   async down(db) {
     await db.schema.dropTable('bulletproof_devices').ifExists().execute()
@@ -32,7 +32,7 @@ export const createNonces = defineMigration({
       .addColumn('created_at', 'bigint', (column) => column.notNull())
       .addColumn('expires_at', 'bigint', (column) => column.notNull())
       .execute()
-    await db.schema.createIndex('bulletproof_nonces_expiry').on('bulletproof_nonces').column('expires_at').execute()
+    await ensureIndex(db, { name: 'bulletproof_nonces_expiry', table: 'bulletproof_nonces', columns: ['expires_at'] })
   },
   async down(db) {
     await db.schema.dropTable('bulletproof_nonces').ifExists().execute()

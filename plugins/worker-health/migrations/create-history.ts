@@ -1,4 +1,4 @@
-import { defineMigration } from 'zin/plugins/database'
+import { defineMigration, ensureIndex } from 'zin/plugins/database'
 
 export const createHistory = defineMigration({
   id: '0001_create_worker_health',
@@ -15,8 +15,8 @@ export const createHistory = defineMigration({
       .addColumn('duration_ms', 'integer', (column) => column.notNull())
       .addColumn('error', 'varchar(1000)')
       .execute()
-    await db.schema.createIndex('zin_worker_health_of').on('zin_worker_health').columns(['worker', 'at']).execute()
-    await db.schema.createIndex('zin_worker_health_age').on('zin_worker_health').column('at').execute()
+    await ensureIndex(db, { name: 'zin_worker_health_of', table: 'zin_worker_health', columns: ['worker', 'at'] })
+    await ensureIndex(db, { name: 'zin_worker_health_age', table: 'zin_worker_health', columns: ['at'] })
   },
   down: (db) => db.schema.dropTable('zin_worker_health').ifExists().execute(),
 })

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { it } from 'node:test'
+import { bulletproof } from 'zin/plugins/bulletproof'
+import { database, databaseService } from 'zin/plugins/database'
+import { jwt } from 'zin/plugins/jwt'
+import { kv } from 'zin/plugins/kv'
+import { login } from 'zin/plugins/login'
+import { ops } from 'zin/plugins/ops'
+import { queues } from 'zin/plugins/queues'
+import { workerHealth } from 'zin/plugins/worker-health'
+import { workers } from 'zin/plugins/workers'
+import { createTestHost } from 'zin/testing'
+
+/** MySQL ends a transaction with each table it makes: a migration that was cut off must go through when it runs again. */
+export function migrationsContract(store: string, env: Readonly<Record<string, string>>): void {
+  it(`migrations of all plugins run again over what a crash left of them on ${store}`, async (t) => {
+    const rootDir = await mkdtemp(join(tmpdir(), 'zin-migrations-'))
+    t.after(() => rm(rootDir, { recursive: true, force: true }))
+    const boot = async () => {
+      const host = await createTestHost({
+        plugins: [database(), kv(), queues(), jwt(), bulletproof(), login(), ops(), workers(), workerHealth()],
+        env,
+        rootDir,
+        dataDir: join(rootDir, 'data'),
+      })
+      t.after(() => host.stop())
+      return host
+    }
+    const first = await boot()
+    const applied = (await first.service(databaseService).migrations.status()).map(({ plugin }) => plugin)
+    assert.deepEqual([...new Set(applied)].sort(), ['bulletproof', 'kv', 'login', 'worker-health', 'workers'])
+    await first.service(databaseService).tables<{ zin_migrations: object }>().deleteFrom('zin_migrations').execute()
+    await first.stop()
+
+    const second = await boot()
+    const again = await second.service(databaseService).migrations.status()
+    assert.equal(again.length, applied.length)
+    assert.deepEqual(
+      again.filter(({ status }) => status !== 'applied'),
+      [],
+    )
+  })
+}

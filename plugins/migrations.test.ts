@@ -1,0 +1,3 @@
+import { migrationsContract } from './migrations.contract.js'
+
+migrationsContract('SQLite', {})
