@@ -1,6 +1,8 @@
 import { after, before, describe } from 'node:test'
 import { codesContract } from './codes.contract.js'
+import { concurrentContract } from './concurrent.contract.js'
 import { routesContract } from './routes.contract.js'
+import { schedulesContract } from './schedules.contract.js'
 import { statesContract } from './states.contract.js'
 import { type ApiHost, type Backend, startApi } from './testing/api-host.js'
 
@@ -14,6 +16,8 @@ export function apiContract(title: string, backend: Backend): void {
     after(() => api.stop())
     routesContract(() => api)
     codesContract(() => api)
+    concurrentContract(() => api)
+    schedulesContract(() => api)
     statesContract(() => api, backend)
   })
 }

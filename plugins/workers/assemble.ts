@@ -94,17 +94,6 @@ export function assemble(input: AssembleInput): WorkerParts {
       })
     : undefined
   const rule = { global: settings.WORKER_AUTO_START, driver: settings.WORKER_PERSISTENCE_DRIVER }
-  const operations = new Operations(cluster, now)
-  const control = new Control({
-    directory,
-    cluster,
-    operations,
-    processors,
-    registry,
-    clock,
-    autoStart: rule,
-    defaults: { concurrency: settings.WORKER_CONCURRENCY, driver: settings.WORKER_PERSISTENCE_DRIVER },
-  })
   const cancels = new Cancels(cluster)
   const jobs = new WorkerJobs({
     queues: services.queues,
@@ -115,8 +104,23 @@ export function assemble(input: AssembleInput): WorkerParts {
     cancelLocal: (queue, job, reason) => node?.cancel(queue, job, reason) ?? false,
     cancelElsewhere: (request) => cancels.ask(request),
   })
+  const operations = new Operations(cluster, clock)
+  const control = new Control({
+    directory,
+    cluster,
+    operations,
+    processors,
+    registry,
+    schedules: {
+      exist: async (record) => (await jobs.schedules(record)).length > 0,
+      removeAll: (record) => jobs.dropSchedules(record),
+    },
+    clock,
+    autoStart: rule,
+    defaults: { concurrency: settings.WORKER_CONCURRENCY, driver: settings.WORKER_PERSISTENCE_DRIVER },
+  })
   const health = new Health({ cluster, jobs, now })
-  const versions = new Versions({ control, cluster, processors, registry, now })
+  const versions = new Versions({ control, cluster, registry, now })
   const leaderships = new Leaderships({ cluster, node: info.id, clock, log })
   const listeners = new Set<(event: WorkerEvent) => void>()
   const reconciler = new Reconciler({
@@ -167,8 +171,8 @@ export function assemble(input: AssembleInput): WorkerParts {
       if (sweeper?.leads) await cluster.sweep()
     },
     async close() {
-      await reconciler.close()
-      await node?.close(shutdownLimits)
+      // Together: a stop that lasts already ends in the time that a shutdown has.
+      await Promise.all([reconciler.close(), node?.close(shutdownLimits)])
       await leaderships.close()
       await reconciler.leave()
       await cluster.close()

@@ -77,7 +77,7 @@ const story: readonly CommandRow[] = [
     args: ['worker:status', 'mailer'],
     says: /state +stopped[\s\S]*health +100/,
     json: keysOf,
-    gives: ['name', 'state', 'version', 'health', 'queue', 'concurrency', 'metrics'],
+    gives: ['name', 'state', 'version', 'desiredVersion', 'health', 'queue', 'concurrency', 'metrics'],
   },
   {
     args: ['worker:start', 'mailer'],
@@ -104,7 +104,7 @@ const story: readonly CommandRow[] = [
   },
   {
     args: ['worker:nodes'],
-    says: /^node +region +consumes +alive +started\n(-.*\n)?\S+ +us-east-1 +(true|yes) +(true|yes) +\d{4}-/,
+    says: /^id +region +consumes +alive +startedAt\n(-.*\n)?\S+ +us-east-1 +(true|yes) +(true|yes) +\d{4}-/,
     json: rows('region', 'consumes', 'alive'),
     gives: [['us-east-1', true, true]],
   },

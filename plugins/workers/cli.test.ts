@@ -75,12 +75,20 @@ describe('worker commands on a running app', () => {
 
   it('shows status, record and summary', async () => {
     const [status] = (await run('worker:status', { name: 'email-sender' })).tables
-    assert.deepEqual(Object.keys(status ?? {}), ['name', 'state', 'version', 'health', 'queue', 'concurrency', 'metrics'])
+    assert.deepEqual(Object.keys(status ?? {}), ['name', 'state', 'version', 'desiredVersion', 'health', 'queue', 'concurrency', 'metrics'])
     const [record] = (await run('worker:show', { name: 'retired' })).tables as { activeStatus: boolean }[]
     assert.equal(record?.activeStatus, false)
     assert.deepEqual((await run('worker:summary')).tables, [
       { total: 2, running: 0, paused: 0, starting: 0, stopping: 0, stopped: 2, FAILED: 0, unknown: 0, disabled: 1 },
     ])
+  })
+
+  it('lists processes with the fields of the API', async () => {
+    const { nodes } = (await host.inject({ path: '/api/nodes' })).body
+    const names = (rows: readonly object[]) => rows.map((row) => [Object.keys(row), { ...row, leaseMs: 0, leaseUntil: '' }])
+    assert.deepEqual(names((await run('worker:nodes', {}, {}, true)).tables), names(nodes))
+    const [node] = (await run('worker:nodes', {}, { worker: 'email-sender' }, true)).tables
+    assert.deepEqual(node, (await host.inject({ path: '/api/workers/email-sender/nodes' })).body.nodes[0])
   })
 
   it('fails on a worker that is not there', async () => {

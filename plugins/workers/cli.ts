@@ -1,6 +1,5 @@
 import { type AppClient, type Command, defineCommand, type Printer } from 'zin'
-import type { KnownNode } from './cluster/cluster.js'
-import type { OperationResult, VersionView, WorkerOnNode, WorkerPage, WorkerStatus, WorkerView } from './types.js'
+import type { NodeView, OperationResult, VersionView, WorkerOnNode, WorkerPage, WorkerStatus, WorkerView } from './types.js'
 
 const named = [{ name: 'name', summary: 'Name of the worker' }]
 const at = (name: string | undefined, rest = ''): string => `/api/workers/${encodeURIComponent(name ?? '')}${rest}`
@@ -92,16 +91,10 @@ const nodes = defineCommand({
       )
       return
     }
-    const answer = await app.request<{ nodes: readonly KnownNode[] }>({ method: 'GET', path: '/api/nodes' })
+    const answer = await app.request<{ nodes: readonly NodeView[] }>({ method: 'GET', path: '/api/nodes' })
     print.table(
-      answer.nodes.map(({ id, region, consumes, alive, startedAt }) => ({
-        node: id,
-        region,
-        consumes,
-        alive,
-        started: new Date(startedAt).toISOString(),
-      })),
-      ['node', 'region', 'consumes', 'alive', 'started'],
+      answer.nodes.map((node) => ({ ...node })),
+      ['id', 'region', 'consumes', 'alive', 'startedAt'],
     )
   },
 })

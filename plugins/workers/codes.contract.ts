@@ -74,6 +74,11 @@ export function codesContract(api: () => ApiHost): void {
     })
 
     it('refuses queries, bodies and parameters that no route takes', async () => {
+      assert.deepEqual(
+        (await refused('INVALID_JOB_OPTIONS', 400, ['POST', at('idle', '/jobs'), { options: { name: '\ud800' } }])).details[0].field,
+        'options.name',
+      )
+      assert.match((await refused('QUEUE_INVALID_JOB', 400, ['POST', at('idle', '/jobs'), { data: '\ud800' }])).message, /data/)
       for (const query of ['page=0', 'page=x', 'limit=0', 'limit=101', 'status=busy', 'driver=db&table=users', 'includeInactive=2']) {
         await refused('VALIDATION_FAILED', 400, ['GET', `/api/workers?${query}`])
       }
@@ -135,6 +140,35 @@ export function codesContract(api: () => ApiHost): void {
       await refused('TOO_MANY_VERSIONS', 409, ['POST', at('idle', '/versions'), { version: '2.0.0', processor: 'job.mjs' }])
     })
 
+    it('refuses an isolation that the processor cannot have, and changes nothing', async () => {
+      const { run, service } = api()
+      const path = at('in-code')
+      const shows = async (expected: object) => {
+        const { isolation, generation, state, version } = (await api().call('GET', path)).body.worker
+        assert.deepEqual(
+          { isolation, generation, state, version },
+          { isolation: 'inline', state: 'running', version: '1.0.0', ...expected },
+        )
+      }
+      const made = { name: `in-code-${run}`, queueName: `codes-${run}` }
+      assert.equal((await api().call('POST', '/api/workers', made)).status, 201)
+      for (const isolation of ['thread', 'process']) await refused('PROCESSOR_NOT_ISOLATED', 400, ['PUT', path, { isolation }])
+      await shows({ generation: 1 })
+      assert.equal((await api().call('PUT', path, { isolation: 'inline', concurrency: 2 })).status, 200)
+      await api().call('DELETE', path)
+
+      await service.create({ ...made, processor: 'job.mjs' })
+      await service.registerVersion(made.name, { version: '2.0.0' })
+      assert.equal((await api().call('PUT', path, { isolation: 'thread' })).status, 200)
+      const { generation } = (await api().call('GET', path)).body.worker
+      await refused('PROCESSOR_NOT_ISOLATED', 400, ['POST', `${path}/versions/2.0.0/activate`])
+      await refused('PROCESSOR_NOT_ISOLATED', 400, ['POST', `${path}/versions`, { version: '3.0.0' }])
+      await assert.rejects(service.registerVersion(made.name, { version: '3.0.0', processor: () => 1 }), { code: 'PROCESSOR_NOT_ISOLATED' })
+      await shows({ generation, isolation: 'thread' })
+      assert.equal((await api().call('GET', `${path}/versions`)).body.versions.length, 2)
+      await api().call('DELETE', path)
+    })
+
     it('refuses jobs and schedules that are not there, are over or are not to be changed now', async () => {
       const { run, service } = api()
       for (const path of ['/jobs/12345', '/jobs/nothing']) await refused('JOB_NOT_FOUND', 404, ['GET', at('idle', path)])
@@ -150,6 +184,7 @@ export function codesContract(api: () => ApiHost): void {
 
       const { schedule } = (await api().call('PUT', at('idle', '/schedules/yearly'), { pattern: '0 0 1 1 *' })).body
       const scheduled = encodeURIComponent(`repeat:idle-${run}~yearly:${Date.parse(schedule.nextAt)}`)
+      await refused('WORKER_HAS_SCHEDULES', 409, ['PUT', at('idle'), { queueName: 'another-queue' }])
       await refused('JOB_SCHEDULED', 409, ['POST', at('idle', `/jobs/${scheduled}/cancel`)])
     })
 

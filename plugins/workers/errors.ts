@@ -12,6 +12,11 @@ export const workerErrors = defineErrors({
     message: (name: string) => `Worker "${name}" has activeStatus false: it takes no jobs and cannot be started`,
   },
   WORKER_CHANGED: { status: 409, message: (name: string) => `Worker "${name}" was changed by others at the same time; try again` },
+  WORKER_HAS_SCHEDULES: {
+    status: 409,
+    message: (name: string, queue: string) =>
+      `Worker "${name}" has schedules, which add their jobs to its queue "${queue}"; remove them, change queueName, and add them again`,
+  },
   WORKER_START_DENIED: {
     status: 409,
     message: (name: string, plugin: string, reason: string) => `Worker "${name}" may not start: ${reason} (said by ${plugin})`,
@@ -153,7 +158,12 @@ export const workerErrors = defineErrors({
 })
 
 /** The answer to an invalid input: the code and text of its first fault, all of them in `details`. */
-export function refuse(problems: readonly Problem[]): void {
+export function refusal(problems: readonly Problem[]): ZinError | undefined {
   const [first] = problems
-  if (first !== undefined) throw new ZinError(first.code, first.message, { status: 400, details: problems })
+  return first === undefined ? undefined : new ZinError(first.code, first.message, { status: 400, details: problems })
+}
+
+export function refuse(problems: readonly Problem[]): void {
+  const error = refusal(problems)
+  if (error !== undefined) throw error
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -10,6 +10,7 @@ import { ops } from 'zin/plugins/ops'
 import { queuesService } from 'zin/plugins/queues'
 import { createTestHost, describePlugin, fake, type TestHost } from 'zin/testing'
 import { workers, workersService } from './index.js'
+import { createBody } from './schema.js'
 
 // No job runs here: opening a queue store for each host would only take time.
 const services = [fake(queuesService, { backend: 'embedded' })]
@@ -17,6 +18,13 @@ const services = [fake(queuesService, { backend: 'embedded' })]
 describePlugin(() => [database(), kv(), ops()], workers, { services, readme: new URL('./README.md', import.meta.url) })
 
 describe('the plugin workers', () => {
+  it('has a README that names exactly the fields of a creation', async () => {
+    const readme = await readFile(new URL('./README.md', import.meta.url), 'utf8')
+    const [, section = ''] = /^## Worker record$(.*?)^## /ms.exec(readme) ?? []
+    const fields = [...section.matchAll(/^\| `(\w+)` \|/gm)].map(([, field]) => field)
+    assert.deepEqual(fields, Object.keys(createBody.properties))
+  })
+
   it('does not boot without the guard of its routes', async () => {
     await assert.rejects(createTestHost({ services, plugins: [database(), kv(), workers()] }), /ops/)
   })

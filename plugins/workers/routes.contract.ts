@@ -72,6 +72,26 @@ export function routesContract(api: () => ApiHost): void {
       }
     })
 
+    it('says in its OpenAPI document which fields a creation and a version need', () => {
+      interface Operation {
+        readonly requestBody: { readonly required: boolean; readonly content: Record<string, { schema: { required: string[] } }> }
+      }
+      const { paths } = api().host.host.http.openapi() as { paths: Record<string, Record<string, Operation>> }
+      for (const [path, fields] of [
+        ['/api/workers', ['name', 'queueName']],
+        ['/api/workers/create', ['name', 'queueName']],
+        ['/api/workers/{name}/versions', ['version']],
+      ] as const) {
+        const body = paths[path]?.post?.requestBody
+        assert.deepEqual([body?.required, body?.content['application/json']?.schema.required], [true, fields], path)
+      }
+    })
+
+    it('gives every time as ISO 8601', async () => {
+      const [node] = (await api().call('GET', '/api/nodes')).body.nodes
+      for (const time of [node.startedAt, node.leaseUntil]) assert.equal(new Date(time).toISOString(), time)
+    })
+
     it('answers as its schemas say', () => {
       assert.deepEqual(
         api().host.logs.filter(({ msg }) => /its schema/.test(String(msg))),

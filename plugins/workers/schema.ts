@@ -31,8 +31,8 @@ export const waitQuery = Type.Object(
 )
 
 export const createBody = Type.Object({
-  name: anything('3 to 50 letters, digits, "_" or "-"; required'),
-  queueName: anything('Same pattern; required'),
+  name: Type.Unknown({ description: '3 to 50 letters, digits, "_" or "-"' }),
+  queueName: Type.Unknown({ description: 'Same pattern' }),
   processor: anything(
     'File path under a processor root, or https URL (needs the permission workers:deploy); may be left out when one is registered in code',
   ),
@@ -62,7 +62,7 @@ export const updateBody = Type.Object({
 })
 
 export const versionBody = Type.Object({
-  version: anything('major.minor.patch; required'),
+  version: Type.Unknown({ description: 'major.minor.patch' }),
   description: anything('At most 1000 characters'),
   processor: anything('File path or https URL; may be left out when one is registered in code as "<name>@<version>"'),
   healthCheck: anything('File path under a processor root'),
@@ -82,15 +82,19 @@ export const enqueueBody = Type.Object(
 const ok = Type.Literal(true)
 const state = literals(['stopped', 'starting', 'running', 'paused', 'stopping', 'FAILED', 'unknown'])
 
+const version = Type.String({ description: 'The one that takes new jobs' })
+const desiredVersion = Type.String({ description: 'The one that was activated last' })
+
 const worker = Type.Object({
   name: Type.String(),
   queueName: Type.String(),
-  processor: Type.Union([Type.String(), Type.Null()], { description: 'Of the active version; null: registered in code' }),
+  processor: Type.Union([Type.String(), Type.Null()], { description: 'Of the version; null: registered in code' }),
   healthCheck: Type.Union([Type.String(), Type.Null()]),
   concurrency: Type.Integer(),
   activeStatus: Type.Boolean(),
   autoStart: Type.Union([Type.Boolean(), Type.Null()]),
-  version: Type.String(),
+  version,
+  desiredVersion,
   features: Type.Record(Type.String(), Type.Boolean()),
   infrastructure: Type.Object({ persistence: Type.Object({ driver: Type.String() }) }),
   rateLimit: Type.Union([Type.Object({ max: Type.Integer(), duration: Type.Integer() }), Type.Null()]),
@@ -143,7 +147,8 @@ export const statusAnswer = Type.Object({
   status: Type.Object({
     name: Type.String(),
     state,
-    version: Type.String(),
+    version,
+    desiredVersion,
     health: Type.Integer({ minimum: 0, maximum: 100 }),
     queue: Type.String(),
     concurrency: Type.Integer(),
@@ -167,7 +172,7 @@ export const workerNodesAnswer = Type.Object({
     }),
   ),
 })
-const version = Type.Object({
+const versionRecord = Type.Object({
   version: Type.String(),
   description: Type.String(),
   processor: Type.Union([Type.String(), Type.Null()]),
@@ -178,8 +183,8 @@ const version = Type.Object({
   createdAt: iso,
   activatedAt: Type.Union([iso, Type.Null()]),
 })
-export const versionAnswer = Type.Object({ ok, version })
-export const versionsAnswer = Type.Object({ ok, versions: Type.Array(version) })
+export const versionAnswer = Type.Object({ ok, version: versionRecord })
+export const versionsAnswer = Type.Object({ ok, versions: Type.Array(versionRecord) })
 export const nodesAnswer = Type.Object({
   ok,
   nodes: Type.Array(
@@ -189,16 +194,20 @@ export const nodesAnswer = Type.Object({
       pid: Type.Integer(),
       region: Type.String(),
       consumes: Type.Boolean(),
-      startedAt: Type.Integer(),
+      startedAt: iso,
       alive: Type.Boolean(),
-      leaseUntil: Type.Integer(),
-      leaseMs: Type.Integer(),
+      leaseUntil: iso,
+      leaseMs: Type.Integer({ description: 'ms until its lease ends' }),
     }),
   ),
 })
 export const metricsAnswer = Type.Object({ ok, metrics: Type.Object({ ...metrics, counts }) })
 export const enqueuedAnswer = Type.Object({ ok, job: Type.Object({ id: Type.String(), queue: Type.String() }) })
-export const cancelledAnswer = Type.Object({ ok, message: Type.String(), outcome: literals(['removed', 'cancelled', 'orphaned']) })
+export const cancelledAnswer = Type.Object({
+  ok,
+  message: Type.String(),
+  outcome: literals(['removed', 'failed', 'cancelled', 'orphaned']),
+})
 export const jobAnswer = Type.Object({
   ok,
   job: Type.Object({

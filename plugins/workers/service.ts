@@ -13,7 +13,7 @@ import { isIntIn, problem } from './record/problem.js'
 import type { StoreDirectory } from './store/directory.js'
 import type { StoredWorker } from './store/store.js'
 import type { ListOptions, LocalWorkers, OperationResult, WorkerEvent, WorkerPage, Workers } from './types.js'
-import { metricsOf, nodesOf, workerStatus, workerView } from './views.js'
+import { metricsOf, nodesOf, nodeView, workerStatus, workerView } from './views.js'
 
 export const workersService = defineService<Workers>('workers')
 
@@ -98,7 +98,7 @@ export function makeWorkers(parts: ServiceParts): Workers {
       return operations.read(operation)
     },
     nodesOf: async (name) => nodesOf((await control.find(name)).worker, await reportedOn(cluster, name)),
-    nodes: () => cluster.nodes(),
+    nodes: async () => (await cluster.nodes()).map(nodeView),
 
     registerVersion: (name, version) => versions.register(name, version),
     versions: (name) => versions.list(name),
@@ -115,7 +115,15 @@ export function makeWorkers(parts: ServiceParts): Workers {
     enqueueFlow: (flow) => jobs.addFlow(record, flow),
     job: async (name, id) => jobs.read(await record(name), id),
     cancelJob: async (name, id, reason = 'by an operator') => jobs.cancel(await record(name), id, reason),
-    schedule: async (name, id, spec) => jobs.schedule(await record(name), id, spec),
+    async schedule(name, id, spec) {
+      const { worker } = await control.find(name)
+      const view = await jobs.schedule(worker.record, id, spec)
+      const now = await directory.find(name)
+      if (now?.worker.id === worker.id && now.worker.record.queueName === worker.record.queueName) return view
+      // The worker does not take its jobs any more.
+      await jobs.dropSchedule(worker.record, id)
+      throw now === undefined ? workerErrors.WORKER_NOT_FOUND(name) : workerErrors.WORKER_CHANGED(name)
+    },
     schedules: async (name) => jobs.schedules(await record(name)),
     unschedule: async (name, id) => jobs.unschedule(await record(name), id),
 

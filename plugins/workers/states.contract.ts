@@ -119,6 +119,10 @@ export function statesContract(api: () => ApiHost, backend: Backend): void {
       await api().call('POST', `${path}/start`)
       await api().call('POST', `${path}/versions`, { version: '2.0.0', processor: 'broken.mjs' })
       assert.equal((await api().call('POST', `${path}/versions/2.0.0/activate`)).status, 422)
+      const { status: shown } = (await api().call('GET', `${path}/status`)).body
+      const { version, desiredVersion, processor } = (await api().call('GET', path)).body.worker
+      assert.deepEqual([shown.version, shown.desiredVersion], ['1.0.0', '2.0.0'])
+      assert.deepEqual([version, desiredVersion, processor], ['1.0.0', '2.0.0', 'job.mjs'])
       for (const [verb, state] of [
         ['pause', 'paused'],
         ['resume', 'running'],

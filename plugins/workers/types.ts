@@ -16,7 +16,10 @@ export interface WorkerMetrics {
 export interface WorkerStatus {
   readonly name: string
   readonly state: WorkerState
+  /** The one that takes new jobs; while a rollout goes on, and after one that failed, the one before. */
   readonly version: string
+  /** The one that was activated last. */
+  readonly desiredVersion: string
   /** Integer 0–100; `GET /api/workers/:name/health` shows its terms. */
   readonly health: number
   readonly queue: string
@@ -41,10 +44,21 @@ export interface WorkerOnNode {
   readonly at: string
 }
 
+/** A process of the app, as the API shows it. */
+export interface NodeView extends Omit<KnownNode, 'startedAt' | 'leaseUntil'> {
+  /** ISO 8601. */
+  readonly startedAt: string
+  /** When its lease ends or ended, ISO 8601. */
+  readonly leaseUntil: string
+}
+
 /** A worker as the API shows it. */
 export interface WorkerView extends WorkerRecord {
+  /** The one that takes new jobs; while a rollout goes on, and after one that failed, the one before. */
   readonly version: string
-  /** Of the active version. */
+  /** The one that was activated last. */
+  readonly desiredVersion: string
+  /** Of `version`. */
   readonly processor: string | null
   readonly healthCheck: string | null
   readonly state: WorkerState
@@ -183,7 +197,7 @@ export interface WorkerPage {
 export interface Workers {
   /** Stores a new worker, and starts it when the auto-start rule says so. 409 WORKER_EXISTS. */
   create(worker: CreateWorker, options?: CreateOptions): Promise<WorkerView>
-  /** Changes some fields of the record; processes apply what they can without a stop. */
+  /** Changes some fields of the record; processes apply what they can without a stop. 409 WORKER_HAS_SCHEDULES: not its queue. */
   update(name: string, changes: UpdateWorker, options?: OperationOptions): Promise<OperationResult>
   /** Starting a running worker succeeds and changes nothing. 410 WORKER_INACTIVE. */
   start(name: string, options?: OperationOptions): Promise<OperationResult>
@@ -196,7 +210,7 @@ export interface Workers {
   resume(name: string, options?: OperationOptions): Promise<OperationResult>
   /** Starts or stops its health checks. */
   monitor(name: string, on: boolean, options?: OperationOptions): Promise<OperationResult>
-  /** Stops and forgets a worker. Its queue and jobs stay. */
+  /** Stops and forgets a worker and its schedules. Its queue and jobs stay. */
   remove(name: string, options?: OperationOptions): Promise<void>
   get(name: string): Promise<WorkerView>
   list(options?: ListOptions): Promise<WorkerPage>
@@ -209,7 +223,7 @@ export interface Workers {
   /** What each process does for a worker. */
   nodesOf(name: string): Promise<readonly WorkerOnNode[]>
   /** The processes of the app, and those lost lately. */
-  nodes(): Promise<readonly KnownNode[]>
+  nodes(): Promise<readonly NodeView[]>
 
   /** Adds a version without using it. 409 VERSION_EXISTS. */
   registerVersion(name: string, version: RegisterVersion): Promise<VersionView>

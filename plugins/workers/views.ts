@@ -1,18 +1,20 @@
-import type { AttemptCounts, ReportedStatus } from './cluster/cluster.js'
-import { stateOf, statusesOf } from './control/state.js'
+import type { AttemptCounts, KnownNode, ReportedStatus } from './cluster/cluster.js'
+import { stateOf, statusesOf, versionOf } from './control/state.js'
 import type { HealthReport } from './health/score.js'
 import type { StoredWorker } from './store/store.js'
-import type { WorkerMetrics, WorkerOnNode, WorkerStatus, WorkerView } from './types.js'
+import type { NodeView, WorkerMetrics, WorkerOnNode, WorkerStatus, WorkerView } from './types.js'
 
 export function workerView(worker: StoredWorker, reported: readonly ReportedStatus[]): WorkerView {
   const { desired, record } = worker
   const state = stateOf(worker, reported)
-  const active = worker.versions.find((version) => version.version === desired.version)
+  const version = versionOf(worker, reported)
+  const active = worker.versions.find((one) => one.version === version)
   const placed = statusesOf(worker, reported).filter((status) => status.alive && status.placed)
   const error = statusesOf(worker, reported).find((status) => status.alive && status.error !== undefined)?.error
   return {
     ...record,
-    version: desired.version,
+    version,
+    desiredVersion: desired.version,
     processor: active?.processor ?? null,
     healthCheck: active?.healthCheck ?? null,
     state,
@@ -37,7 +39,8 @@ export function workerStatus(
   return {
     name,
     state: stateOf(worker, reported),
-    version: worker.desired.version,
+    version: versionOf(worker, reported),
+    desiredVersion: worker.desired.version,
     health: health.score,
     queue: queueName,
     concurrency,
@@ -75,4 +78,8 @@ function onNode(status: ReportedStatus): WorkerOnNode {
     ...(error === undefined ? {} : { error: error.message }),
     at: new Date(at).toISOString(),
   }
+}
+
+export function nodeView({ startedAt, leaseUntil, ...node }: KnownNode): NodeView {
+  return { ...node, startedAt: new Date(startedAt).toISOString(), leaseUntil: new Date(leaseUntil).toISOString() }
 }

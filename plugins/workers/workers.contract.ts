@@ -125,6 +125,7 @@ export function workersContract(title: string, env: Readonly<Record<string, stri
           name,
           state: 'running',
           version: '1.0.0',
+          desiredVersion: '1.0.0',
           health: 100,
           queue,
           concurrency: 2,

@@ -9,13 +9,19 @@ import { queues, queuesService } from 'zin/plugins/queues'
 import { createTestHost } from 'zin/testing'
 import { workers, workersService } from './index.js'
 import type { JobView } from './jobs/types.js'
+import { pauseContract } from './pause.contract.js'
 import { rebootContract } from './reboot.contract.js'
+import { recreateContract } from './recreate.contract.js'
+import { shutdownContract } from './shutdown.contract.js'
 import { workersContract } from './workers.contract.js'
 
 const redis = { REDIS_URL: process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set' }
 
 workersContract('Redis', redis)
 rebootContract('Redis', { env: redis, drivers: ['kvstore', 'db'] })
+pauseContract('Redis', redis)
+recreateContract('Redis', { ...redis, WORKER_PERSISTENCE_DRIVER: 'kvstore' })
+shutdownContract('Redis', redis)
 
 describe('workers of two processes on one Redis', () => {
   it('run where jobs are consumed, when another process created them', async () => {
@@ -46,6 +52,23 @@ describe('workers of two processes on one Redis', () => {
       await http.stop()
       await consumer.stop()
     }
+  })
+
+  it('take a version whose function only the other process has', async (t) => {
+    const name = `apart-${randomUUID().slice(0, 8)}`
+    const env = { ...redis, WORKER_PERSISTENCE_DRIVER: 'kvstore', WORKER_PERSISTENCE_REDIS_KEY_PREFIX: name }
+    const boot = async (role: 'http' | 'worker') => {
+      const host = await createTestHost({ plugins: [database(), kv(), queues(), ops(), workers()], env, roles: [role] })
+      t.after(() => host.stop())
+      return host.service(workersService)
+    }
+    const [http, consumer] = [await boot('http'), await boot('worker')]
+    await consumer.create({ name, queueName: name, processor: () => 1 })
+    await consumer.registerVersion(name, { version: '2.0.0', processor: () => 2 })
+    await http.start(name)
+    const { operation, worker } = await http.activate(name, '2.0.0')
+    assert.deepEqual([operation.targets.length, operation.applied, worker.version], [1, operation.targets, '2.0.0'])
+    await http.remove(name)
   })
 
   it('tell of a job that failed before it ran with its data as they were added', async (t) => {

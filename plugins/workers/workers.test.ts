@@ -1,5 +1,11 @@
+import { pauseContract } from './pause.contract.js'
 import { rebootContract } from './reboot.contract.js'
+import { recreateContract } from './recreate.contract.js'
+import { shutdownContract } from './shutdown.contract.js'
 import { workersContract } from './workers.contract.js'
 
 workersContract('the embedded store', {})
 rebootContract('the embedded store', { env: {}, drivers: ['db'] })
+pauseContract('the embedded store', {})
+recreateContract('the embedded store', {})
+shutdownContract('the embedded store', {})

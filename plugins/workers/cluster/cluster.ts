@@ -145,8 +145,8 @@ export interface Cluster {
 
   /** Stores and tells statuses; one round trip for all of them. */
   report(node: string, statuses: readonly NodeStatus[]): Promise<void>
-  /** Forgets what a process said of a worker that is gone. */
-  forget(node: string, worker: string): Promise<void>
+  /** Forgets what a process said of a worker that is gone, not of a later one of its name. */
+  forget(node: string, worker: string, workerId: string): Promise<void>
   /** What all known processes say of these workers, by worker name; one round trip. */
   statuses(workers: readonly string[]): Promise<ReadonlyMap<string, readonly ReportedStatus[]>>
   /** Names of workers that a living process says are `running`; one round trip. */

@@ -85,8 +85,9 @@ class MemoryCluster implements Cluster {
     }
   }
 
-  async forget(node: string, worker: string): Promise<void> {
-    this.#statuses.get(node)?.delete(worker)
+  async forget(node: string, worker: string, workerId: string): Promise<void> {
+    const known = this.#statuses.get(node)
+    if (known?.get(worker)?.workerId === workerId) known.delete(worker)
   }
 
   async statuses(workers: readonly string[]): Promise<ReadonlyMap<string, readonly ReportedStatus[]>> {

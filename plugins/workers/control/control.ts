@@ -8,11 +8,17 @@ import type { Processors } from '../processors/processors.js'
 import type { ProcessorRegistry } from '../processors/registry.js'
 import { checkName, problemsOf, updateProblems } from '../record/checks.js'
 import { firstVersionOf, type RecordDefaults, recordOf, updatedRecord } from '../record/make.js'
-import type { CreateWorker, UpdateWorker, VersionRecord } from '../record/record.js'
+import type { CreateWorker, RegisterVersion, UpdateWorker, VersionRecord, WorkerRecord } from '../record/record.js'
 import type { Located, StoreDirectory } from '../store/directory.js'
 import type { Desired, StoredWorker } from '../store/store.js'
 import type { Operation, OperationOptions } from '../types.js'
 import { type Action, demandSuccess, type Operations } from './operations.js'
+
+/** The recurring jobs of a worker, which are kept in its queue. */
+export interface WorkerSchedules {
+  exist(record: WorkerRecord): Promise<boolean>
+  removeAll(record: WorkerRecord): Promise<void>
+}
 
 export interface ControlParts {
   readonly directory: StoreDirectory
@@ -20,6 +26,7 @@ export interface ControlParts {
   readonly operations: Operations
   readonly processors: Processors
   readonly registry: ProcessorRegistry
+  readonly schedules: WorkerSchedules
   readonly clock: Clock
   readonly autoStart: AutoStartSettings
   readonly defaults: RecordDefaults
@@ -31,6 +38,9 @@ export interface Applied {
   /** False when there was nothing to do. */
   readonly changed: boolean
 }
+
+/** What becomes of a stored worker; asked again when others changed it at the same time. */
+type Change<T> = (worker: StoredWorker) => T | Promise<T>
 
 /** How often a change is tried anew when others change the same worker. */
 const tries = 10
@@ -62,7 +72,7 @@ export class Control {
     const record = recordOf(input, this.#parts.defaults)
     const version = firstVersionOf(input, now)
     const store = await directory.storeOf(record, { client: input.infrastructure?.persistence?.client, trusted })
-    if (typeof input.processor !== 'function') await this.#checkProcessor(record.name, version, record)
+    await this.checkVersion(record, version, input)
     const { start } = autoStart(this.#parts.autoStart, record)
     const worker: StoredWorker = {
       id: randomUUID(),
@@ -95,8 +105,9 @@ export class Control {
     return this.change(
       name,
       'update',
-      (worker) => {
+      async (worker) => {
         const record = updatedRecord(worker.record, changes)
+        await this.#checkUpdate(worker, record)
         const desired: Desired = record.activeStatus
           ? worker.desired
           : { ...worker.desired, state: 'stopped', by: 'operator', paused: false }
@@ -152,15 +163,20 @@ export class Control {
   }
 
   async remove(name: string, { waitMs = defaultWaitMs }: OperationOptions = {}): Promise<void> {
-    const { cluster, clock } = this.#parts
+    const { cluster, clock, directory, schedules } = this.#parts
     const { store, worker } = await this.find(name)
-    if (!(await store.remove(worker))) throw workerErrors.WORKER_CHANGED(name)
+    // While there is a worker to name them, so that a removal which did not succeed can be repeated.
+    await schedules.removeAll(worker.record)
+    if (!(await store.remove(worker))) throw workerErrors.WORKER_NOT_FOUND(name)
+    // One may have been added meanwhile.
+    await schedules.removeAll(worker.record)
     for (const withdraw of this.#given.get(name) ?? []) withdraw()
     this.#given.delete(name)
     await cluster.announce(name)
-    const deadline = clock.now() + waitMs
-    while (clock.now() < deadline && (await this.#isKnown(name, worker.id))) await new Promise((resolve) => setTimeout(resolve, 20))
-    await cluster.erase(name)
+    const deadline = clock.monotonic() + waitMs
+    while (clock.monotonic() < deadline && (await this.#isKnown(name, worker.id))) await new Promise((resolve) => setTimeout(resolve, 20))
+    // One that was created under the name meanwhile keeps what is told of it.
+    if ((await directory.find(name)) === undefined) await cluster.erase(name)
   }
 
   /** Makes a worker that the auto-start rule starts at boot one that should run, unless an operator stopped it meanwhile. */
@@ -173,12 +189,7 @@ export class Control {
   }
 
   /** Writes what `next` makes of the worker, and waits until it is applied. Throws when every process failed to. */
-  async change(
-    name: string,
-    action: Action,
-    next: (worker: StoredWorker) => StoredWorker,
-    options: OperationOptions = {},
-  ): Promise<Applied> {
+  async change(name: string, action: Action, next: Change<StoredWorker>, options: OperationOptions = {}): Promise<Applied> {
     const worker = await this.#write(name, next)
     const operation = await this.#announce(worker, action, options)
     demandSuccess(operation)
@@ -191,7 +202,7 @@ export class Control {
   }
 
   /** Writes what changes nothing that runs, so there is nothing to wait for. */
-  async note(name: string, next: (worker: StoredWorker) => StoredWorker): Promise<StoredWorker> {
+  async note(name: string, next: Change<StoredWorker>): Promise<StoredWorker> {
     const worker = await this.#write(name, next)
     await this.#parts.cluster.announce(name)
     return worker
@@ -215,10 +226,10 @@ export class Control {
   }
 
   /** `next` answers undefined to leave the worker as it is. */
-  async #write(name: string, next: (worker: StoredWorker) => StoredWorker | undefined): Promise<StoredWorker> {
+  async #write(name: string, next: Change<StoredWorker | undefined>): Promise<StoredWorker> {
     for (let attempt = 0; attempt < tries; attempt++) {
       const { store, worker } = await this.find(name)
-      const changed = next(worker)
+      const changed = await next(worker)
       if (changed === undefined) return worker
       const written: StoredWorker = { ...changed, generation: worker.generation + 1, updatedAt: this.#parts.clock.now() }
       if (await store.replace(written)) return written
@@ -226,9 +237,23 @@ export class Control {
     throw workerErrors.WORKER_CHANGED(name)
   }
 
-  async #checkProcessor(worker: string, { version, processor }: VersionRecord, record: StoredWorker['record']): Promise<void> {
-    const { isolation, concurrency } = record
-    await this.#parts.processors.check({ worker, version, processor, isolation, concurrency })
+  /** Refuses a new version that could not be started with this record. `given`: its processor may be a function, which is not stored. */
+  async checkVersion(record: WorkerRecord, stored: VersionRecord, given: Pick<RegisterVersion, 'processor'>): Promise<void> {
+    await this.#parts.processors.check(specOf(record, { ...stored, processor: given.processor ?? stored.processor }))
+  }
+
+  /** The same for a version that was taken before. What only the code of other processes gives is checked where it runs. */
+  async checkStored(record: WorkerRecord, stored: VersionRecord): Promise<void> {
+    const spec = specOf(record, stored)
+    if (stored.processor !== null || (await this.#parts.processors.isKnown(spec))) await this.#parts.processors.check(spec)
+  }
+
+  async #checkUpdate({ record, versions, desired }: StoredWorker, next: WorkerRecord): Promise<void> {
+    const active = versions.find(({ version }) => version === desired.version)
+    if (next.isolation !== record.isolation && active !== undefined) await this.checkStored(next, active)
+    if (next.queueName !== record.queueName && (await this.#parts.schedules.exist(record))) {
+      throw workerErrors.WORKER_HAS_SCHEDULES(record.name, record.queueName)
+    }
   }
 
   async #isKnown(name: string, id: string): Promise<boolean> {
@@ -240,4 +265,9 @@ export class Control {
 function demandRunning(name: string, desired: Desired): Desired {
   if (desired.state !== 'running') throw workerErrors.WORKER_STOPPED(name)
   return desired
+}
+
+function specOf<P>({ name, isolation, concurrency }: WorkerRecord, stored: Omit<VersionRecord, 'processor'> & { readonly processor: P }) {
+  const { version, processor, healthCheck } = stored
+  return { worker: name, version, processor, healthCheck, isolation, concurrency }
 }

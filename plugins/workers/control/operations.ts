@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { ZinError } from 'zin'
+import { type Clock, ZinError } from 'zin'
 import type { Cluster, KnownNode, OperationRecord, ReportedStatus } from '../cluster/cluster.js'
 import { placementOf } from '../cluster/placement.js'
 import { reportedOn } from '../cluster/reported.js'
@@ -18,11 +18,11 @@ type Progress = 'waiting' | 'applied' | FailedTarget
 /** Changes of desired states, and how far the processes have come with them. */
 export class Operations {
   readonly #cluster: Cluster
-  readonly #now: () => number
+  readonly #clock: Clock
 
-  constructor(cluster: Cluster, now: () => number) {
+  constructor(cluster: Cluster, clock: Clock) {
     this.#cluster = cluster
-    this.#now = now
+    this.#clock = clock
   }
 
   /** Notes a change that was written, and tells every process of it. */
@@ -36,7 +36,7 @@ export class Operations {
       action,
       generation: worker.generation,
       targets: targetsOf(worker, nodes, reported),
-      at: this.#now(),
+      at: this.#clock.now(),
     }
     await this.#cluster.saveOperation(operation)
     await this.#cluster.announce(name)
@@ -45,7 +45,7 @@ export class Operations {
 
   /** What it looks like when it ends, or when the time is over. */
   async settle(operation: OperationRecord, waitMs: number): Promise<Operation> {
-    const deadline = this.#now() + waitMs
+    const deadline = this.#clock.monotonic() + waitMs
     let wake: () => void = () => undefined
     let news = false
     const unlisten = this.#cluster.listen((message) => {
@@ -57,7 +57,7 @@ export class Operations {
       for (;;) {
         news = false
         const result = await this.read(operation)
-        const left = deadline - this.#now()
+        const left = deadline - this.#clock.monotonic()
         if (left <= 0 || isOver(operation, result)) return result
         if (!news) {
           await new Promise<void>((resolve) => {

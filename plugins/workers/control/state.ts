@@ -6,6 +6,13 @@ export function statusesOf(worker: StoredWorker, reported: readonly ReportedStat
   return reported.filter((status) => status.workerId === worker.id)
 }
 
+/** The version that takes new jobs: the one before as long as some process runs it, the wanted one when none runs. */
+export function versionOf(worker: StoredWorker, reported: readonly ReportedStatus[]): string {
+  const wanted = worker.desired.version
+  const before = statusesOf(worker, reported).find(({ alive, version }) => alive && version !== null && version !== wanted)
+  return before?.version ?? wanted
+}
+
 /** In the order in which they decide. */
 const whenWanted: readonly WorkerState[] = ['running', 'paused', 'starting', 'FAILED', 'stopping', 'stopped']
 

@@ -1,7 +1,6 @@
 import type { Cluster, ReportedStatus } from '../cluster/cluster.js'
 import { reportedOn } from '../cluster/reported.js'
 import { refuse, workerErrors } from '../errors.js'
-import type { Processors } from '../processors/processors.js'
 import type { ProcessorRegistry } from '../processors/registry.js'
 import { checkVersion, versionProblems } from '../record/checks.js'
 import { versionOf } from '../record/make.js'
@@ -14,7 +13,6 @@ import { statusesOf } from './state.js'
 export interface VersionsParts {
   readonly control: Control
   readonly cluster: Cluster
-  readonly processors: Processors
   readonly registry: ProcessorRegistry
   readonly now: () => number
 }
@@ -31,18 +29,14 @@ export class Versions {
   }
 
   async register(name: string, input: RegisterVersion): Promise<VersionView> {
-    const { control, processors, registry, now } = this.#parts
+    const { control, registry, now } = this.#parts
     refuse(versionProblems(input))
     const version = versionOf(input, now())
     const key = `${name}@${version.version}`
-    const { worker } = await control.find(name)
-    if (typeof input.processor !== 'function') {
-      const { isolation, concurrency } = worker.record
-      await processors.check({ worker: name, version: version.version, processor: version.processor, isolation, concurrency })
-    }
-    const stored = await control.note(name, (current) => {
+    const stored = await control.note(name, async (current) => {
       if (current.versions.some((known) => known.version === version.version)) throw workerErrors.VERSION_EXISTS(name, version.version)
       if (current.versions.length >= most) throw workerErrors.TOO_MANY_VERSIONS(name, most)
+      await control.checkVersion(current.record, version, input)
       return { ...current, versions: [...current.versions, version] }
     })
     if (typeof input.processor === 'function') control.keep(name, registry.register(key, input.processor))
@@ -63,8 +57,10 @@ export class Versions {
     return control.change(
       name,
       'activate',
-      (worker) => {
-        if (!worker.versions.some((known) => known.version === version)) throw workerErrors.VERSION_NOT_FOUND(name, version)
+      async (worker) => {
+        const wanted = worker.versions.find((known) => known.version === version)
+        if (wanted === undefined) throw workerErrors.VERSION_NOT_FOUND(name, version)
+        await control.checkStored(worker.record, wanted)
         const { desired } = worker
         return {
           ...worker,

@@ -3,10 +3,9 @@ export const stopReason = 'shutdown'
 
 const prefix = 'Cancelled: '
 
-/** The reason that a signal is aborted with when somebody cancels its job. */
+/** The reason that a signal is aborted with when somebody cancels its job. It becomes the job's error, so it is text that a store can keep. */
 export function cancelReason(reason: string): string {
-  // A store could refuse the character NUL, and the reason becomes the job's error.
-  return `${prefix}${reason.replaceAll('\0', '').slice(0, 500)}`
+  return `${prefix}${reason.slice(0, 500).replaceAll(/\0|\p{Surrogate}/gu, '')}`
 }
 
 export function isCancelReason(reason: unknown): reason is string {

@@ -28,14 +28,19 @@ export interface CancelParts {
   readonly find: () => Promise<FoundJob>
   /** False when a job of the tree runs. */
   readonly remove: (job: Job, removeChildren: boolean) => Promise<boolean>
+  /** Fails a job that waits, with what that does to its parent. False when it does not wait any more. */
+  readonly fail: (job: Job, reason: string) => Promise<boolean>
 }
 
 /** A job may begin or end while it is looked at; more often than this it does not. */
 const maxLooks = 5
 
-/** Removes a job that waits, or aborts one that runs, wherever it does. */
+/**
+ * Removes a job that waits, or aborts one that runs, wherever it does. One that a parent waits for fails: without it the parent would
+ * run as though it had succeeded.
+ */
 export async function cancelJob(record: WorkerRecord, id: string, reason: string, parts: CancelParts): Promise<CancelOutcome> {
-  const { cancelLocal, cancelElsewhere, find, remove } = parts
+  const { cancelLocal, cancelElsewhere, fail, find, remove } = parts
   const request: CancelRequest = { queue: record.queueName, job: id, reason: cancelReason(reason) }
   let asked = false
   for (let look = 1; look <= maxLooks; look++) {
@@ -53,6 +58,10 @@ export async function cancelJob(record: WorkerRecord, id: string, reason: string
     // Stores differ in which of these they would remove.
     const scheduler = job.repeatJobKey
     if (scheduler !== undefined) throw workerErrors.JOB_SCHEDULED(record.name, scheduleIdOf(record.name, scheduler) ?? scheduler)
+    if (job.parentKey !== undefined) {
+      if (await fail(job, request.reason)) return 'failed'
+      continue
+    }
     if (await remove(job, true)) return 'removed'
     // One of the jobs that it waits for runs: that one ends for nobody, and those that wait with it run on.
     if (state === 'waiting-children' && (await remove(job, false))) return 'removed'

@@ -1,4 +1,5 @@
 import type { JobsOptions } from 'bullmq'
+import { isStorableText } from 'zin/plugins/queues'
 import { isAttempts, isBackoff } from '../record/checks.js'
 import { isIntIn, isObject, type Problem, problem, unknownKeys } from '../record/problem.js'
 import type { WorkerRecord } from '../record/record.js'
@@ -22,7 +23,7 @@ export function isTimeout(value: unknown): value is number {
 
 /** Text that every store can keep. */
 function isText(value: unknown, maxLength: number): value is string {
-  return typeof value === 'string' && value.length >= 1 && value.length <= maxLength && !value.includes('\0')
+  return typeof value === 'string' && value.length >= 1 && value.length <= maxLength && isStorableText(value)
 }
 
 function isDeduplication(value: unknown): boolean {
@@ -31,13 +32,13 @@ function isDeduplication(value: unknown): boolean {
 }
 
 const checks: Readonly<Record<keyof EnqueueOptions, { readonly fits: (value: unknown) => boolean; readonly rule: string }>> = {
-  name: { fits: (value) => isText(value, 100), rule: 'text of 1 to 100 characters' },
+  name: { fits: (value) => isText(value, 100), rule: 'text of 1 to 100 characters, without NUL and halves of surrogate pairs' },
   priority: { fits: (value) => priorityOf(value) !== undefined, rule: 'Critical, High, Normal, Low, or a whole number from 0 to 10' },
   attempts: { fits: isAttempts, rule: 'a whole number from 1 to 100' },
   backoff: { fits: isBackoff, rule: '{type: "fixed" or "exponential", delay: ms}' },
   delay: { fits: (value) => isIntIn(value, 0, maxDelayMs), rule: 'a whole number of ms, at most one year' },
   timeout: { fits: isTimeout, rule: 'a whole number of ms from 1 to 86400000' },
-  deduplication: { fits: isDeduplication, rule: '{id: text of 1 to 128 characters, ttl?: ms from 1 to one year}' },
+  deduplication: { fits: isDeduplication, rule: '{id: text as a name, of 1 to 128 characters, ttl?: ms from 1 to one year}' },
 }
 
 /** All faults of the options of one job, which stand at `path`. Options in `without` are not allowed there. */

@@ -88,6 +88,7 @@ export class WorkerJobs {
       cancelElsewhere,
       find: () => this.#reach('The job was not read', () => this.#find(record, id)),
       remove: (job, removeChildren) => this.#reach('The job was not removed', () => removed(job, removeChildren)),
+      fail: (job, why) => this.#reach('The job was not cancelled', (queues) => queues.fail(record.queueName, job.id ?? '', why)),
     })
   }
 
@@ -121,10 +122,18 @@ export class WorkerJobs {
   }
 
   async unschedule(record: WorkerRecord, id: string): Promise<void> {
-    const gone = await this.#reach('The schedule was not removed', (queues) =>
+    if (!(await this.dropSchedule(record, id))) throw workerErrors.SCHEDULE_NOT_FOUND(record.name)
+  }
+
+  /** False when there is none. */
+  async dropSchedule(record: WorkerRecord, id: string): Promise<boolean> {
+    return this.#reach('The schedule was not removed', (queues) =>
       queues.queue(record.queueName).removeJobScheduler(schedulerId(record.name, id)),
     )
-    if (!gone) throw workerErrors.SCHEDULE_NOT_FOUND(record.name)
+  }
+
+  async dropSchedules(record: WorkerRecord): Promise<void> {
+    for (const { id } of await this.schedules(record)) await this.dropSchedule(record, id)
   }
 
   /** What checked options mean, after those who listen had their say. */

@@ -1,5 +1,6 @@
 import type { Job } from 'bullmq'
 import { messageOf, type SlotOf } from 'zin'
+import { resultFault } from 'zin/plugins/queues'
 import { workerErrors } from '../errors.js'
 import type { WorkerHooks } from '../hooks.js'
 
@@ -60,14 +61,30 @@ export async function openJob(job: Job, worker: string, slots: PayloadSlots): Pr
 }
 
 /** What is stored of a job's result. The job is done, so that a failure is final: another run would do it twice. */
-export async function storedResult(job: Job, result: unknown, worker: string, { transformJobResult }: PayloadSlots): Promise<unknown> {
+export async function storedResult(job: Job, result: unknown, worker: string, slots: PayloadSlots): Promise<unknown> {
+  const stored = slots.transformJobResult.active ? await transformed(job, result, worker, slots) : result
+  const fault = isPlain(stored) ? undefined : resultFault(stored)
+  if (fault !== undefined) throw unstorable(worker, fault)
+  return stored
+}
+
+async function transformed(job: Job, result: unknown, worker: string, { transformJobResult }: PayloadSlots): Promise<unknown> {
   try {
     const stored = await transformJobResult.call(result, worker)
     Object.defineProperty(job, plainResult, { value: result, configurable: true })
     return stored
   } catch (error) {
-    throw unrecoverable(workerErrors.JOB_PAYLOAD_UNSTORABLE(worker, 'result', messageOf(error)))
+    throw unstorable(worker, messageOf(error))
   }
+}
+
+/** What is JSON without a look at it. */
+function isPlain(value: unknown): boolean {
+  return value === undefined || value === null || typeof value === 'number' || typeof value === 'boolean'
+}
+
+function unstorable(worker: string, why: string): Error {
+  return unrecoverable(workerErrors.JOB_PAYLOAD_UNSTORABLE(worker, 'result', why))
 }
 
 /** The result that a processor gave, from what BullMQ says was stored. */

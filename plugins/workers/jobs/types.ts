@@ -88,10 +88,10 @@ export interface FlowJob {
 }
 
 /**
- * `removed`: it was waiting and is gone. `cancelled`: it was running and was told to stop; it fails when it listens to its signal.
+ * `removed`: it was waiting and is gone. `failed`: it was waiting, and its parent takes it as failed. `cancelled`: it was running and was told to stop; it fails when it listens to its signal.
  * `orphaned`: no process that answers runs it, so it is taken up again when its lock ends.
  */
-export type CancelOutcome = 'removed' | 'cancelled' | 'orphaned'
+export type CancelOutcome = 'removed' | 'failed' | 'cancelled' | 'orphaned'
 
 export type JobStatus = 'waiting' | 'active' | 'completed' | 'failed' | 'delayed'
 

@@ -7,7 +7,9 @@ import { stopReason } from '../jobs/cancel-reason.js'
 import { jobView } from '../jobs/job-view.js'
 import { givenResult, openData } from '../jobs/payload.js'
 import type { WorkerRecord } from '../record/record.js'
+import { putBack } from './put-back.js'
 import { RunningJobs } from './running-jobs.js'
+import type { StopWaits } from './stop-waits.js'
 
 export interface ConsumerParts {
   readonly queues: Queues
@@ -18,12 +20,6 @@ export interface ConsumerParts {
   readonly connectionTimeout: number
   /** How long a job of a process that died is left alone before another takes it up, in ms. */
   readonly jobLockMs: number
-}
-
-/** How long a stop waits, in ms: for running jobs to end, and then for cancelled ones. */
-export interface StopLimits {
-  readonly drainMs: number
-  readonly cancelMs: number
 }
 
 /** How long a store that may be down gets to note the outcome of ended jobs, and then to close, in ms. */
@@ -50,7 +46,7 @@ export class Consumer {
   }
 
   /**
-   * Connects within the connection timeout, or throws QUEUE_CONNECTION_ERROR.
+   * Connects within the connection timeout, or throws QUEUE_CONNECTION_ERROR. It takes no jobs before it is resumed.
    *
    * @param makeRunner makes what does the jobs, and notes those that run.
    * @param onStalled called when a job of the queue lost its process and is given to another.
@@ -62,8 +58,11 @@ export class Consumer {
     parts: ConsumerParts,
   ): Promise<Consumer> {
     const { queues, hooks } = parts
-    const jobs = new RunningJobs()
-    const worker = queues.worker(record.queueName, makeRunner(jobs), {
+    const jobs = new RunningJobs(parts.clock)
+    const run = makeRunner(jobs)
+    // What it was fetching when it was paused still comes.
+    const runUnlessPaused: Processor = (job, token) => (worker.isPaused() ? giveBack(job, token, jobs) : run(job, token))
+    const worker: Worker = queues.worker(record.queueName, runUnlessPaused, {
       name: record.name,
       concurrency: record.concurrency,
       autorun: false,
@@ -91,7 +90,6 @@ export class Consumer {
       worker.close(true).catch(complain)
       throw workerErrors.QUEUE_CONNECTION_ERROR(`Worker "${record.name}" did not start`, messageOf(error))
     }
-    worker.run().catch(complain)
     return new Consumer(worker, jobs)
   }
 
@@ -100,17 +98,24 @@ export class Consumer {
   }
 
   /** Takes effect at once when it grows, and as jobs end when it shrinks. */
-  resize(concurrency: number): void {
+  async resize(concurrency: number): Promise<void> {
+    const grows = concurrency > this.#worker.concurrency
     this.#worker.concurrency = concurrency
+    if (!grows || !this.#worker.isRunning() || this.#worker.isPaused()) return
+    // It looks for more jobs only when one ends, or when it is resumed.
+    await this.#worker.pause(true)
+    await this.#worker.resume()
   }
 
-  /** Takes no more jobs; those that run go on. */
+  /** Takes no more jobs; those that run go on, and one that still comes goes back. */
   async pause(): Promise<void> {
     await this.#worker.pause(true)
   }
 
+  /** Takes jobs, for the first time or again. */
   async resume(): Promise<void> {
-    await this.#worker.resume()
+    if (this.#worker.isPaused()) await this.#worker.resume()
+    else this.#worker.run().catch((error: Error) => this.#worker.emit('error', error))
   }
 
   /** Aborts the signal of a job that runs here. False when it does not. */
@@ -119,18 +124,18 @@ export class Consumer {
   }
 
   /** Takes no more jobs, lets running ones end, cancels those that do not, and closes. Always ends. */
-  async close({ drainMs, cancelMs }: StopLimits): Promise<void> {
+  async close(waits: StopWaits): Promise<void> {
     const waiting = new AbortController()
     // A pause waits for ever for a store that is down, so it is also enough that nothing runs here any more. A second one waits for nothing.
     const drained = this.#worker.isPaused()
       ? this.#jobs.settled(settleMs)
       : Promise.race([this.#worker.pause(), this.#jobs.quiet(closeMs, waiting.signal)])
-    if (!(await succeedsWithin(drained, drainMs))) {
+    if (!(await waits.drained(drained))) {
       this.#jobs.cancelAll(stopReason)
-      await succeedsWithin(drained, cancelMs)
+      await waits.cancelled(drained)
     }
     waiting.abort()
-    await succeedsWithin(this.#worker.close(true), closeMs)
+    await withDeadline(this.#worker.close(true), closeMs, '').catch(() => undefined)
   }
 }
 
@@ -151,13 +156,13 @@ async function tellFailure(worker: string, job: Job, error: Error, { hooks, log 
   hooks.onJobFailed.call(worker, jobView(job, job.attemptsMade), error)
 }
 
-/** True when `work` succeeded in time. */
-async function succeedsWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
+/** Ends an attempt that must not begin. */
+async function giveBack(job: Job, token: string | undefined, jobs: RunningJobs): Promise<never> {
+  const attempt = jobs.begin(job.id ?? '')
   try {
-    await withDeadline(work, ms, '')
-    return true
-  } catch {
-    return false
+    throw await putBack(job, token, new Error('its worker takes no jobs'))
+  } finally {
+    jobs.end(attempt)
   }
 }
 

@@ -4,14 +4,15 @@ import type { Goal } from './plan.js'
 /** What a process should do for a stored worker. */
 export function goalOf(worker: StoredWorker, { run, version }: { readonly run: boolean; readonly version: string }): Goal {
   const { record, desired } = worker
+  const wanted = worker.versions.find((candidate) => candidate.version === desired.version)
   return {
-    id: worker.id,
     generation: worker.generation,
     run,
     paused: desired.paused,
     starts: desired.starts,
     restarts: desired.restarts,
     version,
+    activation: `${desired.version} ${wanted?.activatedAt ?? ''}`,
     concurrency: record.concurrency,
     consumerKey: JSON.stringify([record.queueName, record.rateLimit, record.isolation]),
   }

@@ -1,14 +1,23 @@
+import type { Processors } from '../processors/processors.js'
+import type { StoredWorker } from '../store/store.js'
 import type { Counters } from './counters.js'
-import type { LoadedVersion } from './version.js'
+import { type LoadedVersion, loadHealthyVersion, loadVersion } from './version.js'
+
+/** Why the wanted version does not run. */
+export interface Refusal {
+  readonly error: unknown
+}
 
 /** The version of a worker that takes new jobs in this process, and replaced ones that still run some. */
 export class LoadedVersions {
   readonly #counters: Counters
+  readonly #processors: Processors
   #active: LoadedVersion | undefined
   readonly #draining = new Set<LoadedVersion>()
 
-  constructor(counters: Counters) {
+  constructor(counters: Counters, processors: Processors) {
     this.#counters = counters
+    this.#processors = processors
   }
 
   /** Takes new jobs. */
@@ -16,16 +25,35 @@ export class LoadedVersions {
     return this.#active
   }
 
-  /** A replaced version that is still loaded. */
-  replaced(version: string): LoadedVersion | undefined {
-    return [...this.#draining].find((loaded) => loaded.version === version)
+  /**
+   * Loads a version, else the one before it: a process that begins amid a bad rollout works on.
+   *
+   * @param doubted it was refused before, or replaces another one: its health check must say that it is healthy.
+   */
+  async begin(worker: StoredWorker, version: string, doubted: boolean): Promise<Refusal | undefined> {
+    const { previousVersion } = worker.desired
+    try {
+      this.#activate(await (doubted ? loadHealthyVersion : loadVersion)(worker, version, this.#processors))
+      return undefined
+    } catch (error) {
+      if (previousVersion === null || previousVersion === version) throw error
+      this.#activate(await loadVersion(worker, previousVersion, this.#processors))
+      return { error }
+    }
   }
 
-  /** Gives new jobs to this one from now on; the one before ends its jobs. */
-  activate(next: LoadedVersion): void {
-    this.#draining.delete(next)
-    if (this.#active !== undefined) this.#draining.add(this.#active)
-    this.#active = next
+  /**
+   * Gives new jobs to another version when it is healthy; the one before ends its jobs. One that is still draining comes back as it
+   * is: a rollback loads nothing.
+   */
+  async change(worker: StoredWorker, version: string): Promise<void> {
+    const again = [...this.#draining].find((loaded) => loaded.version === version)
+    again?.processor.resize(worker.record.concurrency)
+    this.#activate(again ?? (await loadHealthyVersion(worker, version, this.#processors)))
+  }
+
+  resize(concurrency: number): void {
+    this.#active?.processor.resize(concurrency)
   }
 
   /** Jobs that replaced versions still run, by version. */
@@ -47,5 +75,11 @@ export class LoadedVersions {
     this.#draining.clear()
     this.#active = undefined
     await Promise.all(loaded.map((version) => version.processor.close()))
+  }
+
+  #activate(next: LoadedVersion): void {
+    this.#draining.delete(next)
+    if (this.#active !== undefined) this.#draining.add(this.#active)
+    this.#active = next
   }
 }

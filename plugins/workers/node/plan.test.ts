@@ -3,13 +3,13 @@ import { describe, it } from 'node:test'
 import { type Goal, plan, type Seen, type Step } from './plan.js'
 
 const goal: Goal = {
-  id: 'a',
   generation: 3,
   run: true,
   paused: false,
   starts: 1,
   restarts: 0,
   version: '1.0.0',
+  activation: '1.0.0',
   concurrency: 5,
   consumerKey: 'queue',
 }
@@ -18,7 +18,7 @@ const seen = (more: Partial<Seen> = {}): Seen => ({ ...goal, state: 'running', g
 describe('plan', () => {
   const rows: readonly (readonly [title: string, goal: Partial<Goal>, seen: Seen | undefined, steps: readonly Step[]])[] = [
     ['starts what should run', {}, undefined, ['start']],
-    ['starts and pauses what should be paused', { paused: true }, undefined, ['start', 'pause']],
+    ['starts what should be paused with no step in which it takes jobs', { paused: true }, undefined, ['start']],
     ['leaves alone what runs as it should', { generation: 4 }, seen(), []],
     ['leaves alone what should not run and does not', { run: false }, seen({ state: 'stopped', run: false }), []],
     ['stops what should not run', { run: false, generation: 4 }, seen(), ['stop']],
@@ -28,7 +28,12 @@ describe('plan', () => {
     ['restarts when asked', { restarts: 1, generation: 4 }, seen(), ['stop', 'start']],
     ['does not restart for a start', { starts: 2, generation: 4 }, seen(), []],
     ['restarts for another queue', { consumerKey: 'other', generation: 4 }, seen(), ['stop', 'start']],
-    ['restarts for a worker that was created again', { id: 'b', generation: 1 }, seen(), ['stop', 'start']],
+    [
+      'restarts what is paused with no step in which it takes jobs',
+      { restarts: 1, paused: true, generation: 4 },
+      seen(),
+      ['stop', 'start'],
+    ],
     ['leaves FAILED alone when something else changes', { concurrency: 9, generation: 4 }, seen({ state: 'FAILED', gaveUp: true }), []],
     ['starts FAILED again for a start', { starts: 2, generation: 4 }, seen({ state: 'FAILED', gaveUp: true }), ['start']],
     ['starts FAILED again for a restart', { restarts: 1, generation: 4 }, seen({ state: 'FAILED', gaveUp: true }), ['start']],

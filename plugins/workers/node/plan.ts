@@ -2,14 +2,14 @@ import type { WorkerState } from '../cluster/cluster.js'
 
 /** What one process should do for a worker right now. */
 export interface Goal {
-  /** Of the stored worker. */
-  readonly id: string
   readonly generation: number
   readonly run: boolean
   readonly paused: boolean
   readonly starts: number
   readonly restarts: number
   readonly version: string
+  /** Differs for each activation of a version. */
+  readonly activation: string
   readonly concurrency: number
   /** Equal for records whose consumer would be the same one. */
   readonly consumerKey: string
@@ -24,6 +24,7 @@ export interface Seen extends Goal {
   readonly refused?: { readonly version: string; readonly starts: number }
 }
 
+/** A start leaves what should be paused so. */
 export type Step = 'stop' | 'start' | 'switch' | 'resize' | 'pause' | 'resume'
 
 const holdsConsumer: Readonly<Record<WorkerState, boolean>> = {
@@ -41,17 +42,14 @@ const holdsConsumer: Readonly<Record<WorkerState, boolean>> = {
  * was applied changes nothing, and a worker that FAILED waits for a start or restart.
  */
 export function plan(goal: Goal, seen: Seen | undefined): readonly Step[] {
-  const same = seen?.id === goal.id
-  if (same && goal.generation < seen.generation) return []
+  if (seen !== undefined && goal.generation < seen.generation) return []
   const holds = seen !== undefined && holdsConsumer[seen.state]
   if (!goal.run) return holds || seen?.state === 'FAILED' ? ['stop'] : []
   if (!holds) {
-    const waits = same && seen.gaveUp && seen.starts === goal.starts && seen.restarts === goal.restarts
-    return waits ? [] : goal.paused ? ['start', 'pause'] : ['start']
+    const waits = seen?.gaveUp === true && seen.starts === goal.starts && seen.restarts === goal.restarts
+    return waits ? [] : ['start']
   }
-  if (!same || seen.restarts !== goal.restarts || seen.consumerKey !== goal.consumerKey) {
-    return goal.paused ? ['stop', 'start', 'pause'] : ['stop', 'start']
-  }
+  if (seen.restarts !== goal.restarts || seen.consumerKey !== goal.consumerKey) return ['stop', 'start']
   const refused = seen.refused?.version === goal.version && seen.refused.starts === goal.starts
   return [
     ...(seen.version !== goal.version && !refused ? (['switch'] as const) : []),

@@ -8,7 +8,7 @@ import type { StoredWorker } from '../store/store.js'
 import type { WorkerEvent } from '../types.js'
 import { goalOf } from './goal.js'
 import { Membership } from './membership.js'
-import { versionToRun } from './rollout.js'
+import { turnOf } from './rollout.js'
 import type { WorkerNode } from './worker-node.js'
 
 export interface ReconcilerParts {
@@ -89,10 +89,11 @@ export class Reconciler {
 
   /** Reads a worker and does what it asks for. */
   async refresh(name: string): Promise<void> {
+    const known = this.#workers.get(name)
     const found = await this.#parts.directory.find(name)
     if (this.#closed) return
     if (found === undefined) {
-      await this.#remove(name)
+      if (known !== undefined) await this.#remove(known)
       return
     }
     this.#take(found.worker)
@@ -181,12 +182,12 @@ export class Reconciler {
 
   /** Reads everything. What differs is applied beside it: a stop may take minutes, and the lease must be renewed meanwhile. */
   async #sync(): Promise<void> {
-    // Names are taken before the stores are read: a worker created in between is not mistaken for a removed one.
-    const known = [...this.#workers.keys()]
+    // Those that are known are taken before the stores are read: a worker created in between is not mistaken for a removed one.
+    const known = [...this.#workers.values()]
     const stored = await this.#parts.directory.all()
     const names = new Set(stored.map((worker) => worker.record.name))
     for (const worker of stored) this.#take(worker)
-    for (const name of known) if (!names.has(name)) this.#background(this.#remove(name))
+    for (const worker of known) if (!names.has(worker.record.name)) this.#background(this.#remove(worker))
     this.#background(this.#applyAll())
   }
 
@@ -203,24 +204,29 @@ export class Reconciler {
     const order = placementOf(record.placement, name, this.#membership.nodes)
     const placed = order.includes(info.id)
     const run = desired.state === 'running' && record.activeStatus && placed && this.#held.get(name) !== worker.generation
-    const slot = node.slot(name)
-    // A slot of a removed worker of the same name is behind nothing.
-    const behind = run && slot.worker?.id === worker.id && slot.version !== undefined && slot.version !== desired.version
-    const version = behind ? versionToRun(worker, info.id, slot.version, order, await reportedOn(cluster, name)) : desired.version
-    await slot.apply(worker, goalOf(worker, { run, version }), { placed, waits: run && version !== desired.version })
+    const slot = node.slot({ name, id: worker.id })
+    const current = slot.version
+    const behind = run && current !== undefined && current !== desired.version
+    const turn = behind ? turnOf(worker, info.id, current, order, await reportedOn(cluster, name)) : 'due'
+    const version = behind && turn !== 'due' ? current : desired.version
+    await slot.apply(worker, goalOf(worker, { run, version }), { placed, turn })
   }
 
   #take(worker: StoredWorker): void {
     const { name } = worker.record
     const known = this.#workers.get(name)
     if (known?.id === worker.id && known.generation >= worker.generation) return
+    if (known !== undefined && known.id !== worker.id) this.#held.delete(name)
     this.#workers.set(name, worker)
   }
 
-  async #remove(name: string): Promise<void> {
-    this.#workers.delete(name)
-    this.#held.delete(name)
-    await this.#parts.node?.forget(name)
+  /** A later worker of its name stays. */
+  async #remove({ id, record: { name } }: StoredWorker): Promise<void> {
+    if (this.#workers.get(name)?.id === id) {
+      this.#workers.delete(name)
+      this.#held.delete(name)
+    }
+    await this.#parts.node?.forget({ name, id })
   }
 
   #hear(message: ClusterMessage): void {
@@ -266,7 +272,7 @@ export class Reconciler {
 
   #isBehind(name: string): boolean {
     const worker = this.#workers.get(name)
-    const version = worker === undefined ? undefined : this.#parts.node?.slot(name).version
+    const version = worker === undefined ? undefined : this.#parts.node?.slot({ name, id: worker.id }).version
     return version !== undefined && version !== worker?.desired.version
   }
 

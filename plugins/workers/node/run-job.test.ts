@@ -26,7 +26,7 @@ const named = (name: string, message = name): Error => Object.assign(new Error(m
 /** @param reason the attempt is aborted with it as it begins. */
 function setUp(run: WorkerProcessor, { hooks = fakeHooks(), reason }: { hooks?: ReturnType<typeof fakeHooks>; reason?: string } = {}) {
   const counters = new Counters()
-  const running = new RunningJobs()
+  const running = new RunningJobs(systemClock)
   const aborted: WorkerProcessor = (...args) => {
     running.cancelAll(reason ?? '')
     return run(...args)

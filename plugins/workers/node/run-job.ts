@@ -9,6 +9,7 @@ import { openJob, type PayloadSlots, storedResult, unrecoverable } from '../jobs
 import type { WorkerProcessor } from '../processors/processor.js'
 import type { WorkerJobOptions } from '../record/record.js'
 import type { Counters } from './counters.js'
+import { putBack } from './put-back.js'
 import type { Attempt, RunningJobs } from './running-jobs.js'
 import { runInTime } from './time-limit.js'
 
@@ -34,7 +35,7 @@ const lostCodes = new Set(['JOB_TIMEOUT', 'PROCESSOR_DIED'])
  * fires `onJobStart`. What nobody asked for costs nothing.
  */
 export function jobRunner({ workerName, select, counters, running, clock, hooks, defaults }: RunnerParts): Processor {
-  const { onJobStart, restoreJobData, restoreJobResult, transformJobData, transformJobResult } = hooks
+  const { onJobStart, restoreJobData, restoreJobResult, transformJobData } = hooks
   return async (job: Job, token?: string) => {
     const { version, run } = select(job)
     const attempt = running.begin(job.id ?? '')
@@ -48,7 +49,7 @@ export function jobRunner({ workerName, select, counters, running, clock, hooks,
       const given = await (ms === undefined
         ? work()
         : runInTime(work, { ms, late: () => timeOut(attempt, workerName, ms), stands: isPutOff }))
-      const result = transformJobResult.active ? await storedResult(job, given, workerName, hooks) : given
+      const result = await storedResult(job, given, workerName, hooks)
       counters.completed(version, clock.monotonic() - begun)
       return result
     } catch (thrown) {
@@ -72,18 +73,6 @@ export function jobRunner({ workerName, select, counters, running, clock, hooks,
 /** As BullMQ has it: whoever names a third parameter wants it. One that names none may take all there are. */
 function takesSignal(run: WorkerProcessor): boolean {
   return run.length >= 3 || run.length === 0
-}
-
-/** An attempt that its worker's stop cut short does not use up one of the job's. It resolves to what the attempt must end with. */
-async function putBack(job: Job, token: string | undefined, error: Error): Promise<Error> {
-  try {
-    await job.moveToWait(token)
-  } catch {
-    return error
-  }
-  const waiting = new Error('put back by the stop of its worker', { cause: error })
-  waiting.name = 'WaitingError'
-  return waiting
 }
 
 /** Aborts the attempt with what it fails with. */

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Clock } from 'zin'
 
 /** One attempt of a job that runs here, and why it should end, if it should. */
 export class Attempt {
@@ -34,11 +35,16 @@ export class Attempt {
 
 /** The jobs of one consumer that run right now. */
 export class RunningJobs {
+  readonly #clock: Clock
   readonly #attempts = new Set<Attempt>()
   #begun = 0
   /** When the last one ended, by the monotonic clock. */
   #endedAt = Number.NEGATIVE_INFINITY
   #whenEmpty: (() => void)[] = []
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
 
   get count(): number {
     return this.#attempts.size
@@ -53,7 +59,7 @@ export class RunningJobs {
 
   end(attempt: Attempt): void {
     this.#attempts.delete(attempt)
-    this.#endedAt = performance.now()
+    this.#endedAt = this.#clock.monotonic()
     if (this.#attempts.size === 0) for (const tell of this.#whenEmpty.splice(0)) tell()
   }
 
@@ -71,7 +77,7 @@ export class RunningJobs {
   /** Resolves once the last job ended and `ms` have passed since, in which its outcome is stored. For those that take no more jobs. */
   async settled(ms: number): Promise<void> {
     await this.#empty()
-    const left = this.#endedAt + ms - performance.now()
+    const left = this.#endedAt + ms - this.#clock.monotonic()
     if (left > 0) await delay(left)
   }
 

@@ -2,9 +2,8 @@ import { messageOf, withDeadline } from 'zin'
 import type { AttemptDelta, Cluster } from '../cluster/cluster.js'
 import { workerErrors } from '../errors.js'
 import type { LocalWorker, LocalWorkers } from '../types.js'
-import type { StopLimits } from './consumer.js'
-import { Counters } from './counters.js'
-import { type SlotParts, WorkerSlot } from './worker-slot.js'
+import type { StopLimits } from './stop-waits.js'
+import { type SlotOwner, type SlotParts, WorkerSlot } from './worker-slot.js'
 
 export interface NodeParts extends Omit<SlotParts, 'changed'> {
   /** Names this process among all of the app. */
@@ -20,6 +19,8 @@ export class WorkerNode {
   readonly local: LocalWorkers
   readonly #parts: NodeParts
   readonly #slots = new Map<string, WorkerSlot>()
+  /** Slots of removed workers that still stop, and when they have. */
+  readonly #leaving = new Map<WorkerSlot, Promise<void>>()
   /** Slots whose status others do not know yet. */
   readonly #unreported = new Set<WorkerSlot>()
   #reporting: Promise<void> | undefined
@@ -43,27 +44,36 @@ export class WorkerNode {
     return this.#parts.id
   }
 
-  slot(name: string): WorkerSlot {
-    const known = this.#slots.get(name)
-    if (known !== undefined) return known
-    const slot: WorkerSlot = new WorkerSlot(name, new Counters(), { ...this.#parts, changed: () => this.#changed(slot) })
-    this.#slots.set(name, slot)
+  /** The slot of a worker. It begins when that of an earlier worker of its name has ended. */
+  slot(owner: SlotOwner): WorkerSlot {
+    const known = this.#slots.get(owner.name)
+    if (known?.id === owner.id) return known
+    if (known !== undefined) this.forget(known).catch((error: unknown) => this.#complain(error, 'a removed worker was not forgotten'))
+    const earlier = [...this.#leaving].filter(([slot]) => slot.name === owner.name).map(([, left]) => left)
+    const slot: WorkerSlot = new WorkerSlot(owner, { ...this.#parts, changed: () => this.#changed(slot) }, Promise.allSettled(earlier))
+    this.#slots.set(owner.name, slot)
     return slot
   }
 
   /** Stops and forgets a worker that is no longer stored. */
-  async forget(name: string): Promise<void> {
+  async forget({ name, id }: SlotOwner): Promise<void> {
     const slot = this.#slots.get(name)
-    if (slot === undefined) return
-    await slot.close(this.#parts.stopLimits)
-    if (this.#slots.get(name) === slot) this.#slots.delete(name)
-    this.#unreported.delete(slot)
-    await this.#parts.cluster.forget(this.id, name)
+    if (slot?.id !== id) return
+    this.#slots.delete(name)
+    const left = slot.close(this.#parts.stopLimits).finally(() => {
+      this.#leaving.delete(slot)
+      this.#unreported.delete(slot)
+    })
+    this.#leaving.set(slot, left)
+    await left
+    // What is being told of it must not come later.
+    await this.#reporting
+    await this.#parts.cluster.forget(this.id, name, id)
   }
 
-  /** Stops everything; nothing starts any more. Desired states stay as they are. */
+  /** Stops everything within these limits, also what is being stopped already; nothing starts any more. Desired states stay as they are. */
   async close(limits: StopLimits): Promise<void> {
-    await Promise.all([...this.#slots.values()].map((slot) => slot.close(limits)))
+    await Promise.all(this.#all().map((slot) => slot.close(limits)))
     // What a store that is down does not learn in this time, it learns from the lease.
     await withDeadline(
       this.reportAll().then(() => this.flush()),
@@ -74,12 +84,12 @@ export class WorkerNode {
 
   /** Aborts a running job; false when none of that id runs here. */
   cancel(queue: string, job: string, reason: string): boolean {
-    return [...this.#slots.values()].some((slot) => slot.worker?.record.queueName === queue && slot.cancel(job, reason))
+    return this.#all().some((slot) => slot.worker?.record.queueName === queue && slot.cancel(job, reason))
   }
 
   /** Tells others everything about this process, also what they were told before. */
   reportAll(): Promise<void> {
-    for (const slot of this.#slots.values()) this.#unreported.add(slot)
+    for (const slot of this.#all()) this.#unreported.add(slot)
     return this.#report()
   }
 
@@ -102,6 +112,10 @@ export class WorkerNode {
   #changed(slot: WorkerSlot): void {
     this.#unreported.add(slot)
     void this.#report()
+  }
+
+  #all(): readonly WorkerSlot[] {
+    return [...this.#leaving.keys(), ...this.#slots.values()]
   }
 
   /** One write at a time; what changes meanwhile goes with the next one. */
@@ -130,7 +144,7 @@ export class WorkerNode {
         slots.flatMap((slot) => slot.status() ?? []),
       )
     } catch (error) {
-      for (const slot of slots) if (this.#slots.get(slot.name) === slot) this.#unreported.add(slot)
+      for (const slot of this.#all()) if (slots.includes(slot)) this.#unreported.add(slot)
       throw error
     }
   }

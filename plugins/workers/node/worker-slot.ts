@@ -1,16 +1,20 @@
-import { messageOf, ZinError } from 'zin'
+import { isDeepStrictEqual } from 'node:util'
+import { messageOf } from 'zin'
 import type { NodeStatus, WorkerState } from '../cluster/cluster.js'
 import { workerErrors } from '../errors.js'
 import type { CheckReport, WorkerHealthCheck } from '../health/check.js'
 import type { Processors } from '../processors/processors.js'
 import type { StoredWorker } from '../store/store.js'
-import { Consumer, type ConsumerParts, type StopLimits } from './consumer.js'
-import type { Counters } from './counters.js'
+import { Consumer, type ConsumerParts } from './consumer.js'
+import { Counters } from './counters.js'
 import { LoadedVersions } from './loaded-versions.js'
-import { type Goal, plan, type Seen, type Step } from './plan.js'
+import { type Goal, plan, type Step } from './plan.js'
+import type { Turn } from './rollout.js'
 import { jobRunner } from './run-job.js'
 import type { RunningJobs } from './running-jobs.js'
-import { type LoadedVersion, loadHealthyVersion, loadVersion } from './version.js'
+import { SlotRecord } from './slot-record.js'
+import { type StopLimits, StopWaits } from './stop-waits.js'
+import type { LoadedVersion } from './version.js'
 
 export interface SlotParts extends ConsumerParts {
   readonly processors: Processors
@@ -19,36 +23,39 @@ export interface SlotParts extends ConsumerParts {
   readonly changed: () => void
 }
 
+/** Which worker a slot is for: a later one of the same name has another id. */
+export interface SlotOwner {
+  readonly name: string
+  readonly id: string
+}
+
 /** One worker in one process: brings what runs here in line with a goal, one step after another. */
 export class WorkerSlot {
-  readonly counters: Counters
-  readonly #name: string
+  readonly name: string
+  readonly id: string
+  readonly counters = new Counters()
   readonly #parts: SlotParts
-  #worker: StoredWorker | undefined
-  #seen: Seen | undefined
-  /** Why the last step failed, and the generation that asked for it. */
-  #fault: { readonly error: Error; readonly generation: number } | undefined
-  #check: CheckReport | undefined
-  #consumer: Consumer | undefined
   readonly #versions: LoadedVersions
-  #placed = false
+  readonly #record = new SlotRecord()
+  readonly #waits: StopWaits
+  #worker: StoredWorker | undefined
+  #consumer: Consumer | undefined
   /** The end of the last step; steps never overlap. */
-  #tail: Promise<unknown> = Promise.resolve()
+  #tail: Promise<unknown>
   #closed = false
 
-  constructor(name: string, counters: Counters, parts: SlotParts) {
-    this.#name = name
-    this.counters = counters
-    this.#versions = new LoadedVersions(counters)
+  /** @param after what ends before the first step begins. */
+  constructor({ name, id }: SlotOwner, parts: SlotParts, after: Promise<unknown> = Promise.resolve()) {
+    this.name = name
+    this.id = id
     this.#parts = parts
-  }
-
-  get name(): string {
-    return this.#name
+    this.#versions = new LoadedVersions(this.counters, parts.processors)
+    this.#waits = new StopWaits(parts.stopLimits)
+    this.#tail = after
   }
 
   get state(): WorkerState {
-    return this.#seen?.state ?? 'stopped'
+    return this.#record.state
   }
 
   /** The version that takes new jobs. */
@@ -64,50 +71,49 @@ export class WorkerSlot {
     return this.#versions.active?.healthCheck
   }
 
-  /**
-   * Does what the goal asks for. Never rejects: what went wrong is in the status.
-   *
-   * @param waits it is not yet this process's turn to run the wanted version, so the generation does not count as applied.
-   */
-  apply(worker: StoredWorker, goal: Goal, { placed, waits }: { readonly placed: boolean; readonly waits: boolean }): Promise<void> {
+  /** Does what the goal asks for. Never rejects: what went wrong is in the status. */
+  apply(worker: StoredWorker, goal: Goal, { placed, turn }: { readonly placed: boolean; readonly turn: Turn }): Promise<void> {
     return this.#inTurn(async () => {
-      const seen = this.#seen
-      if (this.#closed || (seen?.id === goal.id && goal.generation < seen.generation)) return
+      if (this.#closed || goal.generation < (this.#record.seen?.generation ?? 0)) return
+      const before = this.status()
+      const steps = plan(goal, this.#record.seen)
       this.#worker = worker
-      this.#placed = placed
+      this.#record.placed = placed
       try {
-        for (const step of plan(goal, seen)) await this.#take(step, worker, goal)
+        for (const step of steps) {
+          if (this.#closed) return
+          await this.#take(step, worker, goal)
+        }
       } catch (error) {
-        this.#blame(error, goal.generation)
+        this.#record.blame(error, goal.generation)
       }
-      this.#note(waits ? { ...goal, generation: seen?.generation ?? 0 } : goal, this.state, this.#seen?.gaveUp)
-      this.#parts.changed()
+      this.#record.settle({ ...goal, version: this.version ?? goal.version }, turn)
+      // Processes that wait for their turn look again whenever they are told something: nothing new must not go round among them.
+      if (steps.length > 0 || !saysSame(before, this.status())) this.#parts.changed()
     })
   }
 
   /** Takes no more jobs after its health checks failed; only a restart or start helps. */
   fail(error: Error): Promise<void> {
     return this.#inTurn(async () => {
-      const seen = this.#seen
-      if (seen === undefined || this.#consumer === undefined) return
-      this.#parts.log.error({ worker: this.#name, err: error }, `worker "${this.#name}" FAILED: ${messageOf(error)}`)
-      await this.#stop(this.#parts.stopLimits)
-      this.#seen = { ...seen, state: 'FAILED', gaveUp: true }
-      this.#blame(error, seen.generation)
+      if (this.#consumer === undefined) return
+      this.#parts.log.error({ worker: this.name, err: error }, `worker "${this.name}" FAILED: ${messageOf(error)}`)
+      await this.#stop()
+      this.#record.enter('FAILED', true)
+      this.#record.blame(error)
       this.#parts.changed()
     })
   }
 
-  /** Stops for good. The desired state stays as it is. */
+  /** Stops for good within these limits, also what is being stopped already. The desired state stays as it is. */
   close(limits: StopLimits): Promise<void> {
-    return this.#inTurn(async () => {
-      this.#closed = true
-      await this.#stop(limits)
-    })
+    this.#closed = true
+    this.#waits.shorten(limits)
+    return this.#inTurn(() => this.#stop())
   }
 
   noteCheck(report: CheckReport): void {
-    this.#check = report
+    this.#record.noteCheck(report)
     this.#parts.changed()
   }
 
@@ -122,20 +128,15 @@ export class WorkerSlot {
 
   /** Undefined before the first step. */
   status(): NodeStatus | undefined {
-    const seen = this.#seen
-    if (seen === undefined) return undefined
+    const { status } = this.#record
+    if (status === undefined) return undefined
     return {
-      worker: this.#name,
-      workerId: seen.id,
-      generation: seen.generation,
-      state: seen.state,
-      placed: this.#placed,
-      version: this.#versions.active?.version ?? null,
+      worker: this.name,
+      workerId: this.id,
+      ...status,
+      version: this.version ?? null,
       draining: this.#versions.busy(),
-      concurrency: seen.concurrency,
       busy: this.#consumer?.busy ?? 0,
-      ...(this.#fault === undefined ? {} : { error: faultOf(this.#fault) }),
-      ...(this.#check === undefined ? {} : { check: this.#check }),
       at: this.#parts.clock.now(),
     }
   }
@@ -145,33 +146,33 @@ export class WorkerSlot {
       case 'start':
         return this.#start(worker, goal)
       case 'stop':
-        await this.#stop(this.#parts.stopLimits)
-        this.#fault = undefined
+        await this.#stop()
+        this.#record.forgive()
         return
       case 'switch':
         return this.#switch(worker, goal)
       case 'resize':
-        this.#consumer?.resize(goal.concurrency)
-        this.#versions.active?.processor.resize(goal.concurrency)
+        await this.#consumer?.resize(goal.concurrency)
+        this.#versions.resize(goal.concurrency)
         return
       case 'pause':
         await this.#consumer?.pause()
-        this.#note(goal, 'paused')
+        this.#record.enter('paused')
         return
       case 'resume':
         await this.#consumer?.resume()
-        this.#note(goal, 'running')
+        this.#record.enter('running')
     }
   }
 
   async #start(worker: StoredWorker, goal: Goal): Promise<void> {
     const { hooks, log } = this.#parts
     const { record } = worker
-    this.#fault = undefined
-    this.#check = undefined
-    const doubted = this.#seen?.id === goal.id && this.#seen.refused?.version === goal.version
-    // Not applied before it has started.
-    this.#note({ ...goal, generation: this.#seen?.id === goal.id ? this.#seen.generation : 0 }, 'starting')
+    const { seen } = this.#record
+    const doubted = seen !== undefined && (seen.version !== goal.version || seen.refused?.version === goal.version)
+    this.#record.forgive()
+    this.#record.noteCheck(undefined)
+    this.#record.note(goal, 'starting')
     this.#parts.changed()
     let failedState: WorkerState = 'FAILED'
     try {
@@ -182,71 +183,56 @@ export class WorkerSlot {
           throw workerErrors.WORKER_START_DENIED(record.name, verdict.plugin, verdict.reason)
         }
       }
-      this.#versions.activate(await this.#firstThatLoads(worker, goal, doubted ? loadHealthyVersion : loadVersion))
+      const refusal = await this.#versions.begin(worker, goal.version, doubted)
+      if (refusal !== undefined) this.#refuse(goal, refusal.error)
       this.#consumer = await Consumer.open(
         record,
         (running) => this.#runner(running),
         () => this.#stalled(),
         this.#parts,
       )
+      if (!goal.paused) await this.#consumer.resume()
     } catch (error) {
       log.warn({ worker: record.name, err: error }, `worker "${record.name}" did not start: ${messageOf(error)}`)
       await this.#versions.closeAll()
-      this.#note(goal, failedState, true)
+      this.#record.enter(failedState, true)
       throw error
     }
-    this.#note(goal, 'running')
+    this.#record.enter(goal.paused ? 'paused' : 'running')
     log.info({ worker: record.name, queue: record.queueName, concurrency: record.concurrency }, `worker "${record.name}" runs`)
     if (hooks.onWorkerStart.active) await hooks.onWorkerStart.call(record.name)
   }
 
-  /** The wanted version, else the one before it: a process that begins amid a bad rollout works on. One that was refused must be healthy. */
-  async #firstThatLoads(worker: StoredWorker, goal: Goal, load: typeof loadVersion): Promise<LoadedVersion> {
-    const { previousVersion } = worker.desired
-    try {
-      return await load(worker, goal.version, this.#parts.processors)
-    } catch (error) {
-      if (previousVersion === null || previousVersion === goal.version) throw error
-      const loaded = await loadVersion(worker, previousVersion, this.#parts.processors)
-      this.#refuse(goal, error)
-      return loaded
-    }
-  }
-
   async #switch(worker: StoredWorker, goal: Goal): Promise<void> {
     try {
-      // A version that is still draining comes back as it is: a rollback loads nothing.
-      const again = this.#versions.replaced(goal.version)
-      again?.processor.resize(goal.concurrency)
-      this.#versions.activate(again ?? (await loadHealthyVersion(worker, goal.version, this.#parts.processors)))
+      await this.#versions.change(worker, goal.version)
     } catch (error) {
       this.#refuse(goal, error)
       return
     }
-    this.#fault = undefined
-    this.#parts.log.info({ worker: this.#name, version: goal.version }, `worker "${this.#name}" gives new jobs to version ${goal.version}`)
+    this.#record.forgive()
+    this.#parts.log.info({ worker: this.name, version: goal.version }, `worker "${this.name}" gives new jobs to version ${goal.version}`)
     await this.drain()
   }
 
-  /** Keeps what runs; the version is not tried again before it is activated or the worker started anew. */
+  /** Keeps what runs. */
   #refuse(goal: Goal, error: unknown): void {
     this.#parts.log.warn(
-      { worker: this.#name, version: goal.version, err: error },
-      `worker "${this.#name}" keeps its version, ${goal.version} cannot run here: ${messageOf(error)}`,
+      { worker: this.name, version: goal.version, err: error },
+      `worker "${this.name}" keeps its version, ${goal.version} cannot run here: ${messageOf(error)}`,
     )
-    this.#blame(error, goal.generation)
-    if (this.#seen !== undefined) this.#seen = { ...this.#seen, refused: { version: goal.version, starts: goal.starts } }
+    this.#record.refuse(goal, error)
   }
 
   /** An attempt that was lost with its process; whoever notices counts it. */
   #stalled(): void {
-    if (this.#versions.active !== undefined) this.counters.stalled(this.#versions.active.version)
+    if (this.version !== undefined) this.counters.stalled(this.version)
   }
 
   #runner(running: RunningJobs) {
     const { clock, hooks } = this.#parts
     return jobRunner({
-      workerName: this.#name,
+      workerName: this.name,
       select: () => this.#versions.active as LoadedVersion,
       counters: this.counters,
       running,
@@ -256,34 +242,19 @@ export class WorkerSlot {
     })
   }
 
-  async #stop(limits: StopLimits): Promise<void> {
+  async #stop(): Promise<void> {
     const consumer = this.#consumer
     if (consumer !== undefined) {
       const { hooks, log } = this.#parts
-      if (this.#seen !== undefined) this.#seen = { ...this.#seen, state: 'stopping' }
+      this.#record.enter('stopping')
       this.#parts.changed()
-      await consumer.close(limits)
+      await consumer.close(this.#waits)
       this.#consumer = undefined
-      log.info({ worker: this.#name }, `worker "${this.#name}" stopped`)
-      if (hooks.onWorkerStop.active) await hooks.onWorkerStop.call(this.#name)
+      log.info({ worker: this.name }, `worker "${this.name}" stopped`)
+      if (hooks.onWorkerStop.active) await hooks.onWorkerStop.call(this.name)
     }
     await this.#versions.closeAll()
-    if (this.#seen !== undefined) this.#seen = { ...this.#seen, state: 'stopped', gaveUp: false }
-  }
-
-  #blame(error: unknown, generation: number): void {
-    this.#fault = { error: error instanceof Error ? error : new Error(String(error)), generation }
-  }
-
-  #note(goal: Goal, state: WorkerState, gaveUp = false): void {
-    const refused = this.#seen?.id === goal.id ? this.#seen.refused : undefined
-    this.#seen = {
-      ...goal,
-      version: this.#versions.active?.version ?? goal.version,
-      state,
-      gaveUp,
-      ...(refused?.starts !== goal.starts ? {} : { refused }),
-    }
+    this.#record.enter('stopped', false)
   }
 
   #inTurn(step: () => Promise<void>): Promise<void> {
@@ -293,7 +264,7 @@ export class WorkerSlot {
   }
 }
 
-function faultOf({ error, generation }: { readonly error: Error; readonly generation: number }): NonNullable<NodeStatus['error']> {
-  const known = error instanceof ZinError
-  return { code: known ? error.code : 'WORKER_FAILED', message: error.message, status: known ? error.status : 500, generation }
+/** Whether two statuses differ at most in when they were made. */
+function saysSame(a: NodeStatus | undefined, b: NodeStatus | undefined): boolean {
+  return isDeepStrictEqual({ ...a, at: 0 }, { ...b, at: 0 })
 }

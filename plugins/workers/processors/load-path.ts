@@ -8,9 +8,13 @@ import { type ExportNames, exportedFunction, missingExport } from './exported.js
 
 /**
  * The real path of a processor file. It must lie under the real path of a root; a symbolic link that leads out,
- * hidden folders (data, settings, version control) and installed packages are refused.
+ * hidden folders (data, settings, version control) and installed packages are refused, with `refusal`.
  */
-export async function locateProcessor(path: string, roots: readonly string[]): Promise<string> {
+export async function locateProcessor(
+  path: string,
+  roots: readonly string[],
+  refusal = workerErrors.INVALID_PROCESSOR_PATH,
+): Promise<string> {
   const fault = checkProcessorPath('processor', path)
   if (fault !== undefined) throw new ZinError(fault.code, fault.message, { status: 400 })
   for (const root of roots) {
@@ -24,12 +28,12 @@ export async function locateProcessor(path: string, roots: readonly string[]): P
     const targetFault = checkProcessorPath('processor', found)
     if (targetFault !== undefined) throw new ZinError(targetFault.code, targetFault.message, { status: 400 })
     if (inside.split(sep).some((segment) => segment.startsWith('.') || segment === 'node_modules')) {
-      throw workerErrors.INVALID_PROCESSOR_PATH(path, 'hidden folders and node_modules hold no processors')
+      throw refusal(path, 'hidden folders and node_modules hold no processors')
     }
-    if (!(await stat(found)).isFile()) throw workerErrors.INVALID_PROCESSOR_PATH(path, 'it is not a file')
+    if (!(await stat(found)).isFile()) throw refusal(path, 'it is not a file')
     return found
   }
-  throw workerErrors.INVALID_PROCESSOR_PATH(path, 'no such file lies under a processor root')
+  throw refusal(path, 'no such file lies under a processor root')
 }
 
 /** Imports a file into this process, once for all who name it, and gives the function that it exports under the first of the names. */

@@ -33,6 +33,14 @@ export interface ProcessorsParts {
 /** A file that takes longer than this to load hangs; so does a resolver. In ms. */
 const loadMs = 10_000
 
+/** A processor may be given as the function itself. */
+type FoundSpec = Omit<ProcessorSpec, 'processor'> & { readonly processor: WorkerProcessor | string | null }
+
+export interface CheckedSpec extends FoundSpec {
+  /** A file path; null: none, or given in code. Default null. */
+  readonly healthCheck?: string | null
+}
+
 /** What a spec stands for. */
 type Found =
   | { readonly kind: 'function'; readonly run: WorkerProcessor; readonly prebuilt: boolean }
@@ -53,10 +61,17 @@ export class Processors {
   }
 
   /** Refuses what could not be started later, without loading code or fetching anything. */
-  async check(spec: ProcessorSpec): Promise<void> {
+  async check({ healthCheck = null, ...spec }: CheckedSpec): Promise<void> {
     const found = await this.#find(spec)
     if (found.kind === 'url') this.#remote.check(found.text)
     if (found.kind === 'path') await locateProcessor(found.text, this.#parts.roots)
+    if (healthCheck !== null)
+      await locateProcessor(this.#healthCheckPath(healthCheck), this.#parts.roots, workerErrors.INVALID_HEALTH_CHECK)
+  }
+
+  /** Whether this process knows where the code of a version comes from. */
+  async isKnown(spec: FoundSpec): Promise<boolean> {
+    return (await this.#lookUp(spec)) !== undefined
   }
 
   /** Loads the code; when it is isolated, the first thread or process runs then. The caller closes what it gets. */
@@ -72,9 +87,7 @@ export class Processors {
   /** The health check of a version: that of its file, else the registered one. Always runs in this process. */
   async loadHealthCheck(worker: string, version: string, path: string | null): Promise<WorkerHealthCheck | undefined> {
     if (path === null) return this.#parts.registry.healthCheck(worker, version)
-    if (this.#edge) throw workerErrors.PROCESSOR_NOT_PREBUILT(path)
-    if (isUrl(path)) throw workerErrors.INVALID_HEALTH_CHECK(shownUrl(path), 'it must be the path of a file under a processor root')
-    return (await this.#import(path, healthCheckExports)) as WorkerHealthCheck
+    return (await this.#import(this.#healthCheckPath(path), healthCheckExports)) as WorkerHealthCheck
   }
 
   /** Ends fetches, and the threads and processes that are left. */
@@ -84,6 +97,12 @@ export class Processors {
 
   get #edge(): boolean {
     return this.#parts.options.runtime === 'edge'
+  }
+
+  #healthCheckPath(path: string): string {
+    if (this.#edge) throw workerErrors.PROCESSOR_NOT_PREBUILT(path)
+    if (isUrl(path)) throw workerErrors.INVALID_HEALTH_CHECK(shownUrl(path), 'it must be the path of a file under a processor root')
+    return path
   }
 
   async #loadUrl(spec: ProcessorSpec, url: string): Promise<LoadedProcessor> {
@@ -109,8 +128,9 @@ export class Processors {
     return withDeadline(loadExport(path, this.#parts.roots, names), loadMs, late)
   }
 
-  async #find(spec: ProcessorSpec): Promise<Found> {
+  async #find(spec: FoundSpec): Promise<Found> {
     const found = await this.#lookUp(spec)
+    if (found === undefined) throw workerErrors.MISSING_PROCESSOR_SPEC(spec.worker)
     if (found.kind !== 'function') {
       if (this.#edge) throw workerErrors.PROCESSOR_NOT_PREBUILT(shownUrl(found.text))
     } else if (spec.isolation !== 'inline' && !found.prebuilt) {
@@ -119,12 +139,12 @@ export class Processors {
     return found
   }
 
-  async #lookUp({ worker, version, processor }: ProcessorSpec): Promise<Found> {
+  async #lookUp({ worker, version, processor }: FoundSpec): Promise<Found | undefined> {
     const { registry, hook } = this.#parts
     const late = `no processor of worker "${worker}" was found within ${loadMs} ms`
     const found =
       processor ?? (await withDeadline(registry.find(worker, version), loadMs, late)) ?? (hook.active ? await hook.call(worker) : undefined)
-    if (found === undefined) throw workerErrors.MISSING_PROCESSOR_SPEC(worker)
+    if (found === undefined) return undefined
     if (typeof found === 'function') return { kind: 'function', run: found, prebuilt: false }
     const prebuilt = registry.prebuilt(found)
     if (prebuilt !== undefined) return { kind: 'function', run: prebuilt, prebuilt: true }

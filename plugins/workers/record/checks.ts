@@ -4,7 +4,7 @@ import { checkInfrastructure } from './infrastructure.js'
 import { checkConcurrency, checkJobOptions, checkRateLimit } from './limits.js'
 import { checkName, checkQueueName } from './name.js'
 import { checkPlacement } from './placement.js'
-import { type Check, fieldOf, isObject, type Problem, problem, unknownKeys } from './problem.js'
+import { type Check, fieldOf, isObject, missingField, type Problem, problem, unknownKeys } from './problem.js'
 import type { CreateWorker, RegisterVersion, UpdateWorker } from './record.js'
 import { checkDescription, checkVersion } from './version.js'
 
@@ -92,7 +92,7 @@ function faults(input: unknown, fields: Readonly<Record<string, Field>>, shape: 
   for (const [field, { check, required }] of Object.entries(fields)) {
     const value = fieldOf(input, field)
     const missing = value === undefined || (required === true && (value === null || value === ''))
-    if (missing && required === true) problems.push(problem(field, 'MISSING_REQUIRED_FIELD', `"${field}" is missing`))
+    if (missing && required === true) problems.push(missingField(field))
     const found = missing ? undefined : check(value)
     if (found !== undefined) problems.push(found)
   }

@@ -11,6 +11,10 @@ export function problem(field: string, code: string, message: string): Problem {
   return { field, code, message }
 }
 
+export function missingField(field: string): Problem {
+  return problem(field, 'MISSING_REQUIRED_FIELD', `"${field}" is missing`)
+}
+
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -19,6 +19,7 @@ import { tag, use } from './shared.js'
 
 const outcomes: Readonly<Record<CancelOutcome, string>> = {
   removed: 'The job was waiting and is removed',
+  failed: 'The job was waiting and has failed; the job that waits for it takes it so',
   cancelled: 'The job runs and was told to stop',
   orphaned: 'No process that answers runs the job; it is taken up again when its lock ends',
 }

@@ -1,4 +1,6 @@
-import type { RouteContext } from 'zin'
+import type { InvalidInput, RouteContext, ZinError } from 'zin'
+import { refusal } from '../errors.js'
+import { missingField } from '../record/problem.js'
 import type { OperationResult } from '../types.js'
 
 /** Refuses a caller who lacks a permission. */
@@ -14,4 +16,10 @@ export function answerOf(ctx: RouteContext, result: OperationResult): object {
   const { targets, applied } = result.operation
   ctx.status = targets.length > 0 && applied.length === targets.length ? 200 : 202
   return { ok: true, ...result }
+}
+
+/** Fields that a body lacks are refused as empty ones are. */
+export function onMissing(problems: readonly InvalidInput[]): ZinError | undefined {
+  const missing = problems.filter(({ part, keyword }) => part === 'body' && keyword === 'required')
+  return refusal(missing.map(({ field }) => missingField(field)))
 }

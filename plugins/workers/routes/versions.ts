@@ -1,7 +1,7 @@
 import { defineRoute, type Route } from 'zin'
 import { nameParams, operationAnswer, versionAnswer, versionBody, versionParams, versionsAnswer, waitQuery } from '../schema.js'
 import type { Workers } from '../types.js'
-import { answerOf, type Demand, recordLimit, tag, use } from './shared.js'
+import { answerOf, type Demand, onMissing, recordLimit, tag, use } from './shared.js'
 
 /** Versions of a worker. */
 export function versionRoutes(workers: Workers, demand: Demand): readonly Route[] {
@@ -25,6 +25,7 @@ export function versionRoutes(workers: Workers, demand: Demand): readonly Route[
       params: nameParams,
       body: versionBody,
       bodyLimit: recordLimit,
+      onInvalid: onMissing,
       response: { 201: versionAnswer },
       handler: async (ctx) => {
         await demand(ctx, 'workers:deploy')

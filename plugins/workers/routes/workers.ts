@@ -17,7 +17,7 @@ import {
   workerNodesAnswer,
 } from '../schema.js'
 import type { Workers } from '../types.js'
-import { answerOf, type Demand, recordLimit, tag, use } from './shared.js'
+import { answerOf, type Demand, onMissing, recordLimit, tag, use } from './shared.js'
 
 const verbs = {
   start: 'Start a worker',
@@ -38,6 +38,7 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
       use,
       body: createBody,
       bodyLimit: recordLimit,
+      onInvalid: onMissing,
       response: { 201: workerAnswer },
       handler: async (ctx) => {
         const { body } = ctx.input
@@ -115,7 +116,7 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
     defineRoute({
       method: 'DELETE',
       path: '/api/workers/:name',
-      summary: 'Stop and forget a worker; its queue and jobs stay',
+      summary: 'Stop and forget a worker with its schedules; its queue and jobs stay',
       tag,
       use,
       params: nameParams,

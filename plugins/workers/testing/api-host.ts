@@ -22,6 +22,8 @@ export interface ApiHost {
   call(method: string, path: string, body?: unknown): Promise<Answer>
   /** Asks until the answer fits, and gives it. */
   until(path: string, fits: (body: Answer['body']) => boolean): Promise<Answer>
+  /** Does this once, in the middle of the next request that adds a job or a schedule: what it asked for is checked, and not stored. */
+  meanwhile(work: () => Promise<unknown>): void
   stop(): Promise<void>
 }
 
@@ -42,10 +44,16 @@ export async function startApi({ env }: Backend, more: Readonly<Record<string, s
   const run = randomUUID().slice(0, 8)
   const rootDir = await mkdtemp(join(tmpdir(), 'zin-api-'))
   for (const [name, text] of Object.entries(files)) await writeFile(join(rootDir, name), text)
+  let interruption: (() => Promise<unknown>) | undefined
   const host = await createTestHost({
     plugins: [database(), kv(), queues(), ops(), workers({ processors: { [`in-code-${run}`]: () => 1 } }), workerHealth()],
     hooks: {
       beforeWorkerStart: (worker) => (worker.startsWith('denied') ? deny('it is Sunday') : undefined),
+      async transformJobOptions() {
+        const work = interruption
+        interruption = undefined
+        await work?.()
+      },
       restoreJobResult(_result, worker) {
         if (worker.startsWith('sealed')) throw new Error('the key is lost')
       },
@@ -76,6 +84,9 @@ export async function startApi({ env }: Backend, more: Readonly<Record<string, s
         // Requests within the process leave timers no turn.
         await new Promise((resolve) => setImmediate(resolve))
       }
+    },
+    meanwhile(work) {
+      interruption = work
     },
     async stop() {
       await host.stop()

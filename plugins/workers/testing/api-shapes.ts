@@ -16,6 +16,7 @@ export const worker: Shape = {
   isolation: 'string',
   placement: { nodes: 'string' },
   version: 'string',
+  desiredVersion: 'string',
   processor: 'string',
   healthCheck: 'string',
   state: 'string',
@@ -61,9 +62,9 @@ export const nodesAnswer: Shape = {
       pid: 'number',
       region: 'string',
       consumes: 'boolean',
-      startedAt: 'number',
+      startedAt: 'string',
       alive: 'boolean',
-      leaseUntil: 'number',
+      leaseUntil: 'string',
       leaseMs: 'number',
     },
   ],
@@ -86,7 +87,16 @@ export const workerNodesAnswer: Shape = {
 }
 export const statusAnswer: Shape = {
   ok: 'boolean',
-  status: { name: 'string', state: 'string', version: 'string', health: 'number', queue: 'string', concurrency: 'number', metrics },
+  status: {
+    name: 'string',
+    state: 'string',
+    version: 'string',
+    desiredVersion: 'string',
+    health: 'number',
+    queue: 'string',
+    concurrency: 'number',
+    metrics,
+  },
 }
 export const metricsAnswer: Shape = {
   ok: 'boolean',

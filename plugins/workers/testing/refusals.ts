@@ -33,7 +33,7 @@ export const refusedCreations: Refusals = {
   INVALID_PROCESSOR_EXTENSION: [{ processor: 'job.txt' }, { processor: '.mjs' }],
   INVALID_PROCESSOR_URL: [{ processor: 'http://code.example/job.mjs' }, { processor: 'file:///job.mjs' }],
   INVALID_PROCESSOR_URL_HOST: [{ processor: 'https://code.example/job.mjs' }],
-  INVALID_HEALTH_CHECK: [{ healthCheck: 7 }, { healthCheck: 'https://code.example/check.mjs' }],
+  INVALID_HEALTH_CHECK: [{ healthCheck: 7 }, { healthCheck: 'https://code.example/check.mjs' }, { healthCheck: 'gone.mjs' }],
   INVALID_VERSION_FORMAT: [{ version: '1.0' }, { version: 'v1.0.0' }, { version: '1.0.0-beta' }],
   INVALID_INFRASTRUCTURE: [{ infrastructure: [] }, { infrastructure: { driver: 'kafka' } }, { infrastructure: { host: 'x' } }],
   INVALID_REDIS_CONFIG: [{ infrastructure: { redis: { host: 'x' } } }],
@@ -69,7 +69,10 @@ export const refusedVersions: Refusals = {
     { version: '9.0.0', description: 'x'.repeat(1001) },
   ],
   INVALID_PROCESSOR_PATH: [{ version: '9.0.0', processor: 'gone.mjs' }],
-  INVALID_HEALTH_CHECK: [{ version: '9.0.0', healthCheck: '' }],
+  INVALID_HEALTH_CHECK: [
+    { version: '9.0.0', healthCheck: '' },
+    { version: '9.0.0', processor: 'job.mjs', healthCheck: 'gone.mjs' },
+  ],
   UNKNOWN_FIELD: [{ version: '9.0.0', active: true }],
 }
 
@@ -87,7 +90,10 @@ export const refusedJobs: Refusals = {
     { options: { deduplication: {} } },
     { options: { repeat: { every: 1000 } } },
     { children: [], options: { deduplication: { id: 'once' } } },
+    { options: { name: 'half \ud800' } },
+    { options: { deduplication: { id: '\udc00' } } },
   ],
+  QUEUE_INVALID_JOB: [{ data: 'half \ud800' }, { data: { '\udfff': 1 } }, { data: 'nul \0' }],
   INVALID_FLOW: [{ children: 'all' }, { children: [7] }, { children: [{ worker: 'nobody', colour: 'red' }] }],
   INVALID_WORKER_NAME: [{ children: [{ worker: 'no' }] }],
   VALIDATION_FAILED: [{ payload: 1 }],
@@ -110,14 +116,16 @@ export const refusedSchedules: Refusals = {
   INVALID_JOB_OPTIONS: [
     { every: 5000, options: { delay: 5 } },
     { every: 5000, options: { attempts: 0 } },
+    { every: 5000, options: { name: '\udfff' } },
   ],
+  QUEUE_INVALID_JOB: [{ every: 5000, data: ['half \ud800'] }],
   VALIDATION_FAILED: [{ cron: '* * * * *' }],
 }
 
 /** Codes that no request of this contract can cause, and the tests that do. */
 export const testedElsewhere: Readonly<Record<string, string>> = {
   JOB_TIMEOUT: 'jobs/jobs.contract.ts',
-  JOB_PAYLOAD_UNSTORABLE: 'jobs/jobs.contract.ts',
+  JOB_PAYLOAD_UNSTORABLE: 'jobs/results.contract.ts',
   PROCESSOR_DIED: 'processors/sandbox/sandbox.test.ts',
   PROCESSOR_KILLED: 'processors/sandbox/sandbox.test.ts',
   PROCESSOR_CLOSED: 'processors/sandbox/sandbox.test.ts',

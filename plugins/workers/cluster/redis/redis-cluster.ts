@@ -104,8 +104,8 @@ class RedisCluster implements Cluster {
     await this.#scripts.run(scripts.report, node, ...rows)
   }
 
-  async forget(node: string, worker: string): Promise<void> {
-    await this.#scripts.run(scripts.forget, node, worker)
+  async forget(node: string, worker: string, workerId: string): Promise<void> {
+    await this.#scripts.run(scripts.forget, node, worker, workerId)
   }
 
   async statuses(workers: readonly string[]): Promise<ReadonlyMap<string, readonly ReportedStatus[]>> {

@@ -57,10 +57,13 @@ for _, key in ipairs({ status, running }) do
   if redis.call('PTTL', key) < 0 then redis.call('PEXPIRE', key, ${lostNodeMs}) end
 end`)
 
-/** node, worker */
+/** node, worker, its id */
 export const forget = script(`
-redis.call('HDEL', statusOf(ARGV[2]), ARGV[3])
-redis.call('SREM', runningOf(ARGV[2]), ARGV[3])`)
+local status = redis.call('HGET', statusOf(ARGV[2]), ARGV[3])
+if status and cjson.decode(status).workerId == ARGV[4] then
+  redis.call('HDEL', statusOf(ARGV[2]), ARGV[3])
+  redis.call('SREM', runningOf(ARGV[2]), ARGV[3])
+end`)
 
 /** workers → for each process: id, 1 when alive, its statuses */
 export const statuses = script(`

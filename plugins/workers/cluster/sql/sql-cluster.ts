@@ -87,8 +87,8 @@ class SqlCluster implements Cluster {
     return this.#statuses.report(node, statuses)
   }
 
-  forget(node: string, worker: string): Promise<void> {
-    return this.#statuses.forget(node, worker)
+  forget(node: string, worker: string, workerId: string): Promise<void> {
+    return this.#statuses.forget(node, worker, workerId)
   }
 
   async statuses(workers: readonly string[]): Promise<ReadonlyMap<string, readonly ReportedStatus[]>> {

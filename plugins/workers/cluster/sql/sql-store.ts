@@ -16,6 +16,8 @@ export interface SqlTools {
   readonly minute: RawBuilder<number>
   /** That time, and so many ms before or after it. */
   nowPlus(ms: number): RawBuilder<number>
+  /** A text in a column of JSON. */
+  field(column: string, name: string): RawBuilder<string>
 }
 
 /** Where the tables of a cluster are. */
@@ -67,6 +69,10 @@ export class SqlStore {
       transaction: (statements) => this.#database.transaction(statements, this.#connection),
       minute,
       nowPlus: (ms) => sql<number>`(${now} + ${Math.round(ms)})`,
+      field(column, name) {
+        const value = sql<string>`json_extract(${sql.ref(column)}, ${`$.${name}`})`
+        return mysql ? sql<string>`json_unquote(${value})` : value
+      },
     }
   }
 }

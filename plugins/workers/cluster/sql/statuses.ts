@@ -25,8 +25,15 @@ export class SqlStatuses {
     await this.#messages.send(statuses.map((status) => ({ kind: 'status', node, status })))
   }
 
-  async forget(node: string, worker: string): Promise<void> {
-    await this.#store.run(({ db, names }) => db.deleteFrom(names.statuses).where('worker', '=', worker).where('node', '=', node).execute())
+  async forget(node: string, worker: string, workerId: string): Promise<void> {
+    await this.#store.run(({ db, field, names }) =>
+      db
+        .deleteFrom(names.statuses)
+        .where('worker', '=', worker)
+        .where('node', '=', node)
+        .where(field('status', 'workerId'), '=', workerId)
+        .execute(),
+    )
   }
 
   async read(workers: readonly string[]): Promise<readonly ReportedStatus[]> {

@@ -89,12 +89,15 @@ function jsonOf(result: unknown): string | undefined {
   try {
     json = JSON.stringify(result)
   } catch (error) {
-    throw Object.assign(new TypeError(`the result of the job is not JSON: ${toWire(error).message}`), { code: 'PROCESSOR_RESULT_INVALID' })
+    throw invalidResult(`is not JSON: ${toWire(error).message}`)
   }
   if ((json?.length ?? 0) <= maxResult) return json
-  throw Object.assign(new TypeError(`the result of the job has more than ${maxResult} characters as JSON`), {
-    code: 'PROCESSOR_RESULT_INVALID',
-  })
+  throw invalidResult(`has more than ${maxResult} characters as JSON`)
+}
+
+/** The job is done, so it is not tried again: BullMQ knows that by the name. */
+function invalidResult(what: string): Error {
+  return Object.assign(new Error(`the result of the job ${what}`), { name: 'UnrecoverableError', code: 'PROCESSOR_RESULT_INVALID' })
 }
 
 function becomeProcess(): void {

@@ -5,6 +5,6 @@ export async function thrownError(wire: WireError): Promise<Error> {
   const outcome = outcomes.find((known) => known === wire.outcome)
   if (outcome === undefined) return fromWire(wire)
   const bullmq = await import('bullmq')
-  const error = new bullmq[outcome](wire.message)
-  return wire.stack === undefined ? error : Object.assign(error, { stack: wire.stack })
+  const { code, stack } = wire
+  return Object.assign(new bullmq[outcome](wire.message), code !== undefined && { code }, stack !== undefined && { stack })
 }

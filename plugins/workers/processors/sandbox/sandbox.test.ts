@@ -164,7 +164,7 @@ for (const isolation of ['thread', 'process'] as const) {
       const results = await Promise.all(['nothing', 'fn', 'date', 'map'].map((kind) => run(doing('result', { kind }))))
       assert.deepEqual(results, [undefined, undefined, '1970-01-01T00:00:00.000Z', {}])
       for (const kind of ['big', 'cycle', 'huge']) {
-        await assert.rejects(run(doing('result', { kind })), { name: 'TypeError', code: 'PROCESSOR_RESULT_INVALID' }, kind)
+        await assert.rejects(run(doing('result', { kind })), { name: 'UnrecoverableError', code: 'PROCESSOR_RESULT_INVALID' }, kind)
       }
     })
 

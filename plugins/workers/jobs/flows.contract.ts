@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { describe, it } from 'node:test'
+import type { WorkerRecord } from '../record/record.js'
+import { signal } from '../testing/signal.js'
+import type { JobLab } from './testing/job-lab.js'
+
+/** Jobs that wait for others. */
+export function describeFlows(lab: JobLab): void {
+  describe('in a flow', () => {
+    const parentAndChild = () => {
+      const child = lab.recordOf(`${lab.queue}-child`)
+      const resolve = async (name: string): Promise<WorkerRecord> => (name === child.name ? child : lab.record)
+      return { child, resolve }
+    }
+
+    it('run when their children are done, on the queues of their workers', async () => {
+      const { child, resolve } = parentAndChild()
+      const flow = await lab.jobs().addFlow(resolve, {
+        worker: lab.record.name,
+        data: { sum: true },
+        options: { name: 'sum', priority: 'High', timeout: 60_000 },
+        children: [
+          { worker: child.name, data: 1 },
+          { worker: child.name, data: 2, options: { priority: 'Low' }, children: [{ worker: lab.record.name, data: 'leaf' }] },
+        ],
+      })
+      assert.deepEqual(
+        [flow.queue, ...flow.children.map((job) => job.queue), flow.children[1]?.children[0]?.queue],
+        [lab.record.queueName, child.queueName, child.queueName, lab.record.queueName],
+      )
+      const waiting = await lab.jobs().read(lab.record, flow.id)
+      assert.deepEqual([waiting.status, waiting.name, waiting.priority], ['waiting', 'sum', 5])
+      assert.equal((await lab.jobs().counts(lab.record)).waiting, 2)
+      lab.work((job) => job.data * 10, child)
+      const parent = lab.work(async (job) => (job.data === 'leaf' ? 0 : Object.values(await job.getChildrenValues()).sort()))
+      await lab.times(parent, 'completed', 2)
+      assert.deepEqual((await lab.jobs().read(lab.record, flow.id)).result, [10, 20])
+      const kept = await lab.store.queue(lab.queue).getJob(flow.id)
+      assert.notEqual(kept?.opts.removeOnComplete, undefined)
+    })
+
+    it('fail when a child failed for good', async () => {
+      const { child, resolve } = parentAndChild()
+      const flow = await lab
+        .jobs()
+        .addFlow(resolve, { worker: lab.record.name, children: [{ worker: child.name, options: { attempts: 2 } }] })
+      let ran = 0
+      const parent = lab.work(() => ++ran)
+      const end = lab.failed(parent)
+      lab.work(() => Promise.reject(new Error('no luck')), child)
+      await end
+      assert.equal(ran, 0)
+      const job = await lab.jobs().read(lab.record, flow.id)
+      assert.equal(job.status, 'failed')
+      assert.match(job.error ?? '', /child/)
+      const below = await lab.jobs().read(child, flow.children[0]?.id ?? '')
+      assert.deepEqual([below.error, below.attempts], ['no luck', 2])
+    })
+
+    it('fail with their parent when they are cancelled before they run', async () => {
+      const { child, resolve } = parentAndChild()
+      const options = [{}, { delay: 60_000 }] as const
+      for (const given of options) {
+        const flow = await lab.jobs().addFlow(resolve, {
+          worker: lab.record.name,
+          children: [{ worker: child.name, options: { ...given, attempts: 3 } }],
+        })
+        const below = flow.children[0]?.id ?? ''
+        assert.equal(await lab.jobs().cancel(child, below, 'not needed'), 'failed')
+        const job = await lab.jobs().read(child, below)
+        assert.deepEqual([job.status, job.error], ['failed', 'Cancelled: not needed'])
+        await assert.rejects(lab.jobs().cancel(child, below, 'again'), { code: 'JOB_FINISHED' })
+      }
+      let ran = 0
+      const parent = lab.work(() => ++ran)
+      await lab.times(parent, 'failed', options.length)
+      assert.equal(ran, 0)
+    })
+
+    it('take what waits below them along when they are cancelled', async () => {
+      const { child, resolve } = parentAndChild()
+      const flow = await lab.jobs().addFlow(resolve, {
+        worker: lab.record.name,
+        children: [{ worker: child.name, options: { name: 'middle' }, children: [{ worker: child.name }] }],
+      })
+      const [middle] = flow.children
+      assert.equal(await lab.jobs().cancel(child, middle?.id ?? '', 'no'), 'failed')
+      await assert.rejects(lab.jobs().read(child, middle?.children[0]?.id ?? ''), { code: 'JOB_NOT_FOUND' })
+      assert.equal((await lab.jobs().read(child, middle?.id ?? '')).error, 'Cancelled: no')
+      const parent = lab.work(() => assert.fail('a child of it was cancelled'))
+      await lab.failed(parent)
+      assert.equal((await lab.jobs().counts(child)).waiting, 0)
+    })
+
+    it('do to their parent what it was added with when they are cancelled', async () => {
+      const { child } = parentAndChild()
+      const rows = [
+        [{ ignoreDependencyOnFailure: true }, 'completed', undefined],
+        [{ removeDependencyOnFailure: true }, 'completed', undefined],
+        [{ failParentOnFailure: true }, 'failed', /child/],
+      ] as const
+      for (const [opts, status, error] of rows) {
+        const { job, children = [] } = await lab.store.addFlow({
+          name: 'parent',
+          queueName: lab.queue,
+          children: [{ name: 'child', queueName: child.queueName, opts }],
+        })
+        assert.equal(await lab.jobs().cancel(child, children[0]?.job.id ?? '', 'no'), 'failed')
+        const parent = lab.work(() => 'ran')
+        await (status === 'completed' ? lab.completed(parent) : lab.failed(parent))
+        await parent.close()
+        const read = await lab.jobs().read(lab.record, job.id ?? '')
+        assert.equal(read.status, status)
+        if (error !== undefined) assert.match(read.error ?? '', error)
+      }
+    })
+
+    it('are added all or none', async () => {
+      const { child, resolve } = parentAndChild()
+      const bad = [{ worker: child.name }, { worker: child.name, data: 'a\0b' }]
+      await assert.rejects(lab.jobs().addFlow(resolve, { worker: lab.record.name, children: bad }), { code: 'QUEUE_INVALID_JOB' })
+      const inactive = async (name: string) => lab.recordOf(name, { activeStatus: name !== child.name })
+      await assert.rejects(lab.jobs().addFlow(inactive, { worker: lab.record.name, children: [{ worker: child.name }] }), {
+        code: 'WORKER_INACTIVE',
+      })
+      assert.equal((await lab.jobs().counts(child)).waiting + (await lab.jobs().counts(lab.record)).waiting, 0)
+    })
+
+    it('are cancelled with the children that they wait for, unless one of these runs', async () => {
+      const { child, resolve } = parentAndChild()
+      const flow = () => lab.jobs().addFlow(resolve, { worker: lab.record.name, children: [{ worker: child.name }] })
+      const first = await flow()
+      assert.equal(await lab.jobs().cancel(lab.record, first.id, 'no'), 'removed')
+      await assert.rejects(lab.jobs().read(child, first.children[0]?.id ?? ''), { code: 'JOB_NOT_FOUND' })
+
+      const release = signal()
+      const worker = lab.work(async () => release.promise, child)
+      const active = once(worker, 'active')
+      const second = await flow()
+      await active
+      assert.equal(await lab.jobs().cancel(lab.record, second.id, 'no'), 'removed')
+      await assert.rejects(lab.jobs().read(lab.record, second.id), { code: 'JOB_NOT_FOUND' })
+      const end = lab.completed(worker)
+      release.fire()
+      await end
+      assert.equal((await lab.jobs().read(child, second.children[0]?.id ?? '')).status, 'completed')
+    })
+  })
+}

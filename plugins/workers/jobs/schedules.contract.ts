@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { JobLab } from './testing/job-lab.js'
+
+/** Jobs that come again. */
+export function describeSchedules(lab: JobLab): void {
+  describe('on a schedule', () => {
+    it('are listed for their worker only, changed and removed', async () => {
+      const other = lab.recordOf(`${lab.queue}-x`, { queueName: lab.queue })
+      const startDate = '2037-03-28T00:00:00.000Z'
+      const made = await lab.jobs().schedule(lab.record, 'nightly.report', {
+        pattern: '30 2 * * *',
+        tz: 'Europe/Berlin',
+        startDate,
+        options: { name: 'report', attempts: 2 },
+      })
+      assert.deepEqual(made, {
+        id: 'nightly.report',
+        worker: lab.record.name,
+        name: 'report',
+        pattern: '30 2 * * *',
+        tz: 'Europe/Berlin',
+        startDate,
+        nextAt: '2037-03-28T01:30:00.000Z',
+      })
+      const inUtc = await lab.jobs().schedule(other, 'nightly.report', { pattern: '30 2 * * *', startDate })
+      assert.deepEqual([inUtc.tz, inUtc.nextAt], ['UTC', '2037-03-28T02:30:00.000Z'])
+      await lab.store.queue(lab.queue).upsertJobScheduler('foreign', { every: 60_000 })
+      assert.deepEqual(await lab.jobs().schedules(lab.record), [made])
+      const changed = await lab.jobs().schedule(lab.record, 'nightly.report', { every: 3_600_000, startDate, limit: 3 })
+      assert.deepEqual((await lab.jobs().schedules(lab.record))[0], changed)
+      assert.deepEqual([changed.every, changed.pattern, changed.limit], [3_600_000, undefined, 3])
+      await lab.jobs().unschedule(lab.record, 'nightly.report')
+      assert.deepEqual(await lab.jobs().schedules(lab.record), [])
+      assert.equal((await lab.jobs().schedules(other)).length, 1)
+      await assert.rejects(lab.jobs().unschedule(lab.record, 'nightly.report'), { code: 'SCHEDULE_NOT_FOUND', status: 404 })
+    })
+
+    it('keep to local time over a change of the clocks', async () => {
+      const next = async (pattern: string, startDate: string) =>
+        (await lab.jobs().schedule(lab.record, 'dst', { pattern, tz: 'Europe/Berlin', startDate })).nextAt
+      assert.equal(await next('0 9 * * *', '2037-03-28T12:00:00Z'), '2037-03-29T07:00:00.000Z')
+      assert.equal(await next('0 9 * * *', '2037-03-27T12:00:00Z'), '2037-03-28T08:00:00.000Z')
+      assert.equal(await next('30 2 * * *', '2037-03-28T12:00:00Z'), '2037-03-29T01:30:00.000Z')
+      assert.equal(await next('30 2 * * *', '2037-10-25T00:45:00Z'), '2037-10-26T01:30:00.000Z')
+    })
+
+    it('come as often as their limit says, with their options, and then no more', async () => {
+      const worker = lab.work((job) => [job.data, job.attemptsMade])
+      const twice = lab.times(worker, 'completed', 2)
+      await lab
+        .jobs()
+        .schedule(lab.record, 'tick', { every: 1000, limit: 2, data: { n: 1 }, options: { timeout: 60_000, priority: 'High' } })
+      await twice
+      const found = await lab.store.list(lab.queue, 'completed', { offset: 0, limit: 5 })
+      assert.equal(found.length, 2)
+      for (const job of found) {
+        assert.deepEqual([job.data, job.priority, (job.opts as { timeout?: number }).timeout], [{ n: 1 }, 51, 60_000])
+      }
+      const [view] = await lab.jobs().schedules(lab.record)
+      assert.deepEqual([view?.limit, view?.nextAt], [2, null])
+    })
+
+    it('are not cancelled one by one while they wait', async () => {
+      await lab.jobs().schedule(lab.record, 'later', { pattern: '0 0 1 1 *' })
+      const [next] = await lab.store.list(lab.queue, 'delayed', { offset: 0, limit: 1 })
+      await assert.rejects(lab.jobs().cancel(lab.record, next?.id ?? '', 'no'), { code: 'JOB_SCHEDULED', status: 409, message: /"later"/ })
+      assert.equal((await lab.jobs().schedules(lab.record)).length, 1)
+    })
+
+    it('are refused when they make no sense', async () => {
+      for (const [id, spec] of [
+        ['a/b', { every: 1000 }],
+        ['x', {}],
+        ['x', { pattern: '0 0 31 2 *' }],
+        ['x', { pattern: '@daily' }],
+        ['x', { pattern: '0 0 * * *', tz: 'Mars/Olympus' }],
+        ['x', { every: 1000, endDate: '2001-01-01T00:00:00Z' }],
+      ] as const) {
+        await assert.rejects(lab.jobs().schedule(lab.record, id, spec), { code: 'INVALID_SCHEDULE', status: 400 }, JSON.stringify(spec))
+      }
+      await assert.rejects(lab.jobs().schedule(lab.record, 'x', { every: 1000, data: 'a\0b' }), { code: 'QUEUE_INVALID_JOB' })
+      assert.deepEqual(await lab.jobs().schedules(lab.record), [])
+    })
+  })
+}

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { describe, it } from 'node:test'
+import { database } from 'zin/plugins/database'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queues } from 'zin/plugins/queues'
+import { createTestHost } from 'zin/testing'
+import { workers, workersService } from './index.js'
+
+/** What a paused worker leaves alone. Another one shares its queue and does the jobs. Names are new in each run, so that stores may be shared. */
+export function pauseContract(title: string, env: Readonly<Record<string, string>>): void {
+  describe(`a paused worker on ${title}`, () => {
+    const scene = async () => {
+      const [paused, other] = ['paused', 'other'].map((name) => `${name}-${randomUUID().slice(0, 8)}`) as [string, string]
+      const state = { onStart: async (): Promise<void> => undefined, done: [] as unknown[], told: (): void => undefined }
+      const host = await createTestHost({
+        plugins: [database(), kv(), queues(), ops(), workers()],
+        hooks: {
+          onWorkerStart: (worker) => (worker === paused ? state.onStart() : undefined),
+          onJobComplete(_worker, _job, result) {
+            state.done.push(result)
+            state.told()
+          },
+        },
+        env: { ...env, WORKER_AUTO_START: 'true' },
+      })
+      const service = host.service(workersService)
+      const create = (name: string, result: string) => service.create({ name, queueName: paused, processor: () => result })
+      /** Resolves when that many jobs are done. */
+      const done = (count: number): Promise<void> =>
+        new Promise((resolve) => {
+          state.told = () => {
+            if (state.done.length >= count) resolve()
+          }
+          state.told()
+        })
+      return { host, service, state, done, paused, startOther: () => create(other, 'other'), startPaused: () => create(paused, 'paused') }
+    }
+
+    it('does no job that it waited for when it was paused', async (t) => {
+      const { host, service, state, done, paused, startOther, startPaused } = await scene()
+      t.after(() => host.stop())
+      await startPaused()
+      await service.enqueue(paused, null)
+      await done(1)
+      // While this one connects, the first one begins to wait.
+      await startOther()
+      await service.pause(paused)
+      const jobs = await Promise.all(Array.from({ length: 10 }, () => service.enqueue(paused, null)))
+      await done(11)
+      assert.deepEqual(state.done, ['paused', ...jobs.map(() => 'other')])
+      for (const { id } of jobs) assert.equal((await service.job(paused, id)).attempts, 1)
+      await service.resume(paused)
+      assert.equal((await service.get(paused)).state, 'running')
+    })
+
+    it('does no job when it is started anew, and does them when it is resumed', async (t) => {
+      const { host, service, state, done, paused, startOther, startPaused } = await scene()
+      t.after(() => host.stop())
+      await startPaused()
+      await service.pause(paused)
+      await service.enqueue(paused, null)
+      state.onStart = async () => {
+        const { name } = await startOther()
+        await done(1)
+        await service.remove(name)
+      }
+      const { worker } = await service.update(paused, { rateLimit: { max: 1000, duration: 1000 } })
+      assert.deepEqual([worker.state, state.done], ['paused', ['other']])
+      await service.enqueue(paused, null)
+      await service.resume(paused)
+      await done(2)
+      assert.deepEqual(state.done, ['other', 'paused'])
+    })
+  })
+}

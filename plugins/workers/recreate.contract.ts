@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { describe, it } from 'node:test'
+import { database } from 'zin/plugins/database'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queues } from 'zin/plugins/queues'
+import { createTestHost } from 'zin/testing'
+import { workers, workersService } from './index.js'
+import { signal } from './testing/signal.js'
+
+/** What becomes of a worker that takes the name of one that was removed and still ends its jobs. Names are new in each run. */
+export function recreateContract(title: string, env: Readonly<Record<string, string>>): void {
+  describe(`a worker created again on ${title}`, { timeout: 45_000 }, () => {
+    it('begins when the removed one has ended its jobs, and is not forgotten with it', async (t) => {
+      const name = `again-${randomUUID().slice(0, 8)}`
+      const [began, release, worked] = [signal(), signal(), signal<unknown>()]
+      const results: unknown[] = []
+      const host = await createTestHost({
+        plugins: [database(), kv(), queues(), ops(), workers()],
+        hooks: {
+          onJobComplete(worker, _job, result) {
+            if (worker === name && results.push(result) === 2) worked.fire(results)
+          },
+        },
+        // No beat comes to its help.
+        env: { ...env, WORKER_AUTO_START: 'true', WORKER_INTERVAL_MS: '60000' },
+      })
+      t.after(() => host.stop())
+      const service = host.service(workersService)
+      await service.create({
+        name,
+        queueName: name,
+        async processor() {
+          began.fire()
+          await release.promise
+          return 'removed'
+        },
+      })
+      await service.enqueue(name, null)
+      await began.promise
+      await service.remove(name, { waitMs: 0 })
+      await service.create({ name, queueName: name, version: '2.0.0', processor: () => 'created again' }, { waitMs: 0 })
+      await service.enqueue(name, null)
+      assert.deepEqual(await service.nodesOf(name), [])
+      release.fire()
+      assert.deepEqual(await worked.promise, ['removed', 'created again'])
+      const { operation } = await service.update(name, { concurrency: 2 })
+      assert.deepEqual(operation.applied, operation.targets)
+      const [here] = await service.nodesOf(name)
+      assert.deepEqual([here?.state, here?.version], ['running', '2.0.0'])
+      await service.remove(name)
+    })
+  })
+}

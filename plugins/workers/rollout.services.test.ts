@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { describe, it, type TestContext } from 'node:test'
+import { database } from 'zin/plugins/database'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queues } from 'zin/plugins/queues'
+import { createTestHost } from 'zin/testing'
+import { type WorkerProcessor, type Workers, workers, workersService } from './index.js'
+import { signal } from './testing/signal.js'
+
+const redis = { REDIS_URL: process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set' }
+
+/** The services of processes that have no other help than what they tell each other. */
+async function processes(t: TestContext, count: number, name: string, processor: WorkerProcessor): Promise<readonly Workers[]> {
+  const boot = async () => {
+    const host = await createTestHost({
+      plugins: [database(), kv(), queues(), ops(), workers({ processors: { [name]: processor } })],
+      env: {
+        ...redis,
+        WORKER_PERSISTENCE_DRIVER: 'kvstore',
+        WORKER_PERSISTENCE_REDIS_KEY_PREFIX: name,
+        WORKER_AUTO_START: 'true',
+        WORKER_INTERVAL_MS: '60000',
+      },
+    })
+    t.after(() => host.stop())
+    return host.service(workersService)
+  }
+  return Promise.all(Array.from({ length: count }, boot))
+}
+
+describe('workers of several processes', { timeout: 45_000 }, () => {
+  it('are changed at once after a rollout that was refused, and take the version when it is activated anew', async (t) => {
+    const name = `halted-${randomUUID().slice(0, 8)}`
+    const services = await processes(t, 3, name, () => 1)
+    const service = services[0] as Workers
+    let healthy = false
+    for (const one of services) one.registerHealthCheck(`${name}@2.0.0`, () => ({ healthy }))
+    const counts = ({ operation }: Awaited<ReturnType<typeof service.stop>>) => [operation.applied.length, operation.failed.length]
+    const versions = async () => (await service.nodesOf(name)).map(({ version }) => version)
+    const waitMs = 30_000
+    await service.create({ name, queueName: name }, { waitMs })
+    await service.registerVersion(name, { version: '2.0.0' })
+    assert.deepEqual(counts(await service.activate(name, '2.0.0', { waitMs })), [0, 1])
+    let told = 0
+    const unlisten = service.events(({ type }) => (type === 'status' ? told++ : undefined))
+    assert.deepEqual(counts(await service.update(name, { concurrency: 7 }, { waitMs })), [3, 0])
+    assert.deepEqual(counts(await service.pause(name, { waitMs })), [3, 0])
+    assert.deepEqual(counts(await service.resume(name, { waitMs })), [3, 0])
+    unlisten()
+    assert.ok(told <= 30, `those that wait told each other ${told} times that there is nothing new`)
+    // Whoever has its turn with it refuses it again.
+    await service.restart(name, { waitMs }).catch((error: unknown) => assert.match(String(error), /not healthy/))
+    assert.deepEqual(await versions(), ['1.0.0', '1.0.0', '1.0.0'])
+    healthy = true
+    assert.deepEqual(counts(await service.activate(name, '2.0.0', { waitMs })), [3, 0])
+    assert.deepEqual(await versions(), ['2.0.0', '2.0.0', '2.0.0'])
+    await service.remove(name)
+  })
+
+  it('run the version of a worker that was created again, whatever the removed one of its name still runs', async (t) => {
+    const name = `again-${randomUUID().slice(0, 8)}`
+    const [bothBegan, release] = [signal(), signal()]
+    let began = 0
+    const services = await processes(t, 2, name, async () => {
+      if (++began === 2) bothBegan.fire()
+      await release.promise
+    })
+    const service = services[0] as Workers
+    await service.create({ name, queueName: name, concurrency: 1 })
+    await service.enqueue(name, null)
+    await service.enqueue(name, null)
+    await bothBegan.promise
+    await service.remove(name, { waitMs: 0 })
+    await service.create({ name, queueName: name, version: '2.0.0' }, { waitMs: 0 })
+    release.fire()
+    const { operation } = await service.update(name, { concurrency: 2 }, { waitMs: 30_000 })
+    assert.equal(operation.applied.length, 2)
+    assert.deepEqual(
+      (await service.nodesOf(name)).map(({ version, state }) => [version, state]),
+      [
+        ['2.0.0', 'running'],
+        ['2.0.0', 'running'],
+      ],
+    )
+    await service.remove(name)
+  })
+})

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { kvService } from 'zin/plugins/kv'
+import { queuesService } from 'zin/plugins/queues'
+import type { ApiHost } from './testing/api-host.js'
+
+const yearly = { pattern: '0 0 1 1 *' }
+
+/** What becomes of the schedules of a worker that is removed or gets another queue. */
+export function schedulesContract(api: () => ApiHost): void {
+  describe('the schedules of a worker', () => {
+    let count = 0
+    const create = async (more: object = {}): Promise<{ readonly name: string; readonly path: string }> => {
+      const name = `planned-${++count}-${api().run}`
+      await api().service.create({ name, queueName: name, processor: 'job.mjs', autoStart: false, ...more })
+      return { name, path: `/api/workers/${name}` }
+    }
+    const schedulers = async (queue: string): Promise<readonly string[]> => {
+      const found = await api().host.service(queuesService).queue(queue).getJobSchedulers(0, -1, true)
+      return found.map(({ key }) => key).sort()
+    }
+
+    it('go with it when it is removed, and those of others on its queue stay', async () => {
+      const { name, path } = await create()
+      const other = await create({ queueName: name })
+      for (const id of ['a', 'b']) {
+        for (const worker of [path, other.path]) assert.equal((await api().call('PUT', `${worker}/schedules/${id}`, yearly)).status, 200)
+      }
+      assert.equal((await api().call('DELETE', path)).status, 200)
+      assert.deepEqual(await schedulers(name), [`${other.name}~a`, `${other.name}~b`])
+      const { counts } = (await api().call('GET', `${other.path}/metrics`)).body.metrics
+      assert.equal(counts.delayed, 2)
+    })
+
+    it('are removed before it is, so that a removal that did not succeed can be repeated', async () => {
+      let down = true
+      const kv = api().host.service(kvService)
+      const client = new Proxy(kv, {
+        get(target, key) {
+          if (key === 'driver') return 'database'
+          if (key === 'delete' && down) return () => Promise.reject(new Error('the power is cut'))
+          const value = target[key as keyof typeof target]
+          return typeof value === 'function' ? value.bind(target) : value
+        },
+      })
+      const infrastructure = { persistence: { driver: 'kvstore' as const, keyPrefix: `planned-${api().run}`, client } }
+      const { name, path } = await create({ infrastructure })
+      await api().call('PUT', `${path}/schedules/a`, yearly)
+      assert.ok((await api().call('DELETE', path)).status >= 500)
+      assert.deepEqual(await schedulers(name), [])
+      down = false
+      assert.equal((await api().call('GET', path)).status, 200)
+    })
+
+    it('keep it on its queue until they are removed', async () => {
+      const { name, path } = await create()
+      await api().call('PUT', `${path}/schedules/a`, yearly)
+      const refused = await api().call('PUT', path, { queueName: `${name}-b`, concurrency: 3 })
+      assert.deepEqual([refused.status, refused.body.code], [409, 'WORKER_HAS_SCHEDULES'])
+      const { worker } = (await api().call('GET', path)).body
+      assert.deepEqual([worker.queueName, worker.concurrency, worker.generation], [name, 5, 1])
+      assert.equal((await api().call('PUT', path, { queueName: name })).status, 200)
+      await api().call('DELETE', `${path}/schedules/a`)
+      assert.equal((await api().call('PUT', path, { queueName: `${name}-b` })).body.worker.queueName, `${name}-b`)
+    })
+
+    for (const [what, method, body, status, code] of [
+      ['removed', 'DELETE', undefined, 404, 'WORKER_NOT_FOUND'],
+      ['given another queue', 'PUT', { queueName: 'elsewhere' }, 409, 'WORKER_CHANGED'],
+    ] as const) {
+      it(`are not left behind when it is ${what} while one is added`, async () => {
+        const { name, path } = await create()
+        api().meanwhile(() => api().call(method, path, body))
+        const answer = await api().call('PUT', `${path}/schedules/late`, yearly)
+        assert.deepEqual([answer.status, answer.body.code], [status, code], answer.text)
+        assert.deepEqual(await schedulers(name), [])
+      })
+    }
+  })
+}
