@@ -1,5 +1,6 @@
 import { createWriteStream, type WriteStream } from 'node:fs'
 import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { Readable, Writable } from 'node:stream'
 import type { Context } from 'koa'
 import { messageOf } from '../errors.js'
@@ -25,6 +26,8 @@ export async function parseForm(ctx: Context, bytes: Buffer): Promise<unknown> {
       maxFieldsSize: limit,
       allowEmptyFiles: true,
       minFileSize: 0,
+      // Its own default is what the folder was when it was first loaded.
+      uploadDir: tmpdir(),
       fileWriteStreamHandler: (file) => uploads.open((file as unknown as { readonly filepath: string }).filepath),
     },
   })

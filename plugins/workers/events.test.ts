@@ -72,7 +72,7 @@ describe('GET /api/workers/events', () => {
     const [node] = (await api.call('GET', `/api/workers/${name}/nodes`)).body.nodes
     for (const client of [all, one]) {
       const changed = await client.hears(({ type, worker }) => type === 'changed' && worker === name)
-      assert.deepEqual([changed.generation, changed.version, Number.isNaN(Date.parse(changed.at))], [1, '1.0.0', false])
+      assert.deepEqual([changed.generation, changed.desiredVersion, Number.isNaN(Date.parse(changed.at))], [1, '1.0.0', false])
       const running = await client.hears(({ type, worker, state }) => type === 'status' && worker === name && state === 'running')
       assert.deepEqual([running.node, running.generation, running.version, running.error], [node.node, 1, '1.0.0', undefined])
     }

@@ -136,7 +136,10 @@ export interface WorkerEvent {
   readonly node?: string
   readonly state?: WorkerState
   readonly generation?: number
+  /** With `status`: the one that takes new jobs there. */
   readonly version?: string | null
+  /** With `changed`: the one that was activated last. */
+  readonly desiredVersion?: string
   readonly error?: string
   /** ISO 8601. */
   readonly at: string

@@ -4,11 +4,11 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import { systemClock } from 'zin'
 import { database, databaseService } from 'zin/plugins/database'
 import { openRedis, type RedisClient, redisTarget } from 'zin/plugins/redis'
-import { createTestHost } from 'zin/testing'
+import { createTestHost, memoryLogger } from 'zin/testing'
 import { mysqlEnv } from '../../../scripts/testing/mysql-database.js'
 import { createClusterTables } from '../migrations/create-cluster.js'
 import { clusterContract } from './cluster.contract.js'
-import { eventually, hear, nodeInfo, nodeStatus, recordingLog, silentLog } from './helpers.contract.js'
+import { eventually, hear, levelsOf, nodeInfo, nodeStatus, silentLog } from './helpers.contract.js'
 import { redisCluster } from './redis/redis-cluster.js'
 import { startRedis } from './redis/server.contract.js'
 import { ageSql } from './sql/age.contract.js'
@@ -163,13 +163,13 @@ describe('the cluster on Redis', { timeout: 60_000 }, () => {
   })
 
   it('leaves out what is no message', async () => {
-    const { log, levels } = recordingLog()
+    const log = memoryLogger()
     const cluster = await openOn(client, log)
     const { heard, count } = hear(cluster)
     await client.publish(`${keyPrefix}${base}:messages:0`, '{')
     await cluster.announce('w')
     await count(1)
-    assert.deepEqual([heard.length, levels], [1, ['warn']])
+    assert.deepEqual([heard.length, levelsOf(log)], [1, ['warn']])
     await cluster.close()
   })
 
@@ -184,7 +184,7 @@ describe('the cluster on Redis', { timeout: 60_000 }, () => {
   })
 
   it('works and hears again by itself after Redis was restarted, and says that messages may be missing', async () => {
-    const { log, levels } = recordingLog()
+    const log = memoryLogger()
     const cluster = await openOn(client, log)
     const { heard, count } = hear(cluster)
     await cluster.announce('before')
@@ -200,7 +200,7 @@ describe('the cluster on Redis', { timeout: 60_000 }, () => {
     await cluster.announce('after')
     await count(3)
     assert.deepEqual(heard, [{ kind: 'change', worker: 'before' }, { kind: 'resync' }, { kind: 'change', worker: 'after' }])
-    assert.deepEqual(levels, ['warn', 'info'])
+    assert.deepEqual(levelsOf(log), ['warn', 'info'])
     await cluster.close()
   })
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { systemClock } from 'zin'
 import { type Database, database, databaseService } from 'zin/plugins/database'
-import { createTestHost, fakeClock } from 'zin/testing'
+import { createTestHost, fakeClock, memoryLogger } from 'zin/testing'
 import { clusterMigration } from '../migrations/create-cluster.js'
 import { type ClusterStore, clusterContract } from './cluster.contract.js'
-import { eventually, hear, overriding, recordingLog, silentLog, timers } from './helpers.contract.js'
+import { eventually, hear, levelsOf, overriding, silentLog, timers } from './helpers.contract.js'
 import { dayMs } from './keep.js'
 import { memoryCluster } from './memory.js'
 import { ageSql } from './sql/age.contract.js'
@@ -122,20 +122,20 @@ describe('the cluster on SQLite', () => {
         return service.tables(name)
       },
     })
-    const { log, levels } = recordingLog()
+    const log = memoryLogger()
     const cluster = sqlCluster({ database: flaky, connection: 'default', prefix: 'zin_worker', clock: systemClock, log })
     await cluster.open()
     const { heard, count } = hear(cluster)
     await cluster.announce('before')
     await count(1)
     away = true
-    await eventually('a warning', () => levels.length > 0)
+    await eventually('a warning', () => log.lines.length > 0)
     await assert.rejects(cluster.announce('lost'), { code: 'WORKER_CLUSTER_UNAVAILABLE' })
     await (await openSql(service, 'zin_worker')).announce('meanwhile')
     away = false
     await count(3)
     assert.deepEqual(heard.slice(1), [{ kind: 'resync' }, { kind: 'change', worker: 'meanwhile' }])
-    assert.deepEqual(levels, ['warn', 'info'])
+    assert.deepEqual(levelsOf(log), ['warn', 'info'])
     await cluster.close()
     await host.stop()
   })

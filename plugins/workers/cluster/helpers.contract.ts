@@ -1,18 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'zin'
+import { type MemoryLogger, memoryLogger } from 'zin/testing'
 import type { Cluster, ClusterMessage, NodeInfo, NodeStatus } from './cluster.js'
 
-/** A logger that keeps the levels of its lines. */
-export function recordingLog(): { readonly log: Logger; readonly levels: readonly string[] } {
-  const levels: string[] = []
-  const at = (level: string) => (): void => void levels.push(level)
-  const lines = { trace: at('trace'), debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), fatal: at('fatal') }
-  const log: Logger = { level: 'trace', ...lines, child: () => log }
-  return { log, levels }
-}
+export const silentLog: Logger = memoryLogger()
 
-export const silentLog: Logger = recordingLog().log
+/** The levels of what was logged, oldest first. */
+export const levelsOf = (log: MemoryLogger): readonly string[] => log.lines.map(({ level }) => level)
 
 /** An object whose methods are its own, but for some. */
 export function overriding<T extends object>(target: T, changes: Partial<T>): T {

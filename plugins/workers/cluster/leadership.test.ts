@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { fakeClock } from 'zin/testing'
+import { fakeClock, memoryLogger } from 'zin/testing'
 import type { Cluster } from './cluster.js'
-import { eventually, overriding, recordingLog, silentLog, timers } from './helpers.contract.js'
+import { eventually, levelsOf, overriding, silentLog, timers } from './helpers.contract.js'
 import { runForLead } from './leadership.js'
 import { Leaderships } from './leaderships.js'
 import { memoryCluster } from './memory.js'
@@ -98,17 +98,17 @@ describe('a candidate for a leader role', () => {
       lead: async (...args) => (guard(), cluster.lead(...args)),
       resign: async (...args) => (guard(), cluster.resign(...args)),
     })
-    const { log, levels } = recordingLog()
+    const log = memoryLogger()
     const candidate = runForLead(flaky, { role, node: 'a', clock, leaseMs: 15, log })
     candidate.start()
     await eventually('three tries', () => tries >= 3)
     assert.equal(candidate.leads, false)
-    assert.deepEqual(levels, ['warn'])
+    assert.deepEqual(levelsOf(log), ['warn'])
     away = false
     await eventually('it leads', () => candidate.leads)
     away = true
     await candidate.resign()
-    assert.deepEqual(levels, ['warn', 'info', 'warn'])
+    assert.deepEqual(levelsOf(log), ['warn', 'info', 'warn'])
   })
 
   it('takes a role that another one gives up at once', async () => {

@@ -238,8 +238,9 @@ export class Reconciler {
         this.#background(
           this.refresh(message.worker).then(() => {
             const worker = this.#workers.get(message.worker)
-            if (worker === undefined) emit({ type: 'removed', worker: message.worker, at })
-            else emit({ type: 'changed', worker: message.worker, generation: worker.generation, version: worker.desired.version, at })
+            if (worker === undefined) return emit({ type: 'removed', worker: message.worker, at })
+            const { generation, desired } = worker
+            emit({ type: 'changed', worker: message.worker, generation, desiredVersion: desired.version, at })
           }),
         )
         return
