@@ -8,14 +8,19 @@ export interface Access {
   holds(): Promise<boolean>
 }
 
-/** Notes by what a request was let in. Called by a middleware that checks credentials which can end. */
-export function noteAccess(ctx: Context, access: Access): void {
-  const noted = ctx.state.access as Access[] | undefined
-  if (noted === undefined) ctx.state.access = [access]
-  else noted.push(access)
+type Look = () => Access
+
+/**
+ * Notes by what a request was let in. Called by a middleware that checks credentials which can end; `look` is called only when an
+ * answer outlasts the check.
+ */
+export function noteAccess(ctx: Context, look: Look): void {
+  const noted = ctx.state.access as Look[] | undefined
+  if (noted === undefined) ctx.state.access = [look]
+  else noted.push(look)
 }
 
 /** All that was noted for a request; nothing for a route that needs no credentials. */
 export function accessOf(ctx: Context): readonly Access[] {
-  return (ctx.state.access as readonly Access[] | undefined) ?? []
+  return ((ctx.state.access as readonly Look[] | undefined) ?? []).map((look) => look())
 }

@@ -50,7 +50,7 @@ export class HttpChecks implements SignedRequests {
   /** {@link authenticate} and what is made of it, at once when no store and no body has to be waited for. */
   decide<T>(ctx: Context, use: (result: SignedUser | Refusal) => Pending<T>): Pending<T> {
     return after(this.#parts.verification.authenticate(incomingOf(ctx)), (result) => {
-      if (result.ok) for (const access of this.#parts.verification.accessOf(result)) noteAccess(ctx, access)
+      if (result.ok) noteAccess(ctx, () => this.#parts.verification.accessOf(result))
       return use(this.#told(ctx, result))
     })
   }

@@ -127,9 +127,10 @@ export class Verification {
   }
 
   /** The access of an accepted request: by its token, and by its device while that is in use. */
-  accessOf({ claims, signer }: SignedUser): readonly Access[] {
+  accessOf({ claims, signer }: SignedUser): Access {
     const token = this.#parts.tokens.access(claims)
-    return signer.kind === 'device' ? [token, { lastsMs: token.lastsMs, holds: () => this.#isInUse(signer) }] : [token]
+    if (signer.kind !== 'device') return token
+    return { lastsMs: token.lastsMs, holds: async () => (await token.holds()) && this.#isInUse(signer) }
   }
 
   async #isInUse({ keyId, userId }: Signer): Promise<boolean> {

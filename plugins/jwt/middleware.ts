@@ -22,7 +22,7 @@ export function authMiddleware({ tokens, checkers, responders, refused }: AuthPa
       if (await tokens.isRevoked(claims)) throw unauthorized('the token is revoked')
       ctx.state.tokenVerified = claims
       attachUser(ctx, claims)
-      noteAccess(ctx, tokens.access(claims))
+      noteAccess(ctx, () => tokens.access(claims))
     } catch (error) {
       if (!(error instanceof ZinError) || error.status !== 401) throw error
       refused(ctx, error, layer)

@@ -99,7 +99,7 @@ export class OpsGuard implements Ops {
     if (tokens === undefined || token === undefined) throw unauthorized()
     const claims = verified(tokens, token)
     if (claims === undefined || claims.deviceId !== undefined || (await tokens.isRevoked(claims))) throw unauthorized()
-    noteAccess(ctx, tokens.access(claims))
+    noteAccess(ctx, () => tokens.access(claims))
     return claims
   }
 

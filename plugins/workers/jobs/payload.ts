@@ -62,10 +62,14 @@ export async function openJob(job: Job, worker: string, slots: PayloadSlots): Pr
 
 /** What is stored of a job's result. The job is done, so that a failure is final: another run would do it twice. */
 export async function storedResult(job: Job, result: unknown, worker: string, slots: PayloadSlots): Promise<unknown> {
-  const stored = slots.transformJobResult.active ? await transformed(job, result, worker, slots) : result
-  const fault = isPlain(stored) ? undefined : resultFault(stored)
+  return checkedResult(await transformed(job, result, worker, slots), worker)
+}
+
+/** {@link storedResult} where no listener transforms results: nothing is waited for. */
+export function checkedResult(result: unknown, worker: string): unknown {
+  const fault = isPlain(result) ? undefined : resultFault(result)
   if (fault !== undefined) throw unstorable(worker, fault)
-  return stored
+  return result
 }
 
 async function transformed(job: Job, result: unknown, worker: string, { transformJobResult }: PayloadSlots): Promise<unknown> {

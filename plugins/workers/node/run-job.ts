@@ -5,7 +5,7 @@ import type { HookSlots } from '../hook-slots.js'
 import { isCancelReason, stopReason } from '../jobs/cancel-reason.js'
 import { timeoutOf } from '../jobs/job-plan.js'
 import { jobView } from '../jobs/job-view.js'
-import { openJob, type PayloadSlots, storedResult, unrecoverable } from '../jobs/payload.js'
+import { checkedResult, openJob, type PayloadSlots, storedResult, unrecoverable } from '../jobs/payload.js'
 import type { WorkerProcessor } from '../processors/processor.js'
 import type { WorkerJobOptions } from '../record/record.js'
 import type { Counters } from './counters.js'
@@ -35,7 +35,7 @@ const lostCodes = new Set(['JOB_TIMEOUT', 'PROCESSOR_DIED'])
  * fires `onJobStart`. What nobody asked for costs nothing.
  */
 export function jobRunner({ workerName, select, counters, running, clock, hooks, defaults }: RunnerParts): Processor {
-  const { onJobStart, restoreJobData, restoreJobResult, transformJobData } = hooks
+  const { onJobStart, restoreJobData, restoreJobResult, transformJobData, transformJobResult } = hooks
   return async (job: Job, token?: string) => {
     const { version, run } = select(job)
     const attempt = running.begin(job.id ?? '')
@@ -49,7 +49,7 @@ export function jobRunner({ workerName, select, counters, running, clock, hooks,
       const given = await (ms === undefined
         ? work()
         : runInTime(work, { ms, late: () => timeOut(attempt, workerName, ms), stands: isPutOff }))
-      const result = await storedResult(job, given, workerName, hooks)
+      const result = transformJobResult.active ? await storedResult(job, given, workerName, hooks) : checkedResult(given, workerName)
       counters.completed(version, clock.monotonic() - begun)
       return result
     } catch (thrown) {
