@@ -12,7 +12,18 @@ type Look = () => Access
 
 /**
  * Notes by what a request was let in. Called by a middleware that checks credentials which can end; `look` is called only when an
- * answer outlasts the check.
+ * answer outlasts the check. `EventStreams` ends a stream when one of them does not hold any more.
+ *
+ * @example
+ * ctx.middleware('session', async (request, next) => {
+ *   const session = await sessions.find(request.cookies.get('session'))
+ *   if (session === undefined) throw new ZinError('SESSION_MISSING', 'log in first', { status: 401 })
+ *   noteAccess(request, () => ({
+ *     lastsMs: session.endsAt - Date.now(),
+ *     holds: async () => (await sessions.find(session.id)) !== undefined,
+ *   }))
+ *   await next()
+ * })
  */
 export function noteAccess(ctx: Context, look: Look): void {
   const noted = ctx.state.access as Look[] | undefined
