@@ -22,8 +22,8 @@ export interface AppClientOptions {
 const cliKeyId = 'zin-cli'
 
 /**
- * Signed HTTP (RFC 9421, with the host) to the running app: to `--url`, or `--host` and `--port`, or where the app of this folder said that it listens, or
- * where its configuration says that it will. Without a shared secret in the environment requests go out unsigned.
+ * Signed HTTP (RFC 9421, with the host) to the running app: to `--url`, or `--host` and `--port`, or where the app of this folder said
+ * that it listens, or where its configuration says that it will. Without a shared secret in the environment requests go out unsigned.
  */
 export async function createAppClient(given: AppClientOptions): Promise<AppClient> {
   const baseUrl = await findApp(given)

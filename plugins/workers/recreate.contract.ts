@@ -6,6 +6,7 @@ import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
 import { createTestHost } from 'zin/testing'
+import { eventually } from './cluster/helpers.contract.js'
 import { workers, workersService } from './index.js'
 import { signal } from './testing/signal.js'
 
@@ -49,6 +50,33 @@ export function recreateContract(title: string, env: Readonly<Record<string, str
       assert.deepEqual(operation.applied, operation.targets)
       const [here] = await service.nodesOf(name)
       assert.deepEqual([here?.state, here?.version], ['running', '2.0.0'])
+      await service.remove(name)
+    })
+
+    it('keeps what is told of it when the removal of the earlier one ends', async (t) => {
+      const name = `again-${randomUUID().slice(0, 8)}`
+      const [began, release] = [signal(), signal()]
+      const host = await createTestHost({
+        plugins: [database(), kv(), queues(), ops(), workers()],
+        env: { ...env, WORKER_AUTO_START: 'true' },
+      })
+      t.after(() => host.stop())
+      const service = host.service(workersService)
+      const processor = async () => {
+        began.fire()
+        await release.promise
+      }
+      await service.create({ name, queueName: name, processor })
+      await service.enqueue(name, null)
+      await began.promise
+      const removal = service.remove(name)
+      // The earlier one is gone from the store at once; the removal waits for its job.
+      await eventually('the name is free', async () => (await service.list()).workers.every((worker) => worker.name !== name))
+      await service.create({ name, queueName: name, processor: () => 1 }, { waitMs: 0 })
+      const { operation } = await service.update(name, { concurrency: 2 }, { waitMs: 0 })
+      release.fire()
+      await removal
+      assert.equal((await service.operation(name, operation.id)).id, operation.id)
       await service.remove(name)
     })
   })

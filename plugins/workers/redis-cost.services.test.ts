@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { tmpdir } from 'node:os'
 import { after, before, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
 import { database } from 'zin/plugins/database'
@@ -9,6 +6,7 @@ import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
 import { createTestHost, type TestHost } from 'zin/testing'
+import { redisServer } from '../../scripts/testing/redis-server.js'
 import { type Workers, workers, workersService } from './index.js'
 
 // A Redis of its own: everything that it is asked comes from the app of this test, whose timers are all too slow to be seen.
@@ -19,11 +17,11 @@ describe('what lists of workers cost Redis', () => {
   let service: Workers
 
   before(async () => {
-    const started = await startRedis()
-    admin = new Redis(started.port)
+    const started = await redisServer()
+    admin = new Redis(started.url)
     host = await createTestHost({
       plugins: [database(), kv(), queues(), ops(), workers({ processors: { busy: () => 1 } })],
-      env: { REDIS_URL: `redis://127.0.0.1:${started.port}`, WORKER_PERSISTENCE_DRIVER: 'kvstore', WORKER_INTERVAL_MS: '60000' },
+      env: { REDIS_URL: started.url, WORKER_PERSISTENCE_DRIVER: 'kvstore', WORKER_INTERVAL_MS: '60000' },
     })
     service = host.service(workersService)
     close = async () => {
@@ -112,26 +110,4 @@ async function createWorkers(service: Workers, first: number, last: number): Pro
   await Promise.all(Array.from({ length: 50 }, lane))
   await heard
   unlisten()
-}
-
-async function startRedis(): Promise<{ readonly port: number; stop(): Promise<void> }> {
-  for (;;) {
-    const port = 20_000 + Math.floor(Math.random() * 20_000)
-    const args = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', tmpdir(), '--save', '', '--appendonly', 'no']
-    const server = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] })
-    const exited = once(server, 'exit')
-    let output = ''
-    for await (const chunk of server.stdout) {
-      output += String(chunk)
-      if (/ready to accept connections/i.test(output)) {
-        return {
-          port,
-          async stop() {
-            server.kill('SIGKILL')
-            await exited
-          },
-        }
-      }
-    }
-  }
 }

@@ -1,7 +1,4 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { describe, it, type TestContext } from 'node:test'
 import { definePlugin } from 'zin'
 import { database } from 'zin/plugins/database'
@@ -9,50 +6,23 @@ import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queues, queuesService } from 'zin/plugins/queues'
 import { createTestHost, type TestHostOptions } from 'zin/testing'
+import { redisServer } from '../../scripts/testing/redis-server.js'
 import { workers, workersService } from './index.js'
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
-/** A promise, and what settles it. */
-function signal(): { readonly given: Promise<void>; readonly give: () => void } {
-  let give = (): void => undefined
-  const given = new Promise<void>((resolve) => {
-    give = resolve
-  })
-  return { given, give }
-}
+import { signal } from './testing/signal.js'
 
 type Task = (job: unknown, token?: string, signal?: AbortSignal) => Promise<void>
 type Parts = Pick<TestHostOptions, 'plugins' | 'shutdown'>
 
 /** A host on a Redis of its own, which can be lost. */
-async function scene(t: TestContext, loss: 'SIGKILL' | 'SIGSTOP', { plugins = [], ...more }: Parts) {
-  const port = await freePort()
-  const args = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', tmpdir(), '--save', '', '--appendonly', 'no']
-  const redis = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] })
-  const gone = once(redis, 'exit')
-  t.after(() => {
-    redis.kill('SIGKILL')
-    return gone
-  })
-  for await (const chunk of redis.stdout) if (/ready to accept connections/i.test(String(chunk))) break
+async function scene(t: TestContext, loss: 'kill' | 'hang', { plugins = [], ...more }: Parts) {
+  const redis = await redisServer()
+  t.after(() => redis.stop())
   const host = await createTestHost({
     plugins: [database(), kv(), queues(), ops(), ...plugins],
-    env: { REDIS_URL: `redis://127.0.0.1:${port}` },
+    env: { REDIS_URL: redis.url },
     ...more,
   })
-  const lose = async (): Promise<void> => {
-    redis.kill(loss)
-    if (loss === 'SIGKILL') await gone
-  }
-  return { host, lose }
+  return { host, lose: async () => redis[loss]() }
 }
 
 /** A worker that `workers` manages; begun by a plugin, so that the test host sees what it leaves open. */
@@ -92,22 +62,22 @@ function direct(task: Task): Parts {
 function tasks(t: TestContext) {
   const [started, ended] = [signal(), signal()]
   // After the stop: what goes on then must open nothing, or this process does not end.
-  t.after(ended.give)
+  t.after(() => ended.fire())
   const stubborn: Task = async () => {
-    started.give()
-    await ended.given
+    started.fire()
+    await ended.promise
   }
   const obedient: Task = async (_job, _token, aborted) => {
-    started.give()
+    started.fire()
     if (aborted) await once(aborted, 'abort')
   }
-  return { stubborn, obedient, started: started.given, end: ended.give }
+  return { stubborn, obedient, started: started.promise, end: () => ended.fire() }
 }
 
 // host.stop() fails when a plugin hangs, and when a timer or a socket of one is left.
 for (const [loses, loss] of [
-  ['whose Redis goes away for good', 'SIGKILL'],
-  ['whose Redis hangs for good', 'SIGSTOP'],
+  ['whose Redis goes away for good', 'kill'],
+  ['whose Redis hangs for good', 'hang'],
 ] as const) {
   describe(`a host ${loses}`, { concurrency: 4 }, () => {
     it('stops with an idle worker, a producer and a reader of events', async (t) => {

@@ -1,34 +1,55 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { freePort } from '../services.js'
 
-/** A Redis of a test's own. */
+/** A Redis of a test's own, which can be lost, hang, and come back on its port. It keeps nothing. */
 export interface RedisServer {
   readonly url: string
+  start(): Promise<void>
+  kill(): Promise<void>
+  /** It takes connections and answers nothing. */
+  hang(): void
   stop(): Promise<void>
 }
 
 /** @param args more arguments of `redis-server`. */
 export async function redisServer(...args: readonly string[]): Promise<RedisServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'zin-redis-'))
   const port = await freePort()
-  const common = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', tmpdir(), '--save', '', '--appendonly', 'no']
-  const server = spawn('redis-server', [...common, ...args], { stdio: ['ignore', 'pipe', 'ignore'] })
-  const ended = once(server, 'exit')
-  let output = ''
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.once('exit', () => reject(new Error(`redis-server ended: ${output}`)))
-    server.stdout.on('data', (chunk: Buffer) => {
-      output += chunk.toString()
-      if (/ready to accept connections/i.test(output)) resolve()
+  const common = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'no']
+  let child: ChildProcess | undefined
+  const start = async (): Promise<void> => {
+    const started = spawn('redis-server', [...common, ...args], { stdio: ['ignore', 'pipe', 'ignore'] })
+    child = started
+    let output = ''
+    await new Promise<void>((resolve, reject) => {
+      started.once('error', reject)
+      started.once('exit', () => reject(new Error(`redis-server ended: ${output}`)))
+      started.stdout.on('data', (chunk: Buffer) => {
+        output += chunk.toString()
+        if (/ready to accept connections/i.test(output)) resolve()
+      })
     })
-  })
+  }
+  const kill = async (): Promise<void> => {
+    if (child === undefined) return
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+    child = undefined
+  }
+  await start()
   return {
     url: `redis://127.0.0.1:${port}`,
+    start,
+    kill,
+    hang: () => void child?.kill('SIGSTOP'),
     async stop() {
-      server.kill('SIGKILL')
-      await ended
+      await kill()
+      rmSync(folder, { recursive: true, force: true })
     },
   }
 }

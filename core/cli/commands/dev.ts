@@ -28,7 +28,7 @@ export const devCommand = defineCommand({
     const app = new Restarter(() => startChild(rootDir, args, print))
     const sources = await watchSources(rootDir, ([first = '', ...others]) => {
       print.line(`zin dev: ${relative(rootDir, first)}${others.length === 0 ? '' : ` and ${others.length} more`} changed, restarting`)
-      app.restart().catch((error: unknown) => print.error(`${messageOf(error)}`))
+      app.restart().catch((error: unknown) => print.error(messageOf(error)))
     })
     print.line(`zin dev: watching ${rootDir}; Ctrl-C ends it`)
     await app.restart()
@@ -62,7 +62,7 @@ async function childEnvironment(rootDir: string, print: Printer): Promise<NodeJS
   try {
     return devEnvironment(process.env, await readEnvFile(join(rootDir, '.env')))
   } catch (error) {
-    print.error(`${messageOf(error)}`)
+    print.error(messageOf(error))
     return devEnvironment(process.env)
   }
 }

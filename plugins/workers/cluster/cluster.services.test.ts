@@ -6,11 +6,11 @@ import { database, databaseService } from 'zin/plugins/database'
 import { openRedis, type RedisClient, redisTarget } from 'zin/plugins/redis'
 import { createTestHost, memoryLogger } from 'zin/testing'
 import { mysqlEnv } from '../../../scripts/testing/mysql-database.js'
+import { type RedisServer, redisServer } from '../../../scripts/testing/redis-server.js'
 import { createClusterTables } from '../migrations/create-cluster.js'
 import { clusterContract } from './cluster.contract.js'
 import { eventually, hear, levelsOf, nodeInfo, nodeStatus, silentLog } from './helpers.contract.js'
 import { redisCluster } from './redis/redis-cluster.js'
-import { startRedis } from './redis/server.contract.js'
 import { ageSql } from './sql/age.contract.js'
 import { sqlCluster } from './sql/sql-cluster.js'
 import { tableNames } from './sql/tables.js'
@@ -64,10 +64,10 @@ const redisStore = async (url: string) => {
 clusterContract('Redis', () => redisStore(redisUrl))
 
 describe('the cluster on Redis', { timeout: 60_000 }, () => {
-  let server: Awaited<ReturnType<typeof startRedis>>
+  let server: RedisServer
   let client: RedisClient
   before(async () => {
-    server = await startRedis([])
+    server = await redisServer()
     client = await connect(server.url)
   })
   beforeEach(() => client.flushall())
@@ -218,9 +218,9 @@ describe('the cluster on Redis', { timeout: 60_000 }, () => {
 })
 
 describe('with a Redis Cluster', () => {
-  let server: Awaited<ReturnType<typeof startRedis>>
+  let server: RedisServer
   before(async () => {
-    server = await startRedis(['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1'])
+    server = await redisServer('--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1')
     const one = await connect(server.url)
     await one.call('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383)
     await eventually('the cluster is whole', async () => String(await one.call('CLUSTER', 'INFO')).includes('cluster_state:ok'))

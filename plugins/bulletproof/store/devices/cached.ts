@@ -23,7 +23,8 @@ interface Entry {
 
 /**
  * Keeps records that were read, and asks the kv whether they changed: that question travels with the others of a request, and
- * the store behind is read on a miss only. A kv that was emptied forgot changes, so nothing that was read before counts. Every process knows of a change as soon as the call that made it has returned.
+ * the store behind is read on a miss only. A kv that was emptied forgot
+ * changes, so nothing that was read before counts. Every process knows of a change as soon as the call that made it has returned.
  */
 export function cachedDevices(store: DeviceStore, kvNow: () => Kv, clock: Clock): DeviceStore {
   const known = new LRUCache<string, Entry>({ max: MAX_KNOWN })
