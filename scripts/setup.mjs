@@ -28,13 +28,12 @@ export function checkNode() {
   fail(`Zin needs Node ${oldest.join('.')} or newer; this is ${process.version} at ${process.execPath}. Get one at https://nodejs.org`)
 }
 
-/** Installs the packages unless they belong to the lock file already. True when it did. */
+/** Installs the packages of the lock file unless they are installed already. True when it did. */
 export function ensureInstalled() {
   const stamp = existsSync(installStamp) ? readFileSync(installStamp, 'utf8') : ''
   if (stamp === lockDigest()) return false
-  console.log('Installing packages (npm install) …')
-  // Not `npm ci`: a lock file made where some optional packages of other platforms are missing is refused by it.
-  npm(['install', '--no-audit', '--no-fund', '--loglevel=error'])
+  console.log('Installing packages (npm ci) …')
+  npm(['ci', '--no-audit', '--no-fund', '--loglevel=error'])
   return true
 }
 
