@@ -17,6 +17,7 @@ export type { DatabaseMigration } from './migrations/migration.js'
 export { defineMigration } from './migrations/migration.js'
 export type { MigrationFilter, MigrationResult, Migrations } from './migrations/migrations.js'
 export type { MigrationStatus, RollbackScope } from './migrations/plan.js'
+export { useUnicode } from './migrations/use-unicode.js'
 export type { DatabaseOptions, RdbConnectionOptions, SqliteConnectionOptions } from './options.js'
 
 /** SQL tables behind Kysely: SQLite in the data directory, or MySQL and MariaDB; and the migrations of all plugins. */

@@ -4,6 +4,7 @@ import { checkEviction, describeRedis, openRedis, redisTarget } from 'zin/plugin
 import { kvErrors } from './errors.js'
 import { kvService } from './kv.js'
 import { createKv as createKvTable } from './migrations/0001_create_kv.js'
+import { useUnicodeInKv } from './migrations/0002_use_unicode.js'
 import { kvDefaults, kvOptions } from './options.js'
 import { createKv } from './service.js'
 import { kvSettings } from './settings.js'
@@ -32,6 +33,7 @@ export const kv = definePlugin({
       if (!database) throw kvErrors.KV_NO_STORE()
       const service = createKv('database', clock)
       ctx.migration(createKvTable)
+      ctx.migration(useUnicodeInKv)
       ctx.provide(kvService, service)
       ctx.onStart(async () => {
         service.open(databaseStore({ database, clock }))

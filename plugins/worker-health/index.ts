@@ -8,6 +8,7 @@ import { workerHealthErrors } from './errors.js'
 import { History } from './history.js'
 import { workerHealthHooks } from './hooks.js'
 import { createHistory } from './migrations/create-history.js'
+import { useUnicodeInHistory } from './migrations/use-unicode.js'
 import { Monitor } from './monitor.js'
 import { workerHealthOptions } from './options.js'
 import { workerHealthRoutes } from './routes.js'
@@ -40,7 +41,7 @@ export const workerHealth = definePlugin({
       throw workerHealthErrors.WORKER_HEALTH_OPTION_INVALID('option "criticalCallback" must be a function')
     }
     const { database } = services
-    if (database !== undefined) ctx.migration(createHistory)
+    if (database !== undefined) for (const migration of [createHistory, useUnicodeInHistory]) ctx.migration(migration)
     const history = new History({
       store: database === undefined ? memoryHistory() : databaseHistory(database),
       workers: () => services.workers,

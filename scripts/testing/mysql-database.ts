@@ -32,7 +32,7 @@ export function mysqlEnv(database = serverUrl().pathname.slice(1)): MysqlEnv {
 }
 
 /** A database of a name that no other has; `create` makes it. */
-export function mysqlDatabase(prefix: string): MysqlDatabase {
+export function mysqlDatabase(prefix: string, characterSet = 'utf8mb4'): MysqlDatabase {
   const name = `zin_${prefix}_${randomUUID().slice(0, 8)}`
   const url = serverUrl()
   url.pathname = `/${name}`
@@ -40,7 +40,7 @@ export function mysqlDatabase(prefix: string): MysqlDatabase {
     name,
     url: url.href,
     env: mysqlEnv(name),
-    create: () => run(`create database ${name} character set utf8mb4`),
+    create: () => run(`create database ${name} character set ${characterSet}`),
     drop: () => run(`drop database ${name}`),
   }
 }

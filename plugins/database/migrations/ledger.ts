@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { AppliedMigration, KnownMigration } from './plan.js'
+import { useUnicode } from './use-unicode.js'
 
 interface LedgerTables {
   readonly zin_migrations: {
@@ -25,6 +26,7 @@ export const ledger = {
       .addColumn('applied_at', 'bigint', (column) => column.notNull())
       .addPrimaryKeyConstraint('zin_migrations_key', ['plugin', 'id'])
       .execute()
+    await useUnicode(db, 'zin_migrations')
   },
 
   async read(db: AnyTables): Promise<readonly AppliedMigration[]> {

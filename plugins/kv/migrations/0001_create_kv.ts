@@ -1,4 +1,4 @@
-import { defineMigration, ensureIndex } from 'zin/plugins/database'
+import { defineMigration, ensureIndex, useUnicode } from 'zin/plugins/database'
 
 export const createKv = defineMigration({
   id: '0001_create_kv',
@@ -12,6 +12,7 @@ export const createKv = defineMigration({
       .addColumn('value', sql`mediumtext`, (column) => column.notNull())
       .addColumn('expires_at', 'bigint')
       .execute()
+    await useUnicode(db, 'zin_kv')
     await ensureIndex(db, { name: 'zin_kv_expires_at', table: 'zin_kv', columns: ['expires_at'] })
   },
   down: (db) => db.schema.dropTable('zin_kv').ifExists().execute(),

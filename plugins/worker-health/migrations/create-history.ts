@@ -1,4 +1,4 @@
-import { defineMigration, ensureIndex } from 'zin/plugins/database'
+import { defineMigration, ensureIndex, useUnicode } from 'zin/plugins/database'
 
 export const createHistory = defineMigration({
   id: '0001_create_worker_health',
@@ -15,6 +15,7 @@ export const createHistory = defineMigration({
       .addColumn('duration_ms', 'integer', (column) => column.notNull())
       .addColumn('error', 'varchar(1000)')
       .execute()
+    await useUnicode(db, 'zin_worker_health')
     await ensureIndex(db, { name: 'zin_worker_health_of', table: 'zin_worker_health', columns: ['worker', 'at'] })
     await ensureIndex(db, { name: 'zin_worker_health_age', table: 'zin_worker_health', columns: ['at'] })
   },

@@ -2,6 +2,7 @@ import type { Clock, HostView, Logger, Migration } from 'zin'
 import type { Database } from 'zin/plugins/database'
 import type { Kv } from 'zin/plugins/kv'
 import { clusterMigration } from '../migrations/create-cluster.js'
+import { unicodeClusterMigration } from '../migrations/use-unicode.js'
 import type { PersistenceDriver } from '../record/record.js'
 import type { WorkerSettings } from '../settings.js'
 import type { Cluster } from './cluster.js'
@@ -44,7 +45,7 @@ export function chooseCluster({ settings, services, host, clock, log }: ChooseIn
     const connection = settings.WORKER_PERSISTENCE_DB_CONNECTION
     const prefix = settings.WORKER_PERSISTENCE_TABLE.replace(/s$/, '')
     const cluster = sqlCluster({ database, connection, prefix, clock, log })
-    return { cluster, migrations: connection === 'default' ? [clusterMigration(prefix)] : [] }
+    return { cluster, migrations: connection === 'default' ? [clusterMigration(prefix), unicodeClusterMigration(prefix)] : [] }
   }
   return { cluster: memoryCluster({ clock }), migrations: [] }
 }

@@ -1,15 +1,14 @@
 import type { Kysely } from 'kysely'
 import type { Migration } from 'zin'
 import { tableNames } from '../cluster/sql/tables.js'
+import { useUnicodeInCluster } from './use-unicode.js'
 
 /** Makes the tables that processes of the app share. Can be repeated. */
 export async function createClusterTables(db: Kysely<unknown>, prefix: string): Promise<void> {
   const { MysqlAdapter, sql } = await import('kysely')
   const mysql = db.getExecutor().adapter instanceof MysqlAdapter
-  // Names are compared byte by byte on every dialect.
-  const name = (length: number) =>
-    mysql ? sql`varchar(${sql.lit(length)}) character set ascii collate ascii_bin` : sql`varchar(${sql.lit(length)})`
-  const json = mysql ? sql`mediumtext character set utf8mb4` : sql`text`
+  const name = (length: number) => sql`varchar(${sql.lit(length)})`
+  const json = mysql ? sql`mediumtext` : sql`text`
   const names = tableNames(prefix)
   const create = (table: string) => db.schema.createTable(table).ifNotExists()
 
@@ -65,6 +64,7 @@ export async function createClusterTables(db: Kysely<unknown>, prefix: string): 
     .addColumn('id', 'integer', (column) => column.primaryKey())
     .addColumn('revision', 'bigint', (column) => column.notNull())
     .execute()
+  await useUnicodeInCluster(db, prefix)
 }
 
 /** For the connection `default`; on another one the cluster makes its tables when it opens. */

@@ -1,24 +1,25 @@
 import type { Kysely } from 'kysely'
 import type { Migration } from 'zin'
+import { useUnicode } from 'zin/plugins/database'
 
 type Dialect = 'sqlite' | 'mysql'
 
-/** Makes the workers table. Names are compared byte by byte on every dialect, as the other stores do. */
+/** Creates the workers table. Can be repeated. */
 export async function createWorkersTable(db: Kysely<unknown>, table: string, dialect: Dialect): Promise<void> {
   const { sql } = await import('kysely')
-  const mysql = dialect === 'mysql'
   await db.schema
     .createTable(table)
     .ifNotExists()
-    .addColumn('name', mysql ? sql`varchar(50) character set ascii collate ascii_bin` : 'varchar(50)', (column) => column.primaryKey())
+    .addColumn('name', 'varchar(50)', (column) => column.primaryKey())
     .addColumn('id', 'varchar(36)', (column) => column.notNull())
     .addColumn('active', 'integer', (column) => column.notNull())
     // Versions with their descriptions outgrow the 64 KiB of a MySQL text.
-    .addColumn('record', mysql ? sql`mediumtext character set utf8mb4` : 'text', (column) => column.notNull())
+    .addColumn('record', dialect === 'mysql' ? sql`mediumtext` : 'text', (column) => column.notNull())
     .addColumn('generation', 'bigint', (column) => column.notNull())
     .addColumn('created_at', 'bigint', (column) => column.notNull())
     .addColumn('updated_at', 'bigint', (column) => column.notNull())
     .execute()
+  await useUnicode(db, table)
 }
 
 /** The table's name is part of the id: another WORKER_PERSISTENCE_TABLE is another table to make. */

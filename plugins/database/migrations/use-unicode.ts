@@ -1,0 +1,17 @@
+import type { Kysely } from 'kysely'
+
+/**
+ * Makes the text of tables UTF-8 that is compared by its bytes, whatever the database's default is: ids that differ in case or
+ * accents stay different. For migrations: after `createTable`, and for tables created earlier. Can be repeated; SQLite needs nothing.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: a migration names its own tables
+export async function useUnicode(db: Kysely<any>, ...tables: readonly [string, ...string[]]): Promise<void> {
+  const { MysqlAdapter, sql } = await import('kysely')
+  if (!(db.getExecutor().adapter instanceof MysqlAdapter)) return
+  const { rows } = await sql<{ name: string }>`
+    select distinct table_name as name from information_schema.columns
+    where table_schema = database() and table_name in (${sql.join(tables)}) and collation_name <> 'utf8mb4_bin'`.execute(db)
+  for (const { name } of rows) {
+    await sql`alter table ${sql.table(name)} convert to character set utf8mb4 collate utf8mb4_bin`.execute(db)
+  }
+}

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { type Kysely, sql } from 'kysely'
+import { database, databaseService } from 'zin/plugins/database'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queues } from 'zin/plugins/queues'
+import { workerHealth } from 'zin/plugins/worker-health'
+import { workers } from 'zin/plugins/workers'
+import { createTestHost, type TestHost } from 'zin/testing'
+import { mysqlDatabase } from '../scripts/testing/mysql-database.js'
+
+describe('tables in a database whose default character set is latin1', () => {
+  const { env, name, create, drop } = mysqlDatabase('latin1', 'latin1')
+  before(create)
+  after(drop)
+
+  const boot = (): Promise<TestHost> =>
+    createTestHost({
+      plugins: [database(), kv(), queues(), ops(), workers({ processors: { idle: () => 1 } }), workerHealth()],
+      env: { ...env, WORKER_PERSISTENCE_DRIVER: 'db' },
+    })
+  // biome-ignore lint/suspicious/noExplicitAny: all tables
+  const collations = async (db: Kysely<any>) => {
+    const { rows } = await sql<{ name: string; collation: string }>`
+      select distinct table_name as name, collation_name as collation from information_schema.columns
+      where table_schema = ${name} and collation_name is not null`.execute(db)
+    return rows
+  }
+  const differentFrom = (rows: Awaited<ReturnType<typeof collations>>, collation: string) =>
+    rows.filter((row) => row.collation !== collation)
+
+  it('hold every language and compare by bytes, and an id from a URL in any script is one that does not exist', async () => {
+    const host = await boot()
+    try {
+      const found = await collations(host.service(databaseService).tables())
+      assert.ok(found.length > 8, 'the tables of all plugins')
+      assert.deepEqual(differentFrom(found, 'utf8mb4_bin'), [])
+      const worker = { name: 'idle', queueName: 'idle', autoStart: false }
+      assert.equal((await host.inject({ method: 'POST', path: '/api/workers', body: worker })).status, 201)
+      for (const id of ['%C3%A9', '%E6%97%A5%E6%9C%AC', '%F0%9F%8E%88']) {
+        const { status } = await host.inject({ method: 'GET', path: `/api/workers/idle/operations/${id}` })
+        assert.equal(status, 404)
+      }
+    } finally {
+      await host.stop()
+    }
+  })
+
+  it('are converted, and keep their rows, when an earlier version created them', async () => {
+    const first = await boot()
+    const db = first.service(databaseService).tables()
+    await sql`insert into zin_kv (id, value) values ('kept', 'ü')`.execute(db)
+    const tables = new Set((await collations(db)).map((row) => row.name))
+    for (const table of tables) await sql`alter table ${sql.table(table)} convert to character set latin1`.execute(db)
+    await sql`delete from zin_migrations where id like '%unicode%'`.execute(db)
+    assert.ok(differentFrom(await collations(db), 'latin1_swedish_ci').length === 0)
+    await first.stop()
+
+    const second = await boot()
+    try {
+      const after = second.service(databaseService).tables()
+      assert.deepEqual(differentFrom(await collations(after), 'utf8mb4_bin'), [])
+      const { rows } = await sql<{ value: string }>`select value from zin_kv where id = 'kept'`.execute(after)
+      assert.deepEqual(rows, [{ value: 'ü' }])
+    } finally {
+      await second.stop()
+    }
+  })
+})
