@@ -61,6 +61,37 @@ test('params and query are converted to scalars, bodies are not', async (t) => {
   assert.equal((await app.inject({ path: '/items/7?limit=1&limit=2' })).body.message, 'query.limit must be integer')
 })
 
+test('one value of a query fits a list', async (t) => {
+  const query = {
+    type: 'object',
+    properties: { tag: { type: 'array', items: { type: 'string' } }, id: { type: 'array', items: { type: 'integer' } } },
+  }
+  const { app } = makeApp(t, [route({ method: 'GET', path: '/items', query, handler: ({ input }) => input.query })])
+  assert.deepEqual((await app.inject({ path: '/items?tag=a&id=7' })).body, { tag: ['a'], id: [7] })
+  assert.deepEqual((await app.inject({ path: '/items?tag=a&tag=b&id=1&id=2' })).body, { tag: ['a', 'b'], id: [1, 2] })
+  assert.equal((await app.inject({ path: '/items?id=x' })).body.message, 'query.id[0] must be integer')
+})
+
+test('an unknown field is named, and a value outside of a list comes with the list and its nearest entry', async (t) => {
+  const query = Type.Object(
+    { status: Type.Optional(Type.Union([Type.Literal('active'), Type.Literal('inactive')])) },
+    { additionalProperties: false },
+  )
+  const { app } = makeApp(t, [echo, route({ method: 'GET', path: '/items', query, handler: () => ({}) })])
+  const first = async (path: string, body?: object) =>
+    (await app.inject({ method: body === undefined ? 'GET' : 'POST', path, body })).body.details.map(
+      ({ message, ...rest }: { field: string; message: string; code: string }) => [rest.field, message, rest.code],
+    )
+  assert.deepEqual(await first('/items?status=inactiv'), [
+    ['query.status', 'must be one of active, inactive; did you mean "inactive"?', 'ENUM'],
+  ])
+  assert.deepEqual(await first('/items?status=x'), [['query.status', 'must be one of active, inactive', 'ENUM']])
+  assert.deepEqual(await first('/items?statsu=active'), [
+    ['query.statsu', 'is not a known field; did you mean "status"?', 'ADDITIONAL_PROPERTIES'],
+  ])
+  assert.deepEqual(await first('/echo', { name: 'a', mode: 'c' }), [['body.mode', 'must be one of a, b', 'ENUM']])
+})
+
 test('formats are checked, and elements of lists are named', async (t) => {
   const { app } = makeApp(t, [
     route({ method: 'POST', path: '/mail', body: Type.Object({ to: Type.Array(Type.String({ format: 'email' })) }), handler: () => ({}) }),

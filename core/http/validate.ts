@@ -1,16 +1,16 @@
-import type { ErrorObject, Options, ValidateFunction } from 'ajv'
+import type { Options, ValidateFunction } from 'ajv'
 import { Ajv } from 'ajv'
 import ajvFormats from 'ajv-formats'
 import { ZinError } from '../errors.js'
+import { type SchemaFault, schemaFaults } from '../util/schema-faults.js'
 import type { InvalidInput, JsonSchema, Route } from './route.js'
 
 /** Most problems that one answer lists. */
 const maxProblems = 20
 
-type Part = InvalidInput['part']
 type Mode = 'text' | 'json' | 'response'
 
-/** The parts of a request. Defaults and, in params and query, converted scalars are written into them. */
+/** The parts of a request. Defaults and, in params and query, converted values are written into them. */
 export interface RequestParts {
   params: unknown
   query: unknown
@@ -18,7 +18,7 @@ export interface RequestParts {
 }
 
 /**
- * All validators of an app. `text` converts scalars, since params and query are text; `json` converts nothing;
+ * All validators of an app. `text` converts scalars, and one value to a list of one, since params and query are text; `json` converts nothing;
  * `response` also fills in no default. A schema is compiled when it is first used.
  */
 export class Schemas {
@@ -34,7 +34,9 @@ export class Schemas {
     const emptyBody = (route.body as { type?: unknown } | undefined)?.type === 'object'
     return (parts) => {
       if (emptyBody && parts.body === undefined) parts.body = {}
-      const problems = checks.flatMap(({ part, find }) => find(parts[part])?.map((error) => describe(part, error)) ?? [])
+      const problems = checks.flatMap(({ part, find }) =>
+        (find(parts[part]) ?? []).map(({ path, keyword, message }): InvalidInput => ({ part, field: path, keyword, message })),
+      )
       if (problems.length > 0) throw route.onInvalid?.(problems) ?? validationFailed(problems)
     }
   }
@@ -43,8 +45,8 @@ export class Schemas {
   responseCheck(schema: JsonSchema): (value: unknown) => readonly string[] {
     const find = this.#finder('response', schema)
     return (value) => {
-      const errors = find(JSON.parse(JSON.stringify(value))) ?? []
-      return errors.map((error) => describe('body', error)).map(({ field, message }) => `${field || 'the answer'} ${message}`)
+      const faults = find(JSON.parse(JSON.stringify(value))) ?? []
+      return faults.map(({ path, message }) => `${path || 'the response'} ${message}`)
     }
   }
 
@@ -58,16 +60,16 @@ export class Schemas {
    * Listing every problem of a value costs memory for each, so the value is first judged by a validator that stops at
    * the first problem, and values that could hide very many get that one problem as their answer.
    */
-  #finder(mode: Mode, schema: JsonSchema): (value: unknown) => ErrorObject[] | undefined {
+  #finder(mode: Mode, schema: JsonSchema): (value: unknown) => readonly SchemaFault[] | undefined {
     let first: ValidateFunction | undefined
     return (value) => {
       first ??= this.#engine(mode, false).compile(schema)
       if (first(value)) return undefined
       const errors = first.errors ?? []
-      if (countsMoreThan(value, 1000)) return errors
+      if (countsMoreThan(value, 1000)) return schemaFaults(errors)
       const all = this.#engine(mode, true).compile(schema)
       all(value)
-      return (all.errors ?? errors).slice(0, maxProblems)
+      return schemaFaults(all.errors ?? errors).slice(0, maxProblems)
     }
   }
 
@@ -75,7 +77,7 @@ export class Schemas {
     const key = `${mode} ${allErrors}`
     let ajv = this.#engines.get(key)
     if (!ajv) {
-      ajv = new Ajv({ ...options, coerceTypes: mode === 'text', useDefaults: mode !== 'response', allErrors })
+      ajv = new Ajv({ ...options, coerceTypes: mode === 'text' && 'array', useDefaults: mode !== 'response', allErrors })
       ajvFormats.default(ajv)
       this.#engines.set(key, ajv)
     }
@@ -83,7 +85,14 @@ export class Schemas {
   }
 }
 
-const options: Options = { strict: false, removeAdditional: false, addUsedSchema: false, logger: false, validateSchema: false }
+const options: Options = {
+  strict: false,
+  removeAdditional: false,
+  addUsedSchema: false,
+  logger: false,
+  validateSchema: false,
+  verbose: true,
+}
 
 /** Whether a value has more than `limit` members, at any depth. */
 function countsMoreThan(value: unknown, limit: number): boolean {
@@ -98,28 +107,6 @@ function countsMoreThan(value: unknown, limit: number): boolean {
     for (const member of members) stack.push(member)
   }
   return false
-}
-
-function describe(part: Part, error: ErrorObject): InvalidInput {
-  const params = error.params as Readonly<Record<string, unknown>>
-  const at = fieldOf(error.instancePath)
-  const inside = (name: unknown): string => (at === '' ? String(name) : `${at}.${String(name)}`)
-  const { keyword } = error
-  if (keyword === 'required') return { part, field: inside(params.missingProperty), keyword, message: 'is required' }
-  if (keyword === 'additionalProperties')
-    return { part, field: inside(params.additionalProperty), keyword, message: 'is not a known field' }
-  if (keyword === 'enum')
-    return { part, field: at, keyword, message: `must be one of ${(params.allowedValues as unknown[]).map(String).join(', ')}` }
-  return { part, field: at, keyword, message: error.message ?? 'is invalid' }
-}
-
-/** `/items/0/name` → `items[0].name`. */
-function fieldOf(pointer: string): string {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : path === '' ? part : `${path}.${part}`), '')
 }
 
 function validationFailed(problems: readonly InvalidInput[]): ZinError {
