@@ -1,0 +1,75 @@
+import { once } from 'node:events'
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
+import { createHeaders } from '../../core/signing/client.js'
+import type { FuzzRequest } from './requests.js'
+
+/** What came back; `body` is at most 64 KiB of it. */
+export interface FuzzResponse {
+  readonly status: number
+  readonly headers: IncomingMessage['headers']
+  readonly body: string
+}
+
+/** Sends requests over kept connections, some of them signed by a device. */
+export interface Client {
+  /** Rejects when no response begins within 30 s, or the connection breaks before. */
+  send(request: FuzzRequest): Promise<FuzzResponse>
+  close(): void
+}
+
+export interface Account {
+  readonly email: string
+  readonly password: string
+}
+
+interface Session {
+  readonly jwt: string
+  readonly deviceId: string
+  readonly deviceSecret: string
+}
+
+const waitMs = 30_000
+const keptBytes = 65_536
+
+/** A client with a device of its own. Logs in again when a signed request ended its session. */
+export async function createClient(url: string, account: Account): Promise<Client> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const logIn = async (): Promise<Session> => {
+    const body = JSON.stringify(account)
+    const headers = { 'content-type': 'application/json' }
+    const response = await exchange(url, agent, { method: 'POST', target: '/auth/login', headers, body, signed: false })
+    if (response.status !== 200) throw new Error(`the login of the fuzzer was refused with ${response.status}: ${response.body}`)
+    return JSON.parse(response.body) as Session
+  }
+  let session = await logIn()
+  const signed = async (request: FuzzRequest): Promise<FuzzRequest> => {
+    const { method, target, body = '' } = request
+    const proof = await createHeaders({ method, url: `${url}${target}`, body, keyId: session.deviceId, secret: session.deviceSecret })
+    return { ...request, headers: { authorization: `Bearer ${session.jwt}`, ...proof, ...request.headers } }
+  }
+  const me: FuzzRequest = { method: 'GET', target: '/api/me', headers: {}, signed: true }
+  return {
+    async send(request) {
+      if (!request.signed) return exchange(url, agent, request)
+      const response = await exchange(url, agent, await signed(request))
+      const ended = request.target.startsWith('/auth/') && (await exchange(url, agent, await signed(me))).status !== 200
+      if (ended) session = await logIn()
+      return response
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+async function exchange(url: string, agent: Agent, { method, target, headers, body }: FuzzRequest): Promise<FuzzResponse> {
+  const { hostname, port } = new URL(url)
+  const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+  const signal = AbortSignal.timeout(waitMs)
+  const request = httpRequest({ hostname, port, method, path: target, agent, signal, headers: { ...headers, ...length } })
+  request.end(body)
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  let text = ''
+  // An event stream goes on until its reader leaves.
+  if (response.headers['content-type']?.startsWith('text/event-stream')) response.destroy()
+  else for await (const chunk of response) text = (text + String(chunk)).slice(0, keptBytes)
+  return { status: response.statusCode ?? 0, headers: response.headers, body: text }
+}

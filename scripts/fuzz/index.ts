@@ -1,0 +1,122 @@
+// npm run fuzz [-- --requests 30000 --seed 1 --backend embedded | services]: sends hostile requests, made from /openapi.json,
+// to the built full example, on the embedded stores and on Redis and MariaDB. Fails on a 5xx, a crash, or memory that stays.
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { type Env, temporaryFolder } from '../app-process.js'
+import { startServices } from '../services.js'
+import { createClient } from './client.js'
+import { type Document, type Known, routesOf } from './requests.js'
+import { fuzz, type Summary } from './run.js'
+import { type Memory, startTarget, type Target } from './target.js'
+
+const { values } = parseArgs({
+  options: {
+    requests: { type: 'string', default: '30000' },
+    seed: { type: 'string' },
+    backend: { type: 'string' },
+    route: { type: 'string' },
+    verbose: { type: 'boolean', default: false },
+  },
+})
+const total = Number(values.requests)
+const seed = Number(values.seed ?? Date.now() % 1_000_000_000)
+const lanes = 4
+const mayKeepMb = 20
+const known: Known = {
+  names: ['email-sender', 'fuzz-1', 'fuzz-2', 'Fuzz_3'],
+  versions: ['1.0.0', '2.0.0', '1.0'],
+  ids: ['1', '2', 'fuzz', 'op_1'],
+}
+
+const backends: Readonly<Record<string, (folder: string) => Promise<boolean>>> = {
+  embedded: (folder) => runOn('embedded', folder, {}),
+  async services(folder) {
+    const services = await startServices()
+    try {
+      const database = { DB_CONNECTION: 'rdb', DB_HOST: '127.0.0.1', DB_PORT: `${services.mysqlPort}`, DB_DATABASE: 'zin' }
+      return await runOn('services', folder, { REDIS_URL: services.redisUrl, ...database, DB_USERNAME: 'zin', DB_PASSWORD: 'zin' })
+    } finally {
+      await services.stop()
+    }
+  },
+}
+
+async function runOn(backend: string, folder: string, env: Env): Promise<boolean> {
+  const target = await startTarget(folder, env)
+  const clients = await Promise.all(Array.from({ length: lanes }, () => createClient(target.url, target.account)))
+  try {
+    const document = (await (await fetch(`${target.url}/openapi.json`)).json()) as Document
+    const routes = routesOf(document, known).filter(({ title }) => title.includes(values.route ?? ''))
+    // What the first requests load and cache stays by design.
+    const warm = await fuzz(routes, clients, Math.ceil(total / 10), seed, () => makeWorkers(target))
+    await deleteWorkers(target)
+    const before = await target.memory()
+    const summary = await fuzz(routes, clients, total, seed + 1_000_000, () => makeWorkers(target))
+    await deleteWorkers(target)
+    const after = await settled(target, before)
+    return report(backend, [warm, summary], before, after)
+  } catch (error) {
+    console.error(`✗ ${backend}: ${String(error)}; the app printed:\n${target.output().slice(-5_000)}`)
+    return false
+  } finally {
+    for (const client of clients) client.close()
+    const code = await target.end()
+    if (code !== 0) console.error(`✗ ${backend}: the app ended with ${code}:\n${target.output().slice(-5_000)}`)
+    process.exitCode ||= code === 0 ? 0 : 1
+  }
+}
+
+/** Makes the known workers that do not exist, so that requests find something to change. */
+async function makeWorkers({ url }: Target): Promise<void> {
+  const { workers } = (await (await fetch(`${url}/api/workers?includeInactive=true`)).json()) as { workers: readonly { name: string }[] }
+  const made = new Set(workers.map(({ name }) => name))
+  for (const name of known.names.filter((one) => !made.has(one))) {
+    const body = JSON.stringify({ name, queueName: name, processor: 'processors/email-sender.ts', version: '1.0.0' })
+    await fetch(`${url}/api/workers`, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  }
+}
+
+/** Deletes the workers: what they hold is theirs. */
+async function deleteWorkers({ url }: Target): Promise<void> {
+  for (const name of known.names) await fetch(`${url}/api/workers/${name}`, { method: 'DELETE' })
+}
+
+/** Memory once it is no longer falling: open requests, closing connections and lingering timers have ended. */
+async function settled(target: Target, before: Memory): Promise<Memory> {
+  let memory = await target.memory()
+  for (let tries = 0; tries < 30 && memory.held > before.held + mayKeepMb; tries += 1) {
+    await delay(1_000)
+    memory = await target.memory()
+  }
+  return memory
+}
+
+/** A line a route: how often which status and code came back. */
+function responseLines(summaries: readonly Summary[]): readonly string[] {
+  return [...(summaries.at(-1)?.responses ?? [])].map(([route, kinds]) => {
+    const counts = [...kinds].sort(([, a], [, b]) => b - a).map(([kind, count]) => `${kind} × ${count}`)
+    return `${route}: ${counts.join(', ')}`
+  })
+}
+
+function report(backend: string, summaries: readonly Summary[], before: Memory, after: Memory): boolean {
+  const sent = summaries.reduce((sum, summary) => sum + summary.sent, 0)
+  const findings = summaries.flatMap((summary) => summary.findings)
+  const grew = Math.round((after.held - before.held) * 10) / 10
+  console.log(`${backend}: ${sent} requests, seed ${seed}`)
+  if (values.verbose) for (const line of responseLines(summaries)) console.log(`  ${line}`)
+  console.log(`  held ${before.held} → ${after.held} MB (${grew} MB), resident ${before.rss} → ${after.rss} MB`)
+  for (const { route, what, request, seed: own } of findings)
+    console.log(`✗ ${route}: ${what}\n  seed ${own}: ${JSON.stringify(request).slice(0, 600)}`)
+  if (grew > mayKeepMb) console.log(`✗ ${grew} MB stayed; at most ${mayKeepMb} may`)
+  return findings.length === 0 && grew <= mayKeepMb
+}
+
+const chosen = Object.entries(backends).filter(([name]) => values.backend === undefined || name === values.backend)
+const temporary = temporaryFolder()
+try {
+  for (const [name, run] of chosen) if (!(await run(join(temporary.path, name)))) process.exitCode = 1
+} finally {
+  temporary.remove()
+}

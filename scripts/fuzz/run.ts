@@ -1,0 +1,93 @@
+import fc from 'fast-check'
+import type { Client, FuzzResponse } from './client.js'
+import type { FuzzRequest, Route } from './requests.js'
+
+/** A request that the app did not take as it must, shrunk as far as it still fails. */
+export interface Finding {
+  readonly route: string
+  readonly what: string
+  readonly request: unknown
+  readonly seed: number
+}
+
+export interface Summary {
+  readonly sent: number
+  /** Responses by route, then by status and code. */
+  readonly responses: ReadonlyMap<string, ReadonlyMap<string, number>>
+  readonly findings: readonly Finding[]
+}
+
+const perRound = 50
+const shrinkMs = 10_000
+
+/**
+ * Fuzzes the routes in turn, a few requests each time, through all clients at once, until `total` requests
+ * were sent. `prepare` runs before each turn.
+ */
+export async function fuzz(
+  routes: readonly Route[],
+  clients: readonly Client[],
+  total: number,
+  seed: number,
+  prepare: () => Promise<void>,
+): Promise<Summary> {
+  const responses = new Map<string, Map<string, number>>()
+  const findings = new Map<string, Finding>()
+  let sent = 0
+  let round = 0
+  const lane = async (client: Client): Promise<void> => {
+    while (sent < total) {
+      const route = routes[round % routes.length] as Route
+      const roundSeed = seed + round
+      round += 1
+      await prepare()
+      const finding = await tryRoute(route, roundSeed, async (request) => {
+        sent += 1
+        const response = await client.send(request)
+        count(responses, route.title, `${response.status} ${errorCode(response.body) ?? ''}`.trim())
+        return response
+      })
+      if (finding !== undefined) findings.set(`${finding.route} ${finding.what}`, finding)
+    }
+  }
+  await Promise.all(clients.map(lane))
+  return { sent, responses, findings: [...findings.values()] }
+}
+
+function count(responses: Map<string, Map<string, number>>, route: string, kind: string): void {
+  const ofRoute = responses.get(route) ?? new Map<string, number>()
+  responses.set(route, ofRoute.set(kind, (ofRoute.get(kind) ?? 0) + 1))
+}
+
+async function tryRoute(route: Route, seed: number, send: (request: FuzzRequest) => Promise<FuzzResponse>): Promise<Finding | undefined> {
+  const property = fc.asyncProperty(route.requests, async (request) => {
+    const wrong = problemOf(request, await send(request))
+    if (wrong !== undefined) throw new Error(wrong)
+  })
+  const result = await fc.check(property, { seed, numRuns: perRound, interruptAfterTimeLimit: shrinkMs, markInterruptAsFailure: false })
+  if (!result.failed || result.counterexample === null) return undefined
+  const what = result.errorInstance instanceof Error ? result.errorInstance.message : String(result.errorInstance)
+  return { route: route.title, what, request: result.counterexample[0], seed }
+}
+
+/** Overload that is told honestly: the client is asked to come back. */
+const overload = new Set(['LOGIN_BUSY'])
+
+/** What is wrong with a response whatever was sent; undefined when nothing is. */
+function problemOf(request: FuzzRequest, { status, headers, body }: FuzzResponse): string | undefined {
+  const code = errorCode(body)
+  if (status >= 500 && !overload.has(code ?? '')) return `status ${status} ${code ?? body.slice(0, 200)}`
+  if (request.method === 'HEAD' || status < 400) return undefined
+  if (!headers['content-type']?.includes('json')) return `status ${status} with a body that is not JSON: ${headers['content-type']}`
+  if (code === undefined) return `status ${status} without error, message and code: ${body.slice(0, 200)}`
+  return undefined
+}
+
+function errorCode(body: string): string | undefined {
+  try {
+    const { error, message, code } = JSON.parse(body) as Record<string, unknown>
+    return typeof error === 'string' && typeof message === 'string' && typeof code === 'string' ? code : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,62 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { type AppProcess, copyExample, type Env, startApp } from '../app-process.js'
+import type { Account } from './client.js'
+
+/** MB after a garbage collection. */
+export interface Memory {
+  readonly rss: number
+  /** Heap in use, and what buffers hold outside of it. */
+  readonly held: number
+}
+
+/** The full example, ready to be fuzzed. */
+export interface Target {
+  readonly url: string
+  readonly account: Account
+  memory(): Promise<Memory>
+  output(): string
+  /** The exit code after SIGTERM. */
+  end(): Promise<number | null>
+}
+
+const email = 'demo@example.com'
+const password = 'a password for the fuzzer'
+
+/** Starts a copy of examples/full in `folder`, with limits of the login that do not end the run. */
+export async function startTarget(folder: string, env: Env): Promise<Target> {
+  const app = copyExample('full', folder)
+  raiseLoginLimits(join(app, 'zin.config.ts'))
+  const file = join(folder, 'memory.json')
+  const probe = pathToFileURL(join(import.meta.dirname, 'memory-probe.mjs')).href
+  const child = await startApp(app, {
+    env: { ...env, DEMO_PASSWORD: password, NODE_OPTIONS: `--import ${probe}`, ZIN_FUZZ_MEMORY: file, LOG_LEVEL: 'warn' },
+  })
+  return {
+    url: child.url,
+    account: { email, password },
+    memory: () => readMemory(child, file),
+    output: () => child.output(),
+    end: () => child.end('SIGTERM'),
+  }
+}
+
+function raiseLoginLimits(config: string): void {
+  const text = readFileSync(config, 'utf8')
+  const names = ['attemptsPerMinute', 'attemptsPerHour', 'addressAttemptsPerMinute', 'addressAttemptsPerHour', 'accountAttemptsPerDay']
+  const raised = text.replace('login({', `login({ ${names.map((name) => `${name}: 1_000_000`).join(', ')},`)
+  if (raised === text) throw new Error(`${config} does not call login({ … }) any more`)
+  writeFileSync(config, raised)
+}
+
+async function readMemory(app: AppProcess, file: string): Promise<Memory> {
+  rmSync(file, { force: true })
+  process.kill(app.pid, 'SIGUSR2')
+  while (!existsSync(file)) await delay(20)
+  const { rss, heapUsed, external } = JSON.parse(readFileSync(file, 'utf8')) as NodeJS.MemoryUsage
+  return { rss: megabytes(rss), held: megabytes(heapUsed + external) }
+}
+
+const megabytes = (bytes: number): number => Math.round(bytes / 104_857.6) / 10

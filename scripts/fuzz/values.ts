@@ -1,0 +1,109 @@
+import fc from 'fast-check'
+
+export type Schema = Readonly<Record<string, unknown>>
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+
+const deepList = Array.from({ length: 1_000 }).reduce<Json>((inner) => [inner], 0)
+const deepRecord = Array.from({ length: 500 }).reduce<Json>((inner) => ({ a: inner }), 0)
+
+/** Text that has broken parsers, paths, queries, logs or stores. */
+export const hostileText: fc.Arbitrary<string> = fc.oneof(
+  fc.constantFrom(
+    ...['', ' ', '\0', 'a\0b', '\ud800', '\u202e', 'é', '日本', '🦊', '\r\nx-injected: 1', '%00', '%C3%A9', '..', '../../etc/passwd'],
+    ...['__proto__', 'constructor', 'hasOwnProperty', 'null', 'undefined', 'NaN', '-1', '1e999', "' OR '1'='1", '"; DROP TABLE users; --'],
+    ...[
+      '$(id)',
+      '<script>',
+      '[object Object]',
+      'x'.repeat(300),
+      'é'.repeat(5_000),
+      '*',
+      '{__}:*',
+      'file:///etc/passwd',
+      'https://127.0.0.1/',
+    ],
+  ),
+  fc.string({ unit: 'binary', maxLength: 50 }),
+)
+
+/** JSON that fits no schema. */
+export const hostileJson: fc.Arbitrary<Json> = fc.oneof(
+  hostileText,
+  fc.constantFrom<Json>(null, true, 0, -1, 1.5, -0, 1e308, 2 ** 53, -(2 ** 63), [], {}, [[]], deepList, deepRecord),
+  fc.constant<Json>(JSON.parse('{"__proto__":{"admin":true},"constructor":{"prototype":{}}}') as Json),
+  fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>,
+)
+
+/** A value as a path or query has it. */
+export const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value))
+
+/** Strings of the formats that Zin's routes use. */
+const formats: Readonly<Record<string, fc.Arbitrary<string>>> = {
+  'date-time': fc.date({ noInvalidDate: true }).map((date) => date.toISOString()),
+  email: fc.emailAddress(),
+  uuid: fc.uuid(),
+  uri: fc.webUrl(),
+}
+
+/** Values that a JSON schema allows, as far as it says so; a schema without type allows anything. */
+export function valuesOf(schema: Schema): fc.Arbitrary<Json> {
+  if ('const' in schema) return fc.constant(schema.const as Json)
+  if (Array.isArray(schema.enum)) return fc.constantFrom(...(schema.enum as Json[]))
+  const choices = (schema.anyOf ?? schema.oneOf) as readonly Schema[] | undefined
+  if (choices?.length) return fc.oneof(...choices.map(valuesOf))
+  if (Array.isArray(schema.type)) return fc.oneof(...schema.type.map((type) => valuesOf({ ...schema, type })))
+  switch (schema.type) {
+    case 'null':
+      return fc.constant(null)
+    case 'boolean':
+      return fc.boolean()
+    case 'integer':
+      return fc.integer({ min: number(schema.minimum, -100), max: number(schema.maximum, 2 ** 31 - 1) })
+    case 'number':
+      return fc.double({ min: number(schema.minimum, -1e6), max: number(schema.maximum, 1e6), noNaN: true })
+    case 'string':
+      return texts(schema)
+    case 'array':
+      return fc.array(valuesOf((schema.items ?? {}) as Schema), { minLength: number(schema.minItems, 0), maxLength: 5 })
+    case 'object':
+      return records(schema)
+    default:
+      return fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<Json>
+  }
+}
+
+const number = (value: unknown, otherwise: number): number => (typeof value === 'number' ? value : otherwise)
+
+function texts(schema: Schema): fc.Arbitrary<string> {
+  const format = formats[String(schema.format)]
+  if (format !== undefined) return format
+  if (typeof schema.pattern === 'string') return fc.stringMatching(new RegExp(schema.pattern))
+  const minLength = number(schema.minLength, 0)
+  return fc.string({ minLength, maxLength: Math.max(minLength, Math.min(number(schema.maxLength, 40), 200)) })
+}
+
+function records(schema: Schema): fc.Arbitrary<Json> {
+  const properties = Object.entries((schema.properties ?? {}) as Record<string, Schema>)
+  const arbitraries = Object.fromEntries(properties.map(([name, property]) => [name, valuesOf(property)]))
+  const required = ((schema.required ?? []) as readonly string[]).filter((name) => name in arbitraries)
+  return fc.record(arbitraries, { requiredKeys: required as string[] }) as fc.Arbitrary<Json>
+}
+
+/** A fitting value, mostly; else one with a part replaced, removed or added, or anything at all. */
+export function nearly(fitting: fc.Arbitrary<Json>): fc.Arbitrary<Json> {
+  return fc.oneof(
+    { weight: 5, arbitrary: fitting },
+    { weight: 4, arbitrary: fc.tuple(fitting, hostileJson, fc.nat(20), fc.constantFrom('replace', 'remove', 'add')).map(spoil) },
+    { weight: 1, arbitrary: hostileJson },
+  )
+}
+
+function spoil([value, hostile, position, how]: [Json, Json, number, string]): Json {
+  if (Array.isArray(value)) return how === 'remove' ? value.slice(1) : [...(value as readonly Json[]), hostile]
+  if (value === null || typeof value !== 'object') return hostile
+  const entries = Object.entries(value)
+  const at = entries.length === 0 ? 0 : position % entries.length
+  if (how === 'add' || entries.length === 0) return Object.fromEntries([...entries, [textOf(hostile).slice(0, 100), hostile]])
+  if (how === 'remove') return Object.fromEntries(entries.filter((_, index) => index !== at))
+  return Object.fromEntries(entries.map(([key, old], index) => [key, index === at ? spoil([old, hostile, position >> 2, how]) : old]))
+}
