@@ -95,6 +95,7 @@ export {
   signedTarget,
   signedText,
 } from './signing/verifier.js'
+export { appSlug } from './util/app-slug.js'
 export type { Clock } from './util/clock.js'
 export { systemClock } from './util/clock.js'
 export { DeadlineError, withDeadline } from './util/deadline.js'

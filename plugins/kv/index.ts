@@ -1,4 +1,4 @@
-import { definePlugin, optional } from 'zin'
+import { appSlug, definePlugin, optional } from 'zin'
 import { databaseService } from 'zin/plugins/database'
 import { checkEviction, describeRedis, openRedis, redisTarget } from 'zin/plugins/redis'
 import { kvErrors } from './errors.js'
@@ -45,7 +45,7 @@ export const kv = definePlugin({
     }
     const target = redisTarget('REDIS_URL', settings.REDIS_URL)
     const where = describeRedis(target)
-    const prefix = options.prefix ?? host.app.name.replaceAll(/[^A-Za-z0-9._-]/g, '_')
+    const prefix = options.prefix ?? appSlug(host.app.name)
     const service = createKv('redis', clock)
     ctx.provide(kvService, service)
     ctx.onStart(async () => {

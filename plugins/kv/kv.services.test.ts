@@ -16,6 +16,17 @@ kvContract('Redis', async () => ({
   pass: 'wait',
 }))
 
+describe('kv of two apps on one Redis', () => {
+  it('keeps their keys apart, whatever alphabet their names are in', async () => {
+    const run = randomUUID()
+    const start = (name: string) => createTestHost({ plugins: [kv()], env: { REDIS_URL: redisUrl, APP_NAME: `${name}${run}` } })
+    const [one, two] = await Promise.all([start('商店'), start('订单')])
+    await one.service(kvService).set('a', '1')
+    assert.equal(await two.service(kvService).get('a'), null)
+    await Promise.all([one.stop(), two.stop()])
+  })
+})
+
 describe('kv on MySQL or MariaDB, with a database of its own', () => {
   const { env, create, drop } = mysqlDatabase('kv')
   before(create)

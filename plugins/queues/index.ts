@@ -1,4 +1,4 @@
-import { definePlugin } from 'zin'
+import { appSlug, definePlugin } from 'zin'
 import { redisTarget } from 'zin/plugins/redis'
 import { queuesService } from './queues.js'
 import { createQueues } from './service.js'
@@ -30,7 +30,7 @@ export const queues = definePlugin({
     ctx.onStart(async () => {
       if (target) {
         const { openRedisBackend } = await import('./backends/redis.js')
-        const app = host.app.name.replaceAll(/[^A-Za-z0-9._-]/g, '_')
+        const app = appSlug(host.app.name)
         const strict = host.app.production && host.roles.size > 0
         service.open(await openRedisBackend({ target, app, connectTimeoutMs: settings.REDIS_CONNECT_TIMEOUT_MS, log, strict }))
         return

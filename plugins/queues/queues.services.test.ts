@@ -21,6 +21,18 @@ describe('queues on a Redis that is not there', () => {
   })
 })
 
+describe('two apps on one Redis', () => {
+  it("do not see each other's jobs, whatever alphabet their names are in", async () => {
+    const run = randomUUID()
+    const start = (name: string) => createTestHost({ plugins: [queues()], env: { REDIS_URL, APP_NAME: `${name}${run}` } })
+    const [one, two] = await Promise.all([start('商店'), start('订单')])
+    await one.service(queuesService).add('emails', 'job', {})
+    assert.equal((await one.service(queuesService).counts('emails')).waiting, 1)
+    assert.equal((await two.service(queuesService).counts('emails')).waiting, 0)
+    await Promise.all([one.stop(), two.stop()])
+  })
+})
+
 describe('a worker on Redis that is closed before its job ended', () => {
   it('does not connect again when the job ends', async () => {
     const host = await createTestHost({ plugins: [queues()], env: { REDIS_URL, APP_NAME: `test-${randomUUID()}` } })

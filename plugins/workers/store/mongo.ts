@@ -1,4 +1,5 @@
 import type { Db, MongoClient } from 'mongodb'
+import { appSlug } from 'zin'
 import { workerErrors } from '../errors.js'
 
 export interface MongoOptions {
@@ -79,7 +80,7 @@ function databaseOf(url: string): string | undefined {
 
 /** MongoDB takes no blanks and few signs in names of databases, and 63 bytes. */
 function databaseName(text: string): string {
-  return text.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, 63) || 'zin'
+  return appSlug(text, 63).replaceAll('.', '_') || 'zin'
 }
 
 async function loadDriver(load: () => Promise<typeof import('mongodb')>): Promise<typeof import('mongodb')> {

@@ -1,0 +1,18 @@
+import { createHash } from 'node:crypto'
+
+/**
+ * The name of an app as a prefix in shared stores. ASCII letters, digits, `.`, `_` and `-` stay, a blank becomes `_`. A name that loses
+ * anything else, or is longer than `max`, gets a hash of the whole name at its end, so that two names never share a prefix.
+ *
+ * @example
+ * appSlug('My shop') // 'My_shop'
+ * appSlug('商店') // '_-61f96c6a'
+ */
+export function appSlug(name: string, max = Number.POSITIVE_INFINITY): string {
+  const whole = name.normalize('NFC')
+  const plain = whole.replaceAll(' ', '_')
+  const slug = plain.replaceAll(/[^A-Za-z0-9._-]+/g, '_')
+  if (slug === plain && slug.length <= max) return slug
+  const hash = createHash('sha256').update(whole).digest('hex').slice(0, 8)
+  return `${slug.slice(0, max - hash.length - 1)}-${hash}`
+}
