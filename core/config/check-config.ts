@@ -2,7 +2,7 @@ import type { ErrorObject } from 'ajv'
 import { ZinError } from '../errors.js'
 import { kindOf } from '../util/kind-of.js'
 import { suggest } from '../util/suggest.js'
-import type { ZinConfig } from './define.js'
+import { defaultDeadlineMs, type ZinConfig } from './define.js'
 import { schemaEngine, wordsOf } from './options.js'
 
 /** Timers of Node take no more. */
@@ -57,6 +57,7 @@ function problemsOf(config: Readonly<Record<string, unknown>>): string[] {
     ...unknownKeys(config, Object.keys(kinds), ''),
     ...wrongKinds.map(([key, kind]) => `has ${kindOf(config[key])} as "${key}"; it takes ${kind}`),
     ...(['app', 'shutdown'] as const).filter((key) => !wrong.has(key)).flatMap((key) => sectionProblems(key, config[key])),
+    ...shutdownProblems((config as ZinConfig).shutdown),
     ...(['hooks', 'responders'] as const).filter((key) => !wrong.has(key)).flatMap((key) => functionProblems(key, config[key])),
   ]
 }
@@ -69,6 +70,16 @@ function sectionProblems(section: keyof typeof sections, given: unknown): string
   return [
     ...unknownKeys(given as object, Object.keys(schema.properties), `${section}.`),
     ...errors.map((error) => `has a wrong value: ${section}${error.instancePath.replaceAll('/', '.')} ${wordsOf(error)}`),
+  ]
+}
+
+/** The delay is part of the deadline; requests in flight and plugins need at least half of it. */
+function shutdownProblems(given: ZinConfig['shutdown']): string[] {
+  const { delayMs = 0, deadlineMs = defaultDeadlineMs } = given ?? {}
+  // Of wrong types the schema speaks.
+  if (!(delayMs > deadlineMs / 2)) return []
+  return [
+    `has a wrong value: shutdown.delayMs (${delayMs}) takes more than half of shutdown.deadlineMs (${deadlineMs}), which includes it; lower the one or raise the other`,
   ]
 }
 

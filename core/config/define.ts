@@ -4,6 +4,9 @@ import type { Plugin } from '../host/plugin.js'
 import type { Responders } from '../http/responder.js'
 import type { Route } from '../http/route.js'
 
+/** Longest time of a shutdown in ms, unless the app says otherwise. */
+export const defaultDeadlineMs = 30_000
+
 /** The app: what `zin.config.ts` exports by default. */
 export interface ZinConfig {
   readonly app?: {
@@ -21,9 +24,9 @@ export interface ZinConfig {
     readonly allowedHosts?: readonly string[]
   }
   readonly shutdown?: {
-    /** All of the shutdown, in ms. Default 30000. */
+    /** Longest time of the whole shutdown in ms: the delay, requests in flight and the stop of every plugin share it. Default 30000. */
     readonly deadlineMs?: number
-    /** Time between readiness 503 and closing the port, in ms. Default 5000 on Kubernetes, else 0. */
+    /** Time between readiness 503 and closing the port, in ms; at most half of the deadline. Default 5000 on Kubernetes, else 0. */
     readonly delayMs?: number
   }
   /** Order does not matter except as a tie-break; falsy entries are skipped. */

@@ -154,6 +154,11 @@ test('wrong values and unknown keys of app, shutdown, hooks and responders are r
     ['{ app: 1 }', /has a number as "app"; it takes an object$/],
     ['{ shutdown: { deadline: 5 } }', /unknown key "shutdown\.deadline"; did you mean "shutdown\.deadlineMs"\?$/],
     ["{ shutdown: { delayMs: '5s' } }", /shutdown\.delayMs must be integer$/],
+    [
+      '{ shutdown: { delayMs: 15_001 } }',
+      /shutdown\.delayMs \(15001\) takes more than half of shutdown\.deadlineMs \(30000\), which includes it; lower the one or raise the other$/,
+    ],
+    ['{ shutdown: { deadlineMs: 1000, delayMs: 5000 } }', /shutdown\.delayMs \(5000\) .* shutdown\.deadlineMs \(1000\)/],
     ['{ hooks: { onReady: 1 } }', /has a number as "hooks\.onReady"; it takes a function$/],
     ['{ responders: { auth: {} } }', /has an object as "responders\.auth"; it takes a function$/],
     ['{ app: { port: 1.5 }, shutdown: [] }', /has a list as "shutdown"; it takes an object; has a wrong value: app\.port must be integer$/],

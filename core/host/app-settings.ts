@@ -1,5 +1,5 @@
 import { isAbsolute, join } from 'node:path'
-import type { ZinConfig } from '../config/define.js'
+import { defaultDeadlineMs, type ZinConfig } from '../config/define.js'
 import { defineSettings, type SettingValues } from '../config/settings.js'
 import type { HostView } from './view.js'
 
@@ -52,7 +52,7 @@ export function describeApp(config: ZinConfig, settings: AppSettings, rootDir: s
     dataDir: isAbsolute(settings.ZIN_DATA_DIR) ? settings.ZIN_DATA_DIR : join(rootDir, settings.ZIN_DATA_DIR),
     bind,
     ...(allowedHosts === undefined ? {} : { allowedHosts }),
-    shutdownMs: config.shutdown?.deadlineMs ?? 30_000,
+    shutdownMs: config.shutdown?.deadlineMs ?? defaultDeadlineMs,
   }
 }
 

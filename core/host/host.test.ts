@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { Type } from 'typebox'
 import type { ZinConfig } from '../config/define.js'
@@ -265,6 +266,17 @@ describe('the host', () => {
         { code: 'ZIN_CONFIG_INVALID', message: words },
       )
     }
+  })
+
+  it('serves without its run file where it cannot write, and warns what to set', async () => {
+    const dataDir = join(import.meta.filename, 'data')
+    const host = await createTestHost({ plugins: [greeter(), door()], listen: true, dataDir })
+    assert.equal((await fetch(`${host.url}/door`)).status, 200)
+    const warnings = host.logs.filter(({ level }) => level === 'warn').map(({ msg = '' }) => msg)
+    assert.equal(warnings.length, 1)
+    for (const words of [`cannot write ${join(dataDir, 'run.json')}`, 'ENOTDIR', 'set ZIN_DATA_DIR'])
+      assert.ok(warnings[0]?.includes(words), warnings[0])
+    await host.stop()
   })
 
   it('undoes everything when the port is taken', async () => {

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { OwnedCommand } from '../cli/command.js'
 import type { ZinConfig } from '../config/define.js'
 import { type EnvSource, plainEnv, SettingsReader } from '../config/read-settings.js'
@@ -6,14 +5,14 @@ import { ZinError } from '../errors.js'
 import { HookBus } from '../hooks/bus.js'
 import { coreHooks } from '../hooks/catalogue.js'
 import type { HttpApp } from '../http/app.js'
-import { createLogger, type OwnedLogger } from '../log/logger.js'
+import type { OwnedLogger } from '../log/logger.js'
 import type { Logger } from '../log/types.js'
 import type { ServiceRef } from '../services/ref.js'
 import { ServiceRegistry } from '../services/registry.js'
 import { type Clock, systemClock } from '../util/clock.js'
-import { withDeadline } from '../util/deadline.js'
+import { appLogger } from './app-logger.js'
 import { appPlugin } from './app-plugin.js'
-import { type AppSettings, appSettings, describeApp } from './app-settings.js'
+import { appSettings, describeApp } from './app-settings.js'
 import { type BootCause, BootError, describeCause } from './boot-error.js'
 import { type BootPhase, Lifecycle } from './lifecycle.js'
 import type { HostParts } from './make-context.js'
@@ -22,8 +21,10 @@ import type { Instrument } from './phases.js'
 import { pluginsOf } from './plugin-list.js'
 import { PluginSwitch } from './plugin-switch.js'
 import { type BootPlan, bootPlan, reportUnit } from './report.js'
-import { removeRunFile, writeRunFile } from './run-file.js'
+import { noRunFile, writeRunFile } from './run-file.js'
 import { type ShutdownReport, shutdownReport } from './shutdown.js'
+import { bootStopped, ShutdownTime } from './shutdown-time.js'
+import { endBoot, stopHost } from './stop-host.js'
 import { PluginUnit } from './unit.js'
 import type { Address, HostState, HostView, Role } from './view.js'
 
@@ -67,9 +68,11 @@ export class Host {
   readonly #switch: PluginSwitch
   readonly #units: readonly PluginUnit[]
   readonly #ownLog: OwnedLogger | undefined
+  readonly #time: ShutdownTime
+  #shutdown: Promise<ShutdownReport> | undefined
   #state: HostState = 'created'
   #address: Address | undefined
-  /** Starting, enabling, disabling and stopping wait for each other. */
+  /** Starting, enabling and disabling wait for each other. */
   #turn: Promise<unknown> = Promise.resolve()
 
   constructor(config: ZinConfig, options: HostOptions) {
@@ -79,8 +82,9 @@ export class Host {
     const settings = this.#settings.read('core', appSettings)
     const app = describeApp(config, settings, options.rootDir, this.#env.file)
     const clock = options.clock ?? systemClock
-    this.#ownLog = options.log === undefined ? loggerOf(app, settings) : undefined
+    this.#ownLog = options.log === undefined ? appLogger(app, settings) : undefined
     const log = options.log ?? (this.#ownLog as OwnedLogger)
+    this.#time = new ShutdownTime(clock, app.shutdownMs)
     const services = new ServiceRegistry()
     const external = options.services ?? []
     for (const { ref, service } of external) services.provide('outside', ref, service)
@@ -98,7 +102,7 @@ export class Host {
       settings: this.#settings,
       external: new Set(external.map(({ ref }) => ref.id)),
       parts: this.#parts,
-      phases: { clock, log, instrument: options.instrument ?? ((_plugin, run) => run()) },
+      phases: { clock, log, instrument: options.instrument ?? ((_plugin, run) => run()), shutdown: this.#time },
     })
     this.#switch = new PluginSwitch(this.#lifecycle, this.#parts)
   }
@@ -135,15 +139,20 @@ export class Host {
     return this.#inTurn(() => this.#prepare())
   }
 
-  /** Boots the whole app. Returns where it listens, or undefined without the role `http`. Throws a {@link BootError}. */
+  /**
+   * Boots the whole app. Returns where it listens, or undefined without the role `http`. Throws a {@link BootError}, or
+   * `ZIN_BOOT_STOPPED` when it is stopped meanwhile.
+   */
   async start(options: { readonly listen?: boolean } = {}): Promise<Address | undefined> {
     await this.#inTurn(async () => {
       if (this.#state === 'created') await this.#prepare()
       await this.#run(['start', 'ready'], new Set(this.#lifecycle.graph.order))
       if (options.listen !== false && this.view.roles.has('http')) await this.#listen()
+      this.#refuseStopped()
       this.#state = 'ready'
     })
-    await this.#parts.bus.slot('onReady').call(this.#address)
+    const failures = await this.#parts.bus.slot('onReady').call(this.#address)
+    for (const { plugin, error } of failures) this.log.error({ plugin, err: error }, 'a listener of onReady failed')
     return this.#address
   }
 
@@ -162,20 +171,29 @@ export class Host {
     return this.#inTurn(() => this.#switch.disable(name))
   }
 
-  /** Ends the app: readiness 503, no new connections, requests in flight, then plugins in reversed order. */
+  /**
+   * Ends the app: readiness 503, no new connections, requests in flight, then plugins in reversed order. A boot in progress is given
+   * up. All of it takes at most `shutdown.deadlineMs`.
+   */
   stop(reason = 'stop'): Promise<ShutdownReport> {
-    return this.#inTurn(async () => {
-      if (this.#state === 'stopped') return shutdownReport([], 0)
-      const { delayMs = this.#env.values.KUBERNETES_SERVICE_HOST ? 5_000 : 0 } = this.#config.shutdown ?? {}
-      const deadlineMs = this.view.app.shutdownMs
-      this.#state = 'draining'
-      await this.#parts.bus.slot('onClose').call(reason)
-      const forced = this.#address === undefined ? 0 : await this.#stopListening(delayMs, deadlineMs)
-      const report = await this.#stopPlugins(forced, deadlineMs)
-      for (const line of report.lines) this.log.error(line)
-      await this.#close()
-      return report
-    })
+    if (this.#state === 'stopped') return Promise.resolve(shutdownReport([], 0))
+    this.#shutdown ??= this.#stop(reason)
+    return this.#shutdown
+  }
+
+  async #stop(reason: string): Promise<ShutdownReport> {
+    this.#time.begin()
+    if (this.#state === 'starting') this.log.info({ reason }, 'stopped while starting')
+    this.#state = 'draining'
+    await endBoot(this.#turn, this.#time)
+    if (this.#state !== 'draining') return shutdownReport([], 0)
+    const { delayMs = this.#env.values.KUBERNETES_SERVICE_HOST ? 5_000 : 0 } = this.#config.shutdown ?? {}
+    const { bus, http, log } = this.#parts
+    const { dataDir } = this.view.app
+    const listens = this.#address !== undefined
+    const report = await stopHost({ reason, listens, delayMs, dataDir, bus, http, log, lifecycle: this.#lifecycle, time: this.#time })
+    await this.#close()
+    return report
   }
 
   async #prepare(): Promise<void> {
@@ -203,45 +221,31 @@ export class Host {
       const causes = await this.#lifecycle.runLevels(phase, names)
       if (causes.length > 0) return this.#abort(causes)
     }
+    this.#refuseStopped()
     for (const unit of this.#lifecycle.levels(names).flat()) if (unit.state === 'enabling') unit.state = 'enabled'
   }
 
   async #listen(): Promise<void> {
     const { bind, dataDir } = this.view.app
     try {
-      const address = await this.#parts.http.listen(bind)
-      this.#address = address
-      await writeRunFile(dataDir, address)
+      this.#address = await this.#parts.http.listen(bind)
     } catch (error) {
-      await this.#abort([{ plugin: 'http', phase: 'listen', error: error as Error }])
+      return this.#abort([{ plugin: 'http', phase: 'listen', error: error as Error }])
     }
+    await writeRunFile(dataDir, this.#address).catch((error: unknown) => this.log.warn(noRunFile(dataDir, error)))
   }
 
-  /** Undoes what was set up and fails with all causes. */
+  /** Undoes what was set up and fails with all causes. Once the app is being stopped, that is done elsewhere. */
   async #abort(causes: readonly BootCause[]): Promise<never> {
+    this.#refuseStopped()
+    this.#time.begin()
     await this.#lifecycle.stopAll()
     await this.#close()
     throw new BootError(causes)
   }
 
-  async #stopListening(delayMs: number, deadlineMs: number): Promise<number> {
-    this.#parts.http.setDraining()
-    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs))
-    const { forced } = await this.#parts.http.drain({ deadlineMs: Math.min(20_000, deadlineMs) })
-    await removeRunFile(this.view.app.dataDir)
-    return forced
-  }
-
-  async #stopPlugins(forced: number, deadlineMs: number): Promise<ShutdownReport> {
-    try {
-      return shutdownReport(await withDeadline(this.#lifecycle.stopAll(), deadlineMs, 'shutdown'), forced)
-    } catch {
-      const left = this.#units.filter((unit) => unit.state === 'disabling')
-      return shutdownReport(
-        left.map((unit) => ({ plugin: unit.name, outcome: 'hung', ms: deadlineMs })),
-        forced,
-      )
-    }
+  #refuseStopped(): void {
+    if (this.#time.begun) throw bootStopped()
   }
 
   async #close(): Promise<void> {
@@ -270,6 +274,9 @@ export class Host {
       get address() {
         return host.#address
       },
+      get shutdownLeftMs() {
+        return host.#time.leftMs
+      },
       plugins: () => this.#units.map((unit) => reportUnit(unit, this.#lifecycle.graph)),
       routes: () => this.#parts.http.routes(),
       hooks: () => this.#parts.bus.report(),
@@ -289,10 +296,4 @@ export class Host {
     const position = this.#lifecycle.graph.order.indexOf(plugin)
     return plugin === 'core' ? -1 : position < 0 ? Number.MAX_SAFE_INTEGER : position
   }
-}
-
-function loggerOf(app: HostView['app'], settings: AppSettings): OwnedLogger {
-  const { LOG_LEVEL: level, LOG_CHANNEL: channel, LOG_FORMAT: format } = settings
-  const file = channel === 'file' ? { destination: join(app.dataDir, 'logs', 'zin.log') } : {}
-  return createLogger({ name: app.name, level, channel, format, ...file })
 }

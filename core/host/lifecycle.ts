@@ -6,7 +6,8 @@ import { type BootCause, BootError } from './boot-error.js'
 import { buildGraph, type GraphNode, type PluginGraph } from './graph.js'
 import { type HostParts, makeContext } from './make-context.js'
 import { announceSlow, type PhaseOptions, runPhase } from './phases.js'
-import { type StopRow, stopLevels, stopUnit } from './shutdown.js'
+import { stopLevels, stopUnit } from './shutdown.js'
+import type { StopRow } from './stop-row.js'
 import type { Phase, PluginUnit } from './unit.js'
 
 export type BootPhase = Exclude<Phase, 'stop'>
@@ -66,7 +67,8 @@ export class Lifecycle {
           try {
             await this.runUnit(unit, phase)
           } catch (error) {
-            if (unit.plugin.onBootFailure === 'continue') await this.#giveUp(unit, phase, error as Error)
+            const goesOn = unit.plugin.onBootFailure === 'continue' && !this.#options.phases.shutdown.begun
+            if (goesOn) await this.#giveUp(unit, phase, error as Error)
             else causes.push({ plugin: unit.name, phase, error: error as Error })
           }
           busy.delete(unit.name)

@@ -1,6 +1,7 @@
 import type { Logger } from '../log/types.js'
 import type { Clock } from '../util/clock.js'
 import { DeadlineError, withDeadline } from '../util/deadline.js'
+import { bootStopped, type ShutdownTime } from './shutdown-time.js'
 import type { Phase, PluginUnit } from './unit.js'
 
 /** Longest time of a phase of one plugin, in ms, unless the plugin says otherwise. */
@@ -13,30 +14,46 @@ export interface PhaseOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly instrument: Instrument
+  readonly shutdown: ShutdownTime
 }
 
-/** Runs one phase of one plugin in time; the error names the plugin, the phase and what it waited for. */
+/**
+ * Runs one phase of one plugin in time; the error names the plugin, the phase and what it waited for. Once the shutdown has begun,
+ * plugins only stop, each within what is left of its time.
+ */
 export async function runPhase(
   unit: PluginUnit,
   phase: Phase,
-  { clock, instrument }: PhaseOptions,
+  { clock, instrument, shutdown }: PhaseOptions,
   before?: () => Promise<void>,
 ): Promise<void> {
+  if (phase !== 'stop' && shutdown.begun) throw bootStopped()
   const begun = clock.monotonic()
-  const ms = unit.plugin.spec.deadlines?.[phase] ?? phaseDeadlines[phase]
+  const own = unit.plugin.spec.deadlines?.[phase] ?? phaseDeadlines[phase]
+  const ms = phase === 'stop' ? Math.min(own, shutdown.leftMs) : own
   const work = instrument(unit.name, async () => {
     unit.waitingFor = 'beforePluginStart'
     await before?.()
     await unit.run(phase)
   })
   try {
-    await withDeadline(work, ms, '')
+    await withDeadline(phase === 'stop' ? work : orAborted(work, shutdown.boot), ms, '')
   } catch (error) {
     if (!(error instanceof DeadlineError) || error.message !== '') throw error
-    throw new DeadlineError(`${unit.name}: ${phase} did not end within ${ms} ms; it waits for its ${unit.waitingFor || phase}`)
+    throw new DeadlineError(`${unit.name}: ${phase} did not end within ${Math.round(ms)} ms; it waits for its ${unit.waitingFor || phase}`)
   } finally {
     unit.timings[phase] = Math.round((clock.monotonic() - begun) * 10) / 10
   }
+}
+
+/** Settles as `work` does, or rejects with the signal's reason once it is aborted. */
+function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    const done = (): void => signal.removeEventListener('abort', onAbort)
+    work.finally(done).then(resolve, reject)
+  })
 }
 
 /** Says who is still busy after 1 s of quiet, then after 2 s more, 4 s more, …. Returns the function that ends it. */

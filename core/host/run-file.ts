@@ -1,5 +1,6 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { messageOf } from '../errors.js'
 import type { Address } from './view.js'
 
 /** Where the running app listens, for the CLI. */
@@ -14,6 +15,11 @@ export async function writeRunFile(dataDir: string, address: Address): Promise<v
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const content: RunFile = { pid: process.pid, host: address.host, port: address.port }
   await writeFile(fileIn(dataDir), `${JSON.stringify(content)}\n`, { mode: 0o600 })
+}
+
+/** What to say when the file cannot be written; the app runs without it, e.g. on a read-only file system. */
+export function noRunFile(dataDir: string, error: unknown): string {
+  return `cannot write ${fileIn(dataDir)}, by which commands find the running app: ${messageOf(error)}; set ZIN_DATA_DIR to a folder that this user may write to`
 }
 
 /** What the last started app wrote, or undefined. */

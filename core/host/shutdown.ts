@@ -1,16 +1,8 @@
 import { messageOf } from '../errors.js'
-import { DeadlineError } from '../util/deadline.js'
+import { DeadlineError, withDeadline } from '../util/deadline.js'
 import { type PhaseOptions, runPhase } from './phases.js'
+import type { StopOutcome, StopRow } from './stop-row.js'
 import type { PluginUnit } from './unit.js'
-
-export type StopOutcome = 'ok' | 'slow' | 'failed' | 'hung'
-
-export interface StopRow {
-  readonly plugin: string
-  readonly outcome: StopOutcome
-  readonly ms: number
-  readonly error?: string
-}
 
 /** How a shutdown went. */
 export interface ShutdownReport {
@@ -25,8 +17,15 @@ export interface ShutdownReport {
 /** A stop that takes longer than this, in ms, is reported as slow. */
 const slowMs = 2_000
 
-/** Stops one plugin and undoes its registrations; a failure is a row, never a throw. */
-export async function stopUnit(unit: PluginUnit, options: PhaseOptions): Promise<StopRow> {
+/** Stops one plugin and undoes its registrations; a failure is a row, never a throw. A stop that runs already is not begun again. */
+export function stopUnit(unit: PluginUnit, options: PhaseOptions): Promise<StopRow> {
+  unit.stopping ??= stopOnce(unit, options).finally(() => {
+    unit.stopping = undefined
+  })
+  return unit.stopping
+}
+
+async function stopOnce(unit: PluginUnit, options: PhaseOptions): Promise<StopRow> {
   unit.state = 'disabling'
   const failures: Error[] = []
   let hung = false
@@ -46,13 +45,26 @@ export async function stopUnit(unit: PluginUnit, options: PhaseOptions): Promise
   return failures.length === 0 ? row : { ...row, error: failures.map(messageOf).join('; ') }
 }
 
-/** Stops plugins level by level, dependents first, never skipping one because another failed. */
+/**
+ * Stops plugins level by level, dependents first, never skipping one because another failed, all within what is left of the shutdown.
+ * When that is over, the others still begin to stop, and nobody waits for them.
+ */
 export async function stopLevels(levels: readonly (readonly PluginUnit[])[], options: PhaseOptions): Promise<StopRow[]> {
   const rows: StopRow[] = []
   for (const level of [...levels].reverse()) {
-    rows.push(...(await Promise.all(level.map((unit) => stopUnit(unit, options)))))
+    rows.push(...(await Promise.all(level.map((unit) => (unit.stopping ? inTime(unit, unit.stopping, options) : stopUnit(unit, options))))))
   }
   return rows
+}
+
+/** The outcome of a stop that began before the shutdown and so knows nothing of its deadline. */
+async function inTime(unit: PluginUnit, stopping: Promise<StopRow>, { clock, shutdown }: PhaseOptions): Promise<StopRow> {
+  const began = clock.monotonic()
+  try {
+    return await withDeadline(stopping, shutdown.leftMs, `${unit.name}: its stop, begun before the shutdown, did not end`)
+  } catch (error) {
+    return { plugin: unit.name, outcome: 'hung', ms: clock.monotonic() - began, error: messageOf(error) }
+  }
 }
 
 export function shutdownReport(plugins: readonly StopRow[], forcedConnections: number): ShutdownReport {

@@ -1,6 +1,7 @@
 import type { PluginContext } from './context.js'
 import type { Plugin } from './plugin.js'
 import { Scope } from './scope.js'
+import type { StopRow } from './stop-row.js'
 import type { PluginState } from './view.js'
 
 export type Phase = 'setup' | 'start' | 'ready' | 'stop'
@@ -25,6 +26,8 @@ export class PluginUnit {
   waitingFor = ''
   /** Whether `start` was begun, so that `stop` has something to end. */
   started = false
+  /** Its stop while that runs; whoever else wants it stopped waits for the same one. */
+  stopping: Promise<StopRow> | undefined
   #steps = emptySteps()
   #checks: (() => void)[] = []
 

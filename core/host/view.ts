@@ -54,6 +54,8 @@ export interface HostView {
     /** Longest time of the whole shutdown in ms; work that takes longer is cut. */
     readonly shutdownMs: number
   }
+  /** What is left of the shutdown's time in ms, for all plugins together; nearly `app.shutdownMs` before it begins. */
+  readonly shutdownLeftMs: number
   readonly state: HostState
   /** What this process does. `zin start --roles http,worker`; a CLI command has none. */
   readonly roles: ReadonlySet<Role>

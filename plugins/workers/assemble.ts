@@ -77,8 +77,10 @@ export function assemble(input: AssembleInput): WorkerParts {
   }
   const stopLimits = { drainMs: settings.WORKER_TIMEOUT * 1000, cancelMs }
   // The rest of the app wants to stop in time as well.
-  const { shutdownMs } = host.app
-  const shutdownLimits = { drainMs: Math.min(stopLimits.drainMs, shutdownMs * 0.6), cancelMs: Math.min(cancelMs, shutdownMs * 0.2) }
+  const shutdownLimits = (left = host.shutdownLeftMs) => ({
+    drainMs: Math.min(stopLimits.drainMs, left * 0.6),
+    cancelMs: Math.min(cancelMs, left * 0.2),
+  })
   const node = info.consumes
     ? new WorkerNode({
         id: info.id,
@@ -172,7 +174,7 @@ export function assemble(input: AssembleInput): WorkerParts {
     },
     async close() {
       // Together: a stop that lasts already ends in the time that a shutdown has.
-      await Promise.all([reconciler.close(), node?.close(shutdownLimits)])
+      await Promise.all([reconciler.close(), node?.close(shutdownLimits())])
       await leaderships.close()
       await reconciler.leave()
       await cluster.close()

@@ -1,3 +1,4 @@
+import { ZinError } from '../../errors.js'
 import type { Host } from '../../host/host.js'
 import type { ShutdownReport } from '../../host/shutdown.js'
 import type { Address, Role } from '../../host/view.js'
@@ -27,17 +28,28 @@ export const startCommand = defineCommand({
       onStopped = resolve
     })
     let ignoreSignals = (): void => undefined
+    let leftMs = (): number => 0
     const onHost = (host: Host): void => {
+      leftMs = () => host.view.shutdownLeftMs
       ignoreSignals = runWithSignals(host, { onExit: onStopped })
     }
     stopWithWatcher()
     // An app without HTTP and without workers has nothing else that keeps the process.
     const keepAlive = setInterval(() => undefined, 2 ** 30)
+    const exitCode = async (): Promise<number> => {
+      const code = (await stopped).clean ? 0 : 1
+      // What a plugin left open keeps the process no longer than the shutdown may last.
+      setTimeout(() => process.exit(code), leftMs()).unref()
+      return code
+    }
     try {
       const { host } = await openApp({ cwd, environment: process.env, roles, bind, onHost })
       const address = await host.start()
       announce(host, address, Math.round(performance.now() - began), print)
-      return (await stopped).clean ? 0 : 1
+      return await exitCode()
+    } catch (error) {
+      if (error instanceof ZinError && error.code === 'ZIN_BOOT_STOPPED') return await exitCode()
+      throw error
     } finally {
       clearInterval(keepAlive)
       ignoreSignals()

@@ -1,0 +1,47 @@
+import { ZinError } from '../errors.js'
+import type { Clock } from '../util/clock.js'
+
+/** What the end of the process needs at last, in ms: the last log lines and the exit. */
+const exitMs = 500
+
+/** The one deadline that all phases of a shutdown share: each gets what those before it left. */
+export class ShutdownTime {
+  readonly #clock: Clock
+  readonly #ms: number
+  readonly #boot = new AbortController()
+  #endsAt: number | undefined
+
+  constructor(clock: Clock, deadlineMs: number) {
+    this.#clock = clock
+    this.#ms = deadlineMs - Math.min(exitMs, deadlineMs / 20)
+  }
+
+  /** Once begun, no plugin begins to set up, start or become ready. */
+  begin(): void {
+    this.#endsAt ??= this.#clock.monotonic() + this.#ms
+  }
+
+  get begun(): boolean {
+    return this.#endsAt !== undefined
+  }
+
+  /** What is left in ms; all of it before the shutdown begins. */
+  get leftMs(): number {
+    return this.#endsAt === undefined ? this.#ms : Math.max(0, this.#endsAt - this.#clock.monotonic())
+  }
+
+  /** Aborted when plugins that are still starting are no longer waited for. */
+  get boot(): AbortSignal {
+    return this.#boot.signal
+  }
+
+  /** Gives up the plugins that are still starting. */
+  cutBoot(): void {
+    this.#boot.abort(bootStopped())
+  }
+}
+
+/** The app was stopped before it had started. */
+export function bootStopped(): ZinError {
+  return new ZinError('ZIN_BOOT_STOPPED', 'the app was stopped while it was starting')
+}

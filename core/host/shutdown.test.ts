@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { Agent, get, type IncomingMessage } from 'node:http'
+import { describe, it } from 'node:test'
+import { plainEnv } from '../config/read-settings.js'
+import { EventStreams } from '../http/event-stream.js'
+import { memoryLogger } from '../log/memory-logger.js'
+import { fakeClock } from '../testing/fake-clock.js'
+import { createTestHost } from '../testing/test-host.js'
+import { Host, type HostOptions } from './host.js'
+import { definePlugin, type Plugin } from './plugin.js'
+
+const never = new Promise<void>(() => undefined)
+const env = plainEnv({ NODE_ENV: 'test', PORT: '0', ZIN_DATA_DIR: `${import.meta.filename}/none` })
+
+function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve = (): void => undefined
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}
+
+function hostOf(plugins: readonly Plugin[], shutdown: { deadlineMs: number; delayMs?: number }, options: Partial<HostOptions> = {}): Host {
+  return new Host({ plugins, shutdown }, { rootDir: '.', env, log: memoryLogger(), ...options })
+}
+
+/** Its stop never ends; what it needs is stopped later. */
+function hung(log: string[], spec: { readonly dependencies?: readonly string[]; readonly stopMs?: number } = {}): Plugin {
+  return definePlugin({
+    name: 'hung',
+    version: '1.0.0',
+    dependencies: spec.dependencies ?? [],
+    deadlines: { stop: spec.stopMs ?? 600_000 },
+    setup: ({ route }) => route({ method: 'GET', path: '/hung', summary: 'Never responds', handler: () => never }),
+    stop: () => (log.push('hung'), never),
+  })()
+}
+
+const base = (log: string[]): Plugin => definePlugin({ name: 'base', version: '1.0.0', setup() {}, stop: () => void log.push('base') })()
+
+describe('the deadline of a shutdown', () => {
+  it('holds for the delay, a hung request and a hung plugin together, and every plugin still begins to stop', {
+    timeout: 30_000,
+  }, async () => {
+    const log: string[] = []
+    const host = hostOf([hung(log, { dependencies: ['base'] }), base(log)], { deadlineMs: 400, delayMs: 600_000 })
+    const address = await host.start()
+    const agent = new Agent()
+    const request = get({ port: address?.port, host: '127.0.0.1', path: '/hung', agent })
+    const cut = once(request, 'error')
+    await once(request, 'finish')
+    const report = await host.stop()
+    await cut
+    agent.destroy()
+    assert.equal(report.forcedConnections, 1)
+    assert.deepEqual(
+      report.plugins.map(({ plugin, outcome }) => [plugin, outcome]).filter(([plugin]) => plugin !== 'app'),
+      [
+        ['hung', 'hung'],
+        ['base', 'ok'],
+      ],
+    )
+    assert.deepEqual([report.clean, log], [false, ['hung', 'base']])
+  })
+
+  it('leaves to the plugins what earlier phases did not use', async () => {
+    const clock = fakeClock()
+    const left: number[] = []
+    const watcher = definePlugin({
+      name: 'watcher',
+      version: '1.0.0',
+      setup({ host, hooks, onStop }) {
+        left.push(host.shutdownLeftMs)
+        hooks.on('onClose', () => clock.advance(29_000))
+        onStop(() => void left.push(host.shutdownLeftMs))
+      },
+    })
+    const log: string[] = []
+    const host = hostOf([watcher(), hung(log, { stopMs: 10_000 })], { deadlineMs: 30_000 }, { clock })
+    await host.start({ listen: false })
+    const report = await host.stop()
+    assert.deepEqual(left, [29_500, 500])
+    assert.match(report.lines.join('\n'), /hung: hung after .* stop did not end within 500 ms/)
+  })
+
+  it('holds for a plugin that was being disabled when it began', { timeout: 30_000 }, async () => {
+    const log: string[] = []
+    const host = hostOf([hung(log)], { deadlineMs: 300 })
+    await host.start({ listen: false })
+    void host.disable('hung').catch(() => undefined)
+    const report = await host.stop()
+    assert.equal(report.plugins.find(({ plugin }) => plugin === 'hung')?.outcome, 'hung')
+    assert.deepEqual(log, ['hung'], 'its stop ran once')
+  })
+
+  it('gives the same report to all who ask for the stop', async () => {
+    const host = hostOf([], { deadlineMs: 1_000 })
+    await host.start({ listen: false })
+    const [one, two] = await Promise.all([host.stop(), host.stop()])
+    assert.equal(one, two)
+    assert.equal((await host.stop()).clean, true)
+  })
+
+  it('ends event streams and idle connections without cutting a request', async () => {
+    const streams = new EventStreams()
+    const ticker = definePlugin({
+      name: 'ticker',
+      version: '1.0.0',
+      setup({ hooks, route }) {
+        hooks.on('onClose', () => streams.closeAll())
+        route({ method: 'GET', path: '/events', summary: 'Ticks', handler: (ctx) => void streams.open(ctx, () => undefined) })
+        route({ method: 'GET', path: '/now', summary: 'Responds at once', handler: () => ({}) })
+      },
+    })
+    const host = await createTestHost({ plugins: [ticker()], listen: true })
+    const agent = new Agent({ keepAlive: true })
+    const open = async (path: string): Promise<IncomingMessage> => (await once(get(`${host.url}${path}`, { agent }), 'response'))[0]
+    await once((await open('/now')).resume(), 'end')
+    const events = (await open('/events')).resume()
+    const ended = once(events, 'end')
+    await once((await open('/now')).resume(), 'end')
+    assert.equal((await host.stop()).forcedConnections, 0)
+    await ended
+    agent.destroy()
+  })
+})
+
+describe('stopping an app that is still starting', () => {
+  const stuck = (log: string[], phase: 'setup' | 'start' | 'ready', entered: () => void) => {
+    const enter = (at: typeof phase): Promise<void> | undefined => (at === phase ? (entered(), never) : undefined)
+    return definePlugin({
+      name: 'stuck',
+      version: '1.0.0',
+      dependencies: ['base'],
+      onBootFailure: 'continue',
+      setup: () => enter('setup'),
+      start: () => enter('start'),
+      ready: () => enter('ready'),
+      stop: () => void log.push('stuck'),
+    })()
+  }
+
+  for (const phase of ['setup', 'start', 'ready'] as const) {
+    it(`gives up a plugin that hangs in ${phase}, begins no other and stops those that have started`, { timeout: 20_000 }, async () => {
+      const log: string[] = []
+      const late = definePlugin({
+        name: 'late',
+        version: '1.0.0',
+        dependencies: ['stuck'],
+        setup() {},
+        start: () => void log.push('late starts'),
+        ready: () => void log.push('late is ready'),
+      })
+      const entered = deferred()
+      const host = hostOf([late(), stuck(log, phase, entered.resolve), base(log)], { deadlineMs: 300 })
+      const started = assert.rejects(host.start(), { code: 'ZIN_BOOT_STOPPED' })
+      await entered.promise
+      const report = await host.stop('SIGTERM')
+      await started
+      assert.equal(report.clean, true, report.lines.join('; '))
+      const stopped = { setup: [], start: ['stuck', 'base'], ready: ['late starts', 'stuck', 'base'] }[phase]
+      assert.deepEqual(log, stopped)
+      assert.equal(host.view.state, 'stopped')
+    })
+  }
+
+  it('lets what is starting end by itself when it does so in time, and listens nowhere', async () => {
+    const log: string[] = []
+    const [entered, end] = [deferred(), deferred()]
+    const slow = definePlugin({
+      name: 'slow',
+      version: '1.0.0',
+      setup() {},
+      async start() {
+        entered.resolve()
+        await end.promise
+        log.push('started')
+      },
+      stop: () => void log.push('stopped'),
+    })
+    const host = hostOf([slow()], { deadlineMs: 30_000 })
+    const started = assert.rejects(host.start(), { code: 'ZIN_BOOT_STOPPED' })
+    await entered.promise
+    const stopped = host.stop()
+    end.resolve()
+    assert.equal((await stopped).clean, true)
+    await started
+    assert.deepEqual([log, host.view.address], [['started', 'stopped'], undefined])
+  })
+})
