@@ -18,6 +18,7 @@ import { metricsOf, nodesOf, nodeView, workerStatus, workerView } from './views.
 export const workersService = defineService<Workers>('workers')
 
 export interface ServiceParts {
+  readonly enabled: boolean
   /** Names this process among all of the app. */
   readonly id: string
   readonly cluster: Cluster
@@ -60,6 +61,7 @@ export function makeWorkers(parts: ServiceParts): Workers {
   })
 
   return {
+    enabled: parts.enabled,
     create: async (worker, { places = 'any', ...options } = {}) => view(await control.create(worker, places === 'any', options)),
     update: async (name, changes, options) => resultOf(await control.update(name, changes, options), `Worker "${name}" is updated`),
     start: async (name, options) =>
