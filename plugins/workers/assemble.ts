@@ -93,6 +93,7 @@ export function assemble(input: AssembleInput): WorkerParts {
         jobLockMs: options.jobLockMs,
         processors,
         stopLimits,
+        halt: (worker, error) => control.halt(worker, info.id, error),
       })
     : undefined
   const rule = { global: settings.WORKER_AUTO_START, driver: settings.WORKER_PERSISTENCE_DRIVER }
@@ -141,7 +142,6 @@ export function assemble(input: AssembleInput): WorkerParts {
 
   return {
     workers: makeWorkers({
-      enabled: settings.WORKERS_ENABLED,
       id: info.id,
       cluster,
       control,
@@ -175,7 +175,8 @@ export function assemble(input: AssembleInput): WorkerParts {
     },
     async close() {
       // Together: a stop that lasts already ends in the time that a shutdown has.
-      await Promise.all([reconciler.close(), node?.close(shutdownLimits())])
+      // What is being loaded for a start ends now as well.
+      await Promise.all([reconciler.close(), node?.close(shutdownLimits()), processors.stopLoading()])
       await leaderships.close()
       await reconciler.leave()
       await cluster.close()

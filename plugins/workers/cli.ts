@@ -26,15 +26,16 @@ const list = defineCommand({
   run: async ({ app, options, print }) => {
     const workers = await allWorkers(app, { status: options.status, includeInactive: options.all ? 'true' : undefined })
     print.table(
-      workers.map(({ name, queueName, state, version, concurrency, desired }) => ({
+      workers.map(({ name, queueName, state, version, concurrency, desired, rollout }) => ({
         name,
         queue: queueName,
         state,
         desired,
         version,
+        ...(rollout === undefined ? {} : { rollout: `${rollout.version} ${rollout.state}` }),
         concurrency,
       })),
-      ['name', 'queue', 'state', 'desired', 'version', 'concurrency'],
+      ['name', 'queue', 'state', 'desired', 'version', ...(workers.some(({ rollout }) => rollout) ? ['rollout'] : []), 'concurrency'],
     )
   },
 })
@@ -121,7 +122,7 @@ function report({ message, operation, worker }: OperationResult, print: Printer)
     print.line(message)
     for (const { node, code, message: why } of operation.failed) print.line(`  ${node}: ${why} (${code})`)
   }
-  return operation.targets.length > 0 && operation.applied.length === operation.targets.length ? 0 : 1
+  return operation.state === 'applied' ? 0 : 1
 }
 
 /** How long a command waits until every process has applied it. */

@@ -23,7 +23,8 @@ export const workerErrors = defineErrors({
   },
   WORKER_STOPPED: {
     status: 409,
-    message: (name: string) => `Worker "${name}" is stopped: only one that should run can be paused or resumed`,
+    message: (name: string, state: 'stopped' | 'FAILED') =>
+      `Worker "${name}" is ${state}: only one that runs can be paused or resumed; start it first`,
   },
   OPERATION_NOT_FOUND: {
     status: 404,

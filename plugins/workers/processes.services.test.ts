@@ -140,25 +140,24 @@ describe('three processes on one Redis', () => {
     await first().call('DELETE', path)
   })
 
-  it('stop a rollout where a version does not load, and keep the one before', async () => {
-    const name = `broken-${run}`
+  it('stop a rollout where a version is not healthy, and keep the one before, also when the process that refused it is killed', async () => {
+    const name = `refused-${run}`
     await create(name)
     await eventually(name, (nodes) => nodes.filter(({ state }) => state === 'running').length === 3)
-    await writeFile(join(rootDir, 'broken.mjs'), 'throw new Error("broken on purpose")')
+    await writeFile(join(rootDir, 'unwell.mjs'), 'export default () => ({ healthy: false, error: "not today" })')
     const path = `/api/workers/${name}`
-    await first().call('POST', `${path}/versions`, { version: '2.0.0', processor: 'broken.mjs' })
+    await first().call('POST', `${path}/versions`, { version: '2.0.0', processor: 'two.mjs', healthCheck: 'unwell.mjs' })
     const answer = await first().call('POST', `${path}/versions/2.0.0/activate`)
-    assert.equal(answer.status, 202)
-    assert.equal(answer.body.operation.failed.length, 1)
-    assert.match(answer.body.message, /broken on purpose/)
-    assert.deepEqual(
-      (await nodesOf(name)).map(({ version, state }) => [version, state]),
-      [
-        ['1.0.0', 'running'],
-        ['1.0.0', 'running'],
-        ['1.0.0', 'running'],
-      ],
-    )
+    assert.deepEqual([answer.status, answer.body.code], [409, 'VERSION_UNHEALTHY'])
+    assert.match(answer.body.message, /not today; the rollout halted/)
+    const { rollout } = (await second().call('GET', path)).body.worker
+    assert.deepEqual([rollout.version, rollout.state, rollout.taken, rollout.of], ['2.0.0', 'halted', 0, 3])
+
+    const refuser = apps.find(({ pid }) => pid === pidOf(rollout.node)) ?? assert.fail('no process refused')
+    await refuser.kill()
+    apps[apps.indexOf(refuser)] = await start()
+    const nodes = await eventually(name, (known) => known.filter(({ state }) => state === 'running').length === 3)
+    assert.deepEqual([...new Set(nodes.map(({ version }) => version))], ['1.0.0'])
     await first().call('DELETE', path)
   })
 

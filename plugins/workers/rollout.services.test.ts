@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
+import type { ZinError } from 'zin'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
 import { createTestHost } from 'zin/testing'
-import { type WorkerProcessor, type Workers, workers, workersService } from './index.js'
+import { type Operation, type WorkerProcessor, type Workers, workers, workersService } from './index.js'
 import { signal } from './testing/signal.js'
 
 const redis = { REDIS_URL: process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set' }
@@ -42,7 +43,18 @@ describe('workers of several processes', { timeout: 45_000 }, () => {
     const waitMs = 30_000
     await service.create({ name, queueName: name }, { waitMs })
     await service.registerVersion(name, { version: '2.0.0' })
-    assert.deepEqual(counts(await service.activate(name, '2.0.0', { waitMs })), [0, 1])
+    let operation = ''
+    await assert.rejects(service.activate(name, '2.0.0', { waitMs }), (error: ZinError) => {
+      assert.deepEqual([error.code, error.status], ['VERSION_UNHEALTHY', 409])
+      assert.match(error.message, /the rollout halted at .*: 0 of 3 processes run 2\.0\.0/)
+      operation = (error.details as { operation: Operation }).operation.id
+      return true
+    })
+    const outcome = async () => {
+      const { state, applied, failed } = await service.operation(name, operation)
+      return [state, applied.length, failed.length]
+    }
+    assert.deepEqual(await outcome(), ['halted', 0, 1])
     let told = 0
     const unlisten = service.events(({ type }) => (type === 'status' ? told++ : undefined))
     assert.deepEqual(counts(await service.update(name, { concurrency: 7 }, { waitMs })), [3, 0])
@@ -50,8 +62,8 @@ describe('workers of several processes', { timeout: 45_000 }, () => {
     assert.deepEqual(counts(await service.resume(name, { waitMs })), [3, 0])
     unlisten()
     assert.ok(told <= 30, `those that wait told each other ${told} times that there is nothing new`)
-    // Whoever has its turn with it refuses it again.
-    await service.restart(name, { waitMs }).catch((error: unknown) => assert.match(String(error), /not healthy/))
+    assert.deepEqual(counts(await service.restart(name, { waitMs })), [3, 0])
+    assert.deepEqual(await outcome(), ['halted', 0, 1])
     assert.deepEqual(await versions(), ['1.0.0', '1.0.0', '1.0.0'])
     healthy = true
     assert.deepEqual(counts(await service.activate(name, '2.0.0', { waitMs })), [3, 0])

@@ -85,6 +85,22 @@ const state = literals(['stopped', 'starting', 'running', 'paused', 'stopping', 
 const version = Type.String({ description: 'The one that takes new jobs' })
 const desiredVersion = Type.String({ description: 'The one that was activated last' })
 
+const rollout = Type.Optional(
+  Type.Object(
+    {
+      version: Type.String(),
+      state: literals(['rolling', 'halted']),
+      taken: Type.Integer({ description: 'Processes that run the version' }),
+      of: Type.Integer({ description: 'Processes that run the worker' }),
+      node: Type.Optional(Type.String({ description: 'Where it halted' })),
+      code: Type.Optional(Type.String()),
+      error: Type.Optional(Type.String({ description: 'Why it halted' })),
+      at: Type.Optional(iso),
+    },
+    { description: 'The rollout of desiredVersion, until every process runs it' },
+  ),
+)
+
 const worker = Type.Object({
   name: Type.String(),
   queueName: Type.String(),
@@ -108,6 +124,7 @@ const worker = Type.Object({
   generation: Type.Integer(),
   observedGeneration: Type.Integer({ description: 'Least generation that all its processes have applied' }),
   lastError: Type.Optional(Type.String()),
+  rollout,
   createdAt: iso,
   updatedAt: iso,
 })
@@ -134,6 +151,7 @@ export const listAnswer = Type.Object({
 })
 const operation = Type.Object({
   id: Type.String(),
+  state: literals(['pending', 'applied', 'failed', 'halted']),
   generation: Type.Integer(),
   targets: Type.Array(Type.String(), { description: 'Processes that should apply it' }),
   applied: Type.Array(Type.String(), { description: 'Processes that have' }),
@@ -152,6 +170,7 @@ export const statusAnswer = Type.Object({
     health: Type.Integer({ minimum: 0, maximum: 100 }),
     queue: Type.String(),
     concurrency: Type.Integer(),
+    rollout,
     metrics: Type.Object(metrics),
   }),
 })
@@ -164,6 +183,7 @@ export const workerNodesAnswer = Type.Object({
       observedGeneration: Type.Integer(),
       placed: Type.Boolean(),
       version: Type.Union([Type.String(), Type.Null()]),
+      awaits: Type.Optional(Type.String({ description: 'The version that was activated and does not run here yet' })),
       draining: Type.Record(Type.String(), Type.Integer()),
       concurrency: Type.Integer(),
       busy: Type.Integer(),
@@ -177,7 +197,7 @@ const versionRecord = Type.Object({
   description: Type.String(),
   processor: Type.Union([Type.String(), Type.Null()]),
   healthCheck: Type.Union([Type.String(), Type.Null()]),
-  state: literals(['registered', 'activating', 'active', 'draining', 'drained']),
+  state: literals(['registered', 'activating', 'active', 'refused', 'draining', 'drained']),
   nodes: Type.Array(Type.String()),
   busy: Type.Integer(),
   createdAt: iso,

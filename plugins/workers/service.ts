@@ -12,13 +12,12 @@ import type { ProcessorRegistry } from './processors/registry.js'
 import { isIntIn, problem } from './record/problem.js'
 import type { StoreDirectory } from './store/directory.js'
 import type { StoredWorker } from './store/store.js'
-import type { ListOptions, LocalWorkers, OperationResult, WorkerEvent, WorkerPage, Workers } from './types.js'
-import { metricsOf, nodesOf, nodeView, workerStatus, workerView } from './views.js'
+import type { ListOptions, LocalWorkers, OperationResult, WorkerEvent, WorkerPage, Workers, WorkerView } from './types.js'
+import { metricsOf, nodesOf, nodeView, resultMessage, workerStatus, workerView } from './views.js'
 
 export const workersService = defineService<Workers>('workers')
 
 export interface ServiceParts {
-  readonly enabled: boolean
   /** Names this process among all of the app. */
   readonly id: string
   readonly cluster: Cluster
@@ -54,24 +53,29 @@ export function makeWorkers(parts: ServiceParts): Workers {
     return (await cluster.totals([name])).get(name)
   }
   const view = async (worker: StoredWorker) => workerView(worker, await reportedOn(cluster, worker.record.name))
-  const resultOf = async (applied: Applied, done: string, idle = done): Promise<OperationResult> => ({
-    message: messageOf(applied, done, idle),
-    worker: await view(applied.worker),
-    operation: applied.operation,
-  })
+  const resultOf = async (applied: Applied, say: (worker: WorkerView) => string, idle = ''): Promise<OperationResult> => {
+    const { id, record } = applied.worker
+    // A process that refused a version meanwhile has written that.
+    const now = (await directory.find(record.name))?.worker
+    const worker = await view(now?.id === id ? now : applied.worker)
+    return { message: resultMessage(applied, worker, say, idle), worker, operation: applied.operation }
+  }
+  const isNow = ({ name, state }: WorkerView): string => `Worker "${name}" is ${state}`
 
   return {
-    enabled: parts.enabled,
     create: async (worker, { places = 'any', ...options } = {}) => view(await control.create(worker, places === 'any', options)),
-    update: async (name, changes, options) => resultOf(await control.update(name, changes, options), `Worker "${name}" is updated`),
-    start: async (name, options) =>
-      resultOf(await control.start(name, options), `Worker "${name}" is running`, `Worker "${name}" was running already`),
-    stop: async (name, options) => resultOf(await control.stop(name, options), `Worker "${name}" is stopped`),
-    restart: async (name, options) => resultOf(await control.restart(name, options), `Worker "${name}" was restarted`),
-    pause: async (name, options) => resultOf(await control.pause(name, options), `Worker "${name}" is paused`),
-    resume: async (name, options) => resultOf(await control.resume(name, options), `Worker "${name}" is running`),
+    update: async (name, changes, options) => resultOf(await control.update(name, changes, options), () => `Worker "${name}" is updated`),
+    start: async (name, options) => resultOf(await control.start(name, options), isNow, `Worker "${name}" was running already`),
+    stop: async (name, options) => resultOf(await control.stop(name, options), isNow),
+    restart: async (name, options) =>
+      resultOf(
+        await control.restart(name, options),
+        ({ state }) => `Worker "${name}" was restarted${state === 'running' ? '' : ` and is ${state}`}`,
+      ),
+    pause: async (name, options) => resultOf(await control.pause(name, options), isNow),
+    resume: async (name, options) => resultOf(await control.resume(name, options), isNow),
     monitor: async (name, on, options) =>
-      resultOf(await control.monitor(name, on, options), `Worker "${name}" is ${on ? 'monitored' : 'no longer monitored'}`),
+      resultOf(await control.monitor(name, on, options), () => `Worker "${name}" is ${on ? 'monitored' : 'no longer monitored'}`),
     remove: (name, options) => control.remove(name, options),
     get: async (name) => view((await control.find(name)).worker),
     async list(options = {}) {
@@ -104,14 +108,12 @@ export function makeWorkers(parts: ServiceParts): Workers {
 
     registerVersion: (name, version) => versions.register(name, version),
     versions: (name) => versions.list(name),
-    async activate(name, version, options) {
-      const applied = await versions.activate(name, version, options)
-      const [halted] = applied.operation.failed
-      const result = await resultOf(applied, `Worker "${name}" runs version ${version}`)
-      return halted === undefined
-        ? result
-        : { ...result, message: `The rollout of ${version} stopped at ${halted.node}: ${halted.message}` }
-    },
+    activate: async (name, version, options) =>
+      resultOf(await versions.activate(name, version, options), ({ state }) =>
+        state === 'running'
+          ? `Worker "${name}" runs version ${version}`
+          : `Version ${version} of worker "${name}" is activated; the worker is ${state}`,
+      ),
 
     enqueue: async (name, data, options = {}) => jobs.add(await record(name), data, options),
     enqueueFlow: (flow) => jobs.addFlow(record, flow),
@@ -157,15 +159,6 @@ async function listPage(cluster: Cluster, directory: StoreDirectory, options: Li
     workers: workers.map((worker) => workerView(worker, reported.get(worker.record.name) ?? [])),
     pagination: { page, limit, total, totalPages: Math.ceil(total / limit) },
   }
-}
-
-function messageOf({ changed, operation }: Applied, done: string, idle: string): string {
-  const { applied, failed, targets } = operation
-  if (!changed) return idle
-  if (targets.length === 0) return 'Accepted; no living process may run it (role, placement), the next one that may applies it'
-  if (applied.length === targets.length) return done
-  const rest = failed.length > 0 ? `${failed.length} could not: ${failed[0]?.message}` : 'it is still being applied'
-  return `Accepted; applied by ${applied.length} of ${targets.length} processes, ${rest}`
 }
 
 function all(disposers: readonly (() => void)[]): () => void {

@@ -40,6 +40,8 @@ const transitions: readonly Transition[] = [
   { from: 'FAILED', by: 'start', to: 'running' },
   { from: 'FAILED', by: 'restart', to: 'running' },
   { from: 'FAILED', by: 'versions/1.0.0/activate', to: 'running' },
+  { from: 'FAILED', by: 'pause', to: 'FAILED', status: 409 },
+  { from: 'FAILED', by: 'resume', to: 'FAILED', status: 409 },
   { from: 'FAILED', by: 'stop', to: 'stopped' },
   { from: 'FAILED', by: 'monitoring/stop', to: 'FAILED' },
   { from: 'FAILED', by: { concurrency: 2 }, to: 'FAILED' },
@@ -185,10 +187,13 @@ export function statesContract(api: () => ApiHost, backend: Backend): void {
       const made = await other.call('POST', '/api/workers', { name, queueName: name, processor: 'job.mjs' })
       const { state, status, desired, generation, observedGeneration } = made.body.worker
       assert.deepEqual([state, status, desired, generation, observedGeneration], ['unknown', 'inactive', 'running', 1, 0])
+      assert.equal((await other.call('GET', `/api/workers/${name}/status`)).body.status.health, 0)
       const restarted = await other.call('POST', `/api/workers/${name}/restart`)
-      assert.deepEqual([restarted.status, restarted.body.operation.targets, restarted.body.worker.state], [202, [], 'unknown'])
+      const { state: progress, targets } = restarted.body.operation
+      assert.deepEqual([restarted.status, progress, targets, restarted.body.worker.state], [202, 'pending', [], 'unknown'])
+      assert.match(restarted.body.message, /no living process/)
       const stopped = await other.call('POST', `/api/workers/${name}/stop`)
-      assert.deepEqual([stopped.status, stopped.body.worker.state], [202, 'stopped'])
+      assert.deepEqual([stopped.status, stopped.body.operation.state, stopped.body.worker.state], [200, 'applied', 'stopped'])
     })
   })
 }

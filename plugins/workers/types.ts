@@ -13,6 +13,22 @@ export interface WorkerMetrics {
   readonly avgDuration: number
 }
 
+/** The rollout of the version that was activated last, until every process runs it. */
+export interface RolloutView {
+  readonly version: string
+  /** `halted`: a process could not run it, and no other takes it until a version is activated. */
+  readonly state: 'rolling' | 'halted'
+  /** Processes that run it, of those that run the worker. */
+  readonly taken: number
+  readonly of: number
+  /** When halted: where, and why. */
+  readonly node?: string
+  readonly code?: string
+  readonly error?: string
+  /** ISO 8601. */
+  readonly at?: string
+}
+
 export interface WorkerStatus {
   readonly name: string
   readonly state: WorkerState
@@ -25,6 +41,8 @@ export interface WorkerStatus {
   readonly queue: string
   /** Parallel jobs in one process. */
   readonly concurrency: number
+  /** Absent when every process runs the version that was activated last. */
+  readonly rollout?: RolloutView
   readonly metrics: WorkerMetrics
 }
 
@@ -36,6 +54,8 @@ export interface WorkerOnNode {
   /** Whether the placement chose it. */
   readonly placed: boolean
   readonly version: string | null
+  /** The version that was activated and does not run here yet. */
+  readonly awaits?: string
   readonly draining: Readonly<Record<string, number>>
   readonly concurrency: number
   readonly busy: number
@@ -71,15 +91,25 @@ export interface WorkerView extends WorkerRecord {
   readonly observedGeneration: number
   /** Why the last step failed in some process, until one succeeds there. */
   readonly lastError?: string
+  /** Absent when every process runs the version that was activated last. */
+  readonly rollout?: RolloutView
   /** ISO 8601. */
   readonly createdAt: string
   readonly updatedAt: string
 }
 
+/**
+ * `pending`: it goes on, or waits for a process that may run the worker. `applied`: every target has applied it. `failed`: some could
+ * not. `halted`: of an activation: a process could not run the version, and no other takes it.
+ */
+export type OperationState = 'pending' | 'applied' | 'failed' | 'halted'
+
 /** A change of the desired state: which processes should apply it, and which have. */
 export interface Operation {
   readonly id: string
+  readonly state: OperationState
   readonly generation: number
+  /** Empty: no living process may run the worker. */
   readonly targets: readonly string[]
   readonly applied: readonly string[]
   /** What the targets that could not apply it say. */
@@ -110,8 +140,11 @@ export interface CreateOptions extends OperationOptions {
   readonly places?: 'any' | 'configured'
 }
 
-/** `activating`: some processes still run another one. `draining`: replaced, and some still run jobs of it. `drained`: none do. */
-export type VersionState = 'registered' | 'activating' | 'active' | 'draining' | 'drained'
+/**
+ * `activating`: some processes still run another one. `refused`: its rollout halted, since a process could not run it. `draining`:
+ * replaced, and some still run jobs of it. `drained`: none do.
+ */
+export type VersionState = 'registered' | 'activating' | 'active' | 'refused' | 'draining' | 'drained'
 
 export interface VersionView {
   readonly version: string
@@ -198,8 +231,6 @@ export interface WorkerPage {
  * Every refusal is a ZinError with a code and an HTTP status.
  */
 export interface Workers {
-  /** False with `WORKERS_ENABLED=false`: there are no routes and no commands, and nothing consumes jobs. */
-  readonly enabled: boolean
   /** Stores a new worker, and starts it when the auto-start rule says so. 409 WORKER_EXISTS. */
   create(worker: CreateWorker, options?: CreateOptions): Promise<WorkerView>
   /** Changes some fields of the record; processes apply what they can without a stop. 409 WORKER_HAS_SCHEDULES: not its queue. */

@@ -74,22 +74,29 @@ describe('versions of a worker', { timeout: 60_000 }, () => {
     assert.ok(ids.has(held.id))
   })
 
-  it('stay refused at a restart until their health check says otherwise', async () => {
-    const name = 'refused'
-    let healthy = false
+  it('take no jobs before their health check says so, also when they are activated while the worker is stopped', async () => {
+    const name = 'unwell'
     await service.create({ name, queueName: name, processor: () => 1 })
-    await service.registerVersion(name, {
-      version: '2.0.0',
-      processor: () => 2,
-      healthCheck: () => (healthy ? { healthy } : { healthy, error: 'not today' }),
-    })
-    const runs = () => service.local.list().find((worker) => worker.name === name)?.version
-    await assert.rejects(service.activate(name, '2.0.0'), { code: 'VERSION_UNHEALTHY' })
-    assert.equal(runs(), '1.0.0')
-    await assert.rejects(service.restart(name), { code: 'VERSION_UNHEALTHY' })
-    assert.equal(runs(), '1.0.0')
-    healthy = true
-    await service.restart(name)
-    assert.equal(runs(), '2.0.0')
+    await service.registerVersion(name, { version: '2.0.0', processor: () => 2, healthCheck: () => ({ healthy: false }) })
+    await service.stop(name)
+    const { message } = await service.activate(name, '2.0.0')
+    assert.match(message, /is activated; the worker is stopped/)
+    const started = await service.start(name)
+    assert.match(started.message, /is running; the rollout of version 2\.0\.0 is halted/)
+    assert.equal(started.worker.version, '1.0.0')
+    assert.equal(service.local.list().find((worker) => worker.name === name)?.version, '1.0.0')
+  })
+
+  it('fall back on the last version that was not refused', async () => {
+    const name = 'fallback'
+    await service.create({ name, queueName: name, processor: () => 1 })
+    for (const version of ['2.0.0', '3.0.0']) {
+      await service.registerVersion(name, { version, processor: () => version, healthCheck: () => ({ healthy: false }) })
+      await assert.rejects(service.activate(name, version), { code: 'VERSION_UNHEALTHY' })
+    }
+    const { worker } = await service.restart(name)
+    assert.deepEqual([worker.version, worker.desiredVersion, worker.rollout?.state], ['1.0.0', '3.0.0', 'halted'])
+    assert.equal((await service.activate(name, '1.0.0')).worker.rollout, undefined)
+    assert.equal((await service.get(name)).lastError, undefined)
   })
 })

@@ -1,8 +1,9 @@
 import type { AttemptCounts, KnownNode, ReportedStatus } from './cluster/cluster.js'
+import type { Applied } from './control/control.js'
 import { stateOf, statusesOf, versionOf } from './control/state.js'
 import type { HealthReport } from './health/score.js'
 import type { StoredWorker } from './store/store.js'
-import type { NodeView, WorkerMetrics, WorkerOnNode, WorkerStatus, WorkerView } from './types.js'
+import type { NodeView, RolloutView, WorkerMetrics, WorkerOnNode, WorkerStatus, WorkerView } from './types.js'
 
 export function workerView(worker: StoredWorker, reported: readonly ReportedStatus[]): WorkerView {
   const { desired, record } = worker
@@ -24,6 +25,7 @@ export function workerView(worker: StoredWorker, reported: readonly ReportedStat
     generation: worker.generation,
     observedGeneration: placed.length === 0 ? 0 : Math.min(...placed.map((status) => status.generation)),
     ...(error === undefined ? {} : { lastError: error.message }),
+    ...rolloutView(worker, reported),
     createdAt: new Date(worker.createdAt).toISOString(),
     updatedAt: new Date(worker.updatedAt).toISOString(),
   }
@@ -44,8 +46,23 @@ export function workerStatus(
     health: health.score,
     queue: queueName,
     concurrency,
+    ...rolloutView(worker, reported),
     metrics: metricsOf(counts),
   }
+}
+
+/** As the fields of a view: none when there is no rollout. */
+export function rolloutView(worker: StoredWorker, reported: readonly ReportedStatus[]): { readonly rollout?: RolloutView } {
+  const { version } = worker.desired
+  const { halted } = worker
+  const running = statusesOf(worker, reported).filter((status) => status.alive && status.version !== null)
+  const taken = running.filter((status) => status.version === version).length
+  const seen = { version, taken, of: running.length }
+  if (halted !== undefined) {
+    const { node, code, message: error, at } = halted
+    return { rollout: { ...seen, state: 'halted', node, code, error, at: new Date(at).toISOString() } }
+  }
+  return taken === running.length ? {} : { rollout: { ...seen, state: 'rolling' } }
 }
 
 export function metricsOf(counts: AttemptCounts | undefined): WorkerMetrics {
@@ -65,13 +82,14 @@ export function nodesOf(worker: StoredWorker, reported: readonly ReportedStatus[
 }
 
 function onNode(status: ReportedStatus): WorkerOnNode {
-  const { node, alive, state, generation, placed, version, draining, concurrency, busy, error, at } = status
+  const { node, alive, state, generation, placed, version, awaits, draining, concurrency, busy, error, at } = status
   return {
     node,
     state: alive ? state : 'unknown',
     observedGeneration: generation,
     placed,
     version,
+    ...(awaits === undefined ? {} : { awaits }),
     draining,
     concurrency,
     busy,
@@ -82,4 +100,24 @@ function onNode(status: ReportedStatus): WorkerOnNode {
 
 export function nodeView({ startedAt, leaseUntil, ...node }: KnownNode): NodeView {
   return { ...node, startedAt: new Date(startedAt).toISOString(), leaseUntil: new Date(leaseUntil).toISOString() }
+}
+
+/** What came of an operation, in words. `done`: when every process has applied it; `idle`: when there was nothing to do. */
+export function resultMessage(
+  { changed, operation }: Applied,
+  worker: WorkerView,
+  done: (worker: WorkerView) => string,
+  idle: string,
+): string {
+  const { applied, failed, state, targets } = operation
+  const { lastError, rollout } = worker
+  if (!changed) return idle
+  if (state === 'applied') {
+    if (rollout?.state !== 'halted') return done(worker)
+    return `${done(worker)}; the rollout of version ${rollout.version} is halted at ${rollout.node}: ${rollout.error}`
+  }
+  if (targets.length === 0) return 'Accepted; no living process may run it (role, placement), the next one that may applies it'
+  const waits = `it is still being applied${lastError === undefined ? '' : `: ${lastError}`}`
+  const rest = failed.length > 0 ? `${failed.length} could not: ${failed[0]?.message}` : waits
+  return `Accepted; applied by ${applied.length} of ${targets.length} processes, ${rest}`
 }

@@ -12,6 +12,7 @@ import type { JobView } from './jobs/types.js'
 import { pauseContract } from './pause.contract.js'
 import { rebootContract } from './reboot.contract.js'
 import { recreateContract } from './recreate.contract.js'
+import { rolloutContract } from './rollout.contract.js'
 import { shutdownContract } from './shutdown.contract.js'
 import { workersContract } from './workers.contract.js'
 
@@ -19,6 +20,7 @@ const redis = { REDIS_URL: process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL
 
 workersContract('Redis', redis)
 rebootContract('Redis', { env: redis, drivers: ['kvstore', 'db'] })
+rolloutContract('Redis', { env: redis, drivers: ['kvstore', 'db'] })
 pauseContract('Redis', redis)
 recreateContract('Redis', { ...redis, WORKER_PERSISTENCE_DRIVER: 'kvstore' })
 shutdownContract('Redis', redis)

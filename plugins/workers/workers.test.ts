@@ -1,11 +1,13 @@
 import { pauseContract } from './pause.contract.js'
 import { rebootContract } from './reboot.contract.js'
 import { recreateContract } from './recreate.contract.js'
+import { rolloutContract } from './rollout.contract.js'
 import { shutdownContract } from './shutdown.contract.js'
 import { workersContract } from './workers.contract.js'
 
 workersContract('the embedded store', {})
 rebootContract('the embedded store', { env: {}, drivers: ['db'] })
+rolloutContract('the embedded store', { env: {}, drivers: ['db'] })
 pauseContract('the embedded store', {})
 recreateContract('the embedded store', {})
 shutdownContract('the embedded store', {})

@@ -222,6 +222,7 @@ export function clusterContract(title: string, makeStore: () => Promise<ClusterS
         action: 'start',
         generation: 4,
         targets: ['n1', 'n2'],
+        desired: 'running' as const,
         at: systemClock.now(),
       }))
       assert.ok(a !== undefined && b !== undefined)

@@ -124,7 +124,16 @@ describe('the cluster on Redis', { timeout: 60_000 }, () => {
     await cluster.report('a', [nodeStatus('emails')])
     await cluster.announce('emails')
     await cluster.count([{ worker: 'emails', version: '1.0.0', completed: 1, failed: 0, lost: 0, totalMs: 1 }])
-    await cluster.saveOperation({ id: 'o', worker: 'emails', workerId: 'i', action: 'stop', generation: 1, targets: [], at: 1 })
+    await cluster.saveOperation({
+      id: 'o',
+      worker: 'emails',
+      workerId: 'i',
+      action: 'stop',
+      generation: 1,
+      targets: [],
+      desired: 'running',
+      at: 1,
+    })
     await cluster.lead('role', 'a', 1000)
     const keys = await client.keys('*')
     assert.deepEqual(

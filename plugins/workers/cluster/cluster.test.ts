@@ -40,7 +40,16 @@ describe('the cluster in memory', () => {
     const cluster = memoryCluster({ clock })
     const started = clock.now()
     await cluster.count([{ worker: 'w', version: '1.0.0', completed: 1, failed: 0, lost: 0, totalMs: 1 }])
-    const operation = { id: 'o', worker: 'w', workerId: 'i', action: 'stop', generation: 1, targets: [], at: started }
+    const operation = {
+      id: 'o',
+      worker: 'w',
+      workerId: 'i',
+      action: 'stop',
+      generation: 1,
+      targets: [],
+      desired: 'running' as const,
+      at: started,
+    }
     await cluster.saveOperation(operation)
     clock.advance(dayMs - 1)
     await cluster.sweep()
@@ -77,7 +86,16 @@ describe('the cluster on SQLite', () => {
     const rows = async (table: string) => (await service.tables().selectFrom(table).selectAll().execute()).length
     await cluster.announce('w')
     await cluster.count([{ worker: 'w', version: '1.0.0', completed: 1, failed: 0, lost: 0, totalMs: 1 }])
-    await cluster.saveOperation({ id: 'o', worker: 'w', workerId: 'i', action: 'stop', generation: 1, targets: [], at: 1 })
+    await cluster.saveOperation({
+      id: 'o',
+      worker: 'w',
+      workerId: 'i',
+      action: 'stop',
+      generation: 1,
+      targets: [],
+      desired: 'running',
+      at: 1,
+    })
     const kept = async () => Promise.all(['zin_worker_messages', 'zin_worker_minutes', 'zin_worker_operations'].map(rows))
     await cluster.sweep()
     assert.deepEqual(await kept(), [1, 1, 1])

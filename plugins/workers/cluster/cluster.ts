@@ -32,6 +32,8 @@ export interface StatusError {
   readonly message: string
   /** The HTTP status that goes with the code. */
   readonly status: number
+  /** The version that could not run here, so that the one before goes on. Absent: the worker itself is what failed. */
+  readonly version?: string
   /** The generation whose step failed; what came later did not touch what is broken. Absent: that of the status. */
   readonly generation?: number
 }
@@ -48,6 +50,8 @@ export interface NodeStatus {
   readonly placed: boolean
   /** The version that takes new jobs here; null when none does. */
   readonly version: string | null
+  /** The version that was activated and does not run here yet; absent: none. */
+  readonly awaits?: string
   /** Versions that were replaced and still run jobs here, with their number. */
   readonly draining: Readonly<Record<string, number>>
   readonly concurrency: number
@@ -122,8 +126,19 @@ export interface OperationRecord {
   readonly generation: number
   /** Processes that should apply it. */
   readonly targets: readonly string[]
+  /** What the worker should do from then on. */
+  readonly desired: 'running' | 'stopped'
+  /** Of an activation: its version. */
+  readonly version?: string
+  /** What came of it, once nothing more will. */
+  readonly outcome?: OperationOutcome
   /** ms since 1970. */
   readonly at: number
+}
+
+export interface OperationOutcome {
+  readonly applied: readonly string[]
+  readonly failed: readonly { readonly node: string; readonly code: string; readonly message: string; readonly status: number }[]
 }
 
 /**

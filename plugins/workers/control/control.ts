@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Clock } from 'zin'
+import { type Clock, messageOf, ZinError } from 'zin'
 import { type AutoStartSettings, autoStart } from '../auto-start.js'
 import type { Cluster } from '../cluster/cluster.js'
 import { reportedOn } from '../cluster/reported.js'
@@ -10,9 +10,11 @@ import { checkName, problemsOf, updateProblems } from '../record/checks.js'
 import { firstVersionOf, type RecordDefaults, recordOf, updatedRecord } from '../record/make.js'
 import type { CreateWorker, RegisterVersion, UpdateWorker, VersionRecord, WorkerRecord } from '../record/record.js'
 import type { Located, StoreDirectory } from '../store/directory.js'
-import type { Desired, StoredWorker } from '../store/store.js'
+import { activationOf, type Desired, type HaltedRollout, type StoredWorker } from '../store/store.js'
 import type { Operation, OperationOptions } from '../types.js'
-import { type Action, demandSuccess, type Operations } from './operations.js'
+import type { Action, Operations } from './operations.js'
+import { demandSuccess } from './progress.js'
+import { stateOf } from './state.js'
 
 /** The recurring jobs of a worker, which are kept in its queue. */
 export interface WorkerSchedules {
@@ -151,11 +153,11 @@ export class Control {
   }
 
   pause(name: string, options?: OperationOptions): Promise<Applied> {
-    return this.#want(name, 'pause', (desired) => demandRunning(name, { ...desired, paused: true }), options)
+    return this.#wantPaused(name, true, options)
   }
 
   resume(name: string, options?: OperationOptions): Promise<Applied> {
-    return this.#want(name, 'resume', (desired) => demandRunning(name, { ...desired, paused: false }), options)
+    return this.#wantPaused(name, false, options)
   }
 
   monitor(name: string, on: boolean, options?: OperationOptions): Promise<Applied> {
@@ -188,11 +190,23 @@ export class Control {
     )
   }
 
+  /** Notes that the rollout of the wanted version ended in a process. A later activation is not touched. */
+  async halt({ id, record, ...worker }: StoredWorker, node: string, error: unknown): Promise<void> {
+    const activation = activationOf(worker)
+    const { code } = error instanceof ZinError ? error : { code: 'WORKER_FAILED' }
+    const at = this.#parts.clock.now()
+    const halted: HaltedRollout = { activation, node, code, message: messageOf(error), at }
+    await this.#write(record.name, (stored) =>
+      stored.id !== id || stored.halted !== undefined || activationOf(stored) !== activation ? undefined : { ...stored, halted },
+    )
+    await this.#parts.cluster.announce(record.name)
+  }
+
   /** Writes what `next` makes of the worker, and waits until it is applied. Throws when every process failed to. */
   async change(name: string, action: Action, next: Change<StoredWorker>, options: OperationOptions = {}): Promise<Applied> {
     const worker = await this.#write(name, next)
     const operation = await this.#announce(worker, action, options)
-    demandSuccess(operation)
+    demandSuccess(worker, operation)
     return { worker, operation, changed: true }
   }
 
@@ -208,16 +222,31 @@ export class Control {
     return worker
   }
 
-  async #want(name: string, action: Action, next: (desired: Desired) => Desired, options?: OperationOptions): Promise<Applied> {
+  async #want(
+    name: string,
+    action: Action,
+    next: (desired: Desired, worker: StoredWorker) => Desired | Promise<Desired>,
+    options?: OperationOptions,
+  ): Promise<Applied> {
     return this.change(
       name,
       action,
-      (worker) => {
+      async (worker) => {
         if (!worker.record.activeStatus) throw workerErrors.WORKER_INACTIVE(name)
-        return { ...worker, desired: next(worker.desired) }
+        return { ...worker, desired: await next(worker.desired, worker) }
       },
       options,
     )
+  }
+
+  #wantPaused(name: string, paused: boolean, options?: OperationOptions): Promise<Applied> {
+    const next = async (desired: Desired, worker: StoredWorker): Promise<Desired> => {
+      if (desired.state === 'stopped') throw workerErrors.WORKER_STOPPED(name, 'stopped')
+      const state = stateOf(worker, await reportedOn(this.#parts.cluster, name))
+      if (state === 'FAILED' || state === 'stopped') throw workerErrors.WORKER_STOPPED(name, state)
+      return { ...desired, paused }
+    }
+    return this.#want(name, paused ? 'pause' : 'resume', next, options)
   }
 
   async #announce(worker: StoredWorker, action: Action, { waitMs = defaultWaitMs }: OperationOptions): Promise<Operation> {
@@ -260,11 +289,6 @@ export class Control {
     const reported = await reportedOn(this.#parts.cluster, name)
     return reported.some((status) => status.alive && status.workerId === id)
   }
-}
-
-function demandRunning(name: string, desired: Desired): Desired {
-  if (desired.state !== 'running') throw workerErrors.WORKER_STOPPED(name)
-  return desired
 }
 
 function specOf<P>({ name, isolation, concurrency }: WorkerRecord, stored: Omit<VersionRecord, 'processor'> & { readonly processor: P }) {

@@ -1,19 +1,17 @@
 import { randomUUID } from 'node:crypto'
-import { type Clock, ZinError } from 'zin'
-import type { Cluster, KnownNode, OperationRecord, ReportedStatus } from '../cluster/cluster.js'
-import { placementOf } from '../cluster/placement.js'
+import type { Clock } from 'zin'
+import type { Cluster, KnownNode, OperationOutcome, OperationRecord, ReportedStatus } from '../cluster/cluster.js'
+import { couldNotStart, placementOf } from '../cluster/placement.js'
 import { reportedOn } from '../cluster/reported.js'
 import type { StoredWorker } from '../store/store.js'
-import type { FailedTarget, Operation } from '../types.js'
+import type { Operation, OperationState } from '../types.js'
+import { outcomeOf } from './progress.js'
 import { statusesOf } from './state.js'
 
 export type Action = 'create' | 'update' | 'start' | 'stop' | 'restart' | 'pause' | 'resume' | 'monitor' | 'activate'
 
 /** How often a waiting caller looks by itself; messages wake it earlier. */
 const lookMs = 250
-
-/** Where one process stands with an operation. */
-type Progress = 'waiting' | 'applied' | FailedTarget
 
 /** Changes of desired states, and how far the processes have come with them. */
 export class Operations {
@@ -36,6 +34,8 @@ export class Operations {
       action,
       generation: worker.generation,
       targets: targetsOf(worker, nodes, reported),
+      desired: worker.desired.state,
+      ...(action === 'activate' ? { version: worker.desired.version } : {}),
       at: this.#clock.now(),
     }
     await this.#cluster.saveOperation(operation)
@@ -58,7 +58,7 @@ export class Operations {
         news = false
         const result = await this.read(operation)
         const left = deadline - this.#clock.monotonic()
-        if (left <= 0 || isOver(operation, result)) return result
+        if (left <= 0 || result.state !== 'pending' || operation.targets.length === 0) return result
         if (!news) {
           await new Promise<void>((resolve) => {
             const timer = setTimeout(resolve, Math.min(left, lookMs))
@@ -85,51 +85,36 @@ export class Operations {
       ),
     )
     if (targets.length === 0 || !runs) return undefined
-    return { id: randomUUID(), generation: worker.generation, targets, applied: targets, failed: [] }
+    return { id: randomUUID(), state: 'applied', generation: worker.generation, targets, applied: targets, failed: [] }
   }
 
   async find(id: string): Promise<OperationRecord | undefined> {
     return this.#cluster.operation(id)
   }
 
+  /** How far it has come. What came of it is kept once it is over: what the processes do later is not its doing. */
   async read(operation: OperationRecord): Promise<Operation> {
-    const reported = await reportedOn(this.#cluster, operation.worker)
-    const progress = operation.targets.map((node) => progressOf(operation, node, reported))
-    return {
-      id: operation.id,
-      generation: operation.generation,
-      targets: operation.targets,
-      applied: operation.targets.filter((_, index) => progress[index] === 'applied'),
-      failed: progress.filter((one) => typeof one === 'object'),
-    }
+    const { id, generation, outcome, targets, worker } = operation
+    const { applied, failed } = outcome ?? outcomeOf(operation, await reportedOn(this.#cluster, worker))
+    const state = stateOf(operation, { applied, failed })
+    if (outcome === undefined && state !== 'pending') await this.#cluster.saveOperation({ ...operation, outcome: { applied, failed } })
+    return { id, state, generation, targets, applied, failed }
   }
 }
 
 /** Living processes that the placement chooses, and those that still run the worker. */
 function targetsOf(worker: StoredWorker, nodes: readonly KnownNode[], reported: readonly ReportedStatus[]): readonly string[] {
   const { record } = worker
-  const busy = statusesOf(worker, reported).filter(
-    ({ alive, state }) => alive && (state === 'running' || state === 'paused' || state === 'stopping'),
-  )
-  return [...new Set([...placementOf(record.placement, record.name, nodes), ...busy.map(({ node }) => node)])]
+  const known = statusesOf(worker, reported).filter(({ alive }) => alive)
+  const busy = known.filter(({ state }) => state === 'running' || state === 'paused' || state === 'stopping')
+  const failing = new Set(known.filter(couldNotStart).map(({ node }) => node))
+  return [...new Set([...placementOf(record.placement, record.name, nodes, failing), ...busy.map(({ node }) => node)])]
 }
 
-function progressOf(operation: OperationRecord, node: string, reported: readonly ReportedStatus[]): Progress {
-  const status = reported.find((one) => one.node === node && one.workerId === operation.workerId)
-  if (status === undefined || status.generation < operation.generation) return 'waiting'
-  if (status.error === undefined) return 'applied'
-  const { generation = status.generation, ...error } = status.error
-  // A worker that FAILED before can still be changed.
-  return generation < operation.generation ? 'applied' : { node, ...error }
-}
-
-/** A rollout ends where a process could not take its turn. */
-function isOver({ action, targets }: OperationRecord, { applied, failed }: Operation): boolean {
-  return applied.length + failed.length === targets.length || (action === 'activate' && failed.length > 0)
-}
-
-/** Throws what the processes say when none of them could apply it. */
-export function demandSuccess({ failed, targets }: Operation): void {
-  const [first] = failed
-  if (first !== undefined && failed.length === targets.length) throw new ZinError(first.code, first.message, { status: first.status })
+function stateOf({ action, desired, targets }: OperationRecord, { applied, failed }: OperationOutcome): OperationState {
+  // Where nothing may run the worker, there is nothing to stop.
+  if (targets.length === 0) return desired === 'stopped' ? 'applied' : 'pending'
+  if (action === 'activate' && failed.length > 0) return 'halted'
+  if (applied.length + failed.length < targets.length) return 'pending'
+  return failed.length === 0 ? 'applied' : 'failed'
 }

@@ -61,22 +61,26 @@ export class Versions {
         const wanted = worker.versions.find((known) => known.version === version)
         if (wanted === undefined) throw workerErrors.VERSION_NOT_FOUND(name, version)
         await control.checkStored(worker.record, wanted)
-        const { desired } = worker
+        const { halted: _, ...known } = worker
+        const { desired, versions } = known
+        // Also for two activations in one millisecond, each has a time of its own.
+        const activatedAt = Math.max(now(), (wanted.activatedAt ?? 0) + 1)
         return {
-          ...worker,
-          versions: worker.versions.map((known) => (known.version === version ? { ...known, activatedAt: now() } : known)),
-          desired: {
-            ...desired,
-            version,
-            previousVersion: desired.version === version ? desired.previousVersion : desired.version,
-            // A process in which the version before FAILED tries the new one.
-            starts: desired.starts + 1,
-          },
+          ...known,
+          versions: versions.map((one) => (one.version === version ? { ...one, activatedAt } : one)),
+          desired: { ...desired, version, previousVersion: fallbackOf(worker, version) },
         }
       },
       options,
     )
   }
+}
+
+/** What processes run that cannot run the version: never one that was refused. */
+function fallbackOf({ desired, halted }: StoredWorker, version: string): string | null {
+  if (version === desired.version) return desired.previousVersion
+  if (halted === undefined) return desired.version
+  return version === desired.previousVersion ? null : desired.previousVersion
 }
 
 function viewOf(worker: StoredWorker, record: VersionRecord, reported: readonly ReportedStatus[]): VersionView {
@@ -108,7 +112,10 @@ function stateOf(
   { version, activatedAt }: VersionRecord,
   seen: { readonly active: number; readonly running: number; readonly draining: number },
 ): VersionState {
-  if (worker.desired.version === version) return seen.active === seen.running ? 'active' : 'activating'
+  const halted = worker.halted !== undefined
+  if (worker.desired.version === version) return halted ? 'refused' : seen.active === seen.running ? 'active' : 'activating'
   if (activatedAt === null) return 'registered'
+  // Nothing replaces it any more.
+  if (halted && seen.active > 0) return 'active'
   return seen.active > 0 || seen.draining > 0 ? 'draining' : 'drained'
 }

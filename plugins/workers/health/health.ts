@@ -33,8 +33,11 @@ export class Health {
     const placed = statuses.filter((status) => status.placed)
     const checks = statuses.flatMap(({ alive, check, node }) => (alive && check !== undefined ? [{ node, ...check }] : []))
     const sum = (of: 'completed' | 'failed' | 'lost'): number => minutes.reduce((total, minute) => total + minute[of], 0)
+    const state = stateOf(worker, statuses)
     const terms = termsOf({
-      failedState: stateOf(worker, statuses) === 'FAILED',
+      failedState: state === 'FAILED',
+      nobodyRuns: worker.desired.state === 'running' && state === 'unknown',
+      halted: worker.halted?.message,
       completed: sum('completed'),
       failed: sum('failed'),
       lost: sum('lost'),

@@ -11,6 +11,8 @@ const well: Vitals = {
   nodes: 3,
   nodesDown: 0,
   oldestWaitingMs: 0,
+  nobodyRuns: false,
+  halted: undefined,
 }
 
 describe('the health score', () => {
@@ -24,6 +26,8 @@ describe('the health score', () => {
     ['minds jobs that are lost more than others', { completed: 0, failed: 1000, lost: 1000 }, 20, ['failures', 'lost']],
     ['minds a failing check', { failingChecks: ['no database'] }, 70, ['check']],
     ['minds lost processes by their share', { nodesDown: 1 }, 87, ['nodes']],
+    ['is 0 when it should run and no living process runs it', { nobodyRuns: true, nodesDown: 3 }, 0, ['nodes']],
+    ['minds a rollout that halted', { halted: 'not today' }, 90, ['rollout']],
     ['minds jobs that wait for longer than a minute', { oldestWaitingMs: 90_000 }, 90, ['queueAge']],
     [
       'is never below 0',

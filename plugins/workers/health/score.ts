@@ -2,7 +2,7 @@ import type { CheckReport } from './check.js'
 
 /** One reason for a lower score. */
 export interface HealthTerm {
-  readonly name: 'failed' | 'failures' | 'lost' | 'check' | 'nodes' | 'queueAge'
+  readonly name: 'failed' | 'failures' | 'lost' | 'check' | 'nodes' | 'queueAge' | 'rollout'
   /** Points taken off, 0–100. */
   readonly penalty: number
   /** What was measured, for people. */
@@ -34,6 +34,10 @@ export interface Vitals {
   readonly nodesDown: number
   /** How long the oldest job that could run has waited, ms; 0 when nothing waits or the worker should not run. */
   readonly oldestWaitingMs: number
+  /** It should run, and no living process says anything of it. */
+  readonly nobodyRuns: boolean
+  /** Why the rollout of the version that was activated last halted. */
+  readonly halted: string | undefined
 }
 
 /** A worker may fail this share of its attempts. */
@@ -43,8 +47,9 @@ const patienceMs = 60_000
 
 /** Points that are taken off, each with its reason. Few attempts prove little, so a ratio counts by its lower bound. */
 export function termsOf(vitals: Vitals): readonly HealthTerm[] {
-  const { failedState, completed, failed, lost, failingChecks, nodes, nodesDown, oldestWaitingMs } = vitals
+  const { failedState, completed, failed, halted, lost, failingChecks, nobodyRuns, nodes, nodesDown, oldestWaitingMs } = vitals
   if (failedState) return [{ name: 'failed', penalty: 100, reason: 'It FAILED, and waits for a restart' }]
+  if (nobodyRuns) return [{ name: 'nodes', penalty: 100, reason: 'It should run, and no living process runs it' }]
   const attempts = completed + failed
   const terms: HealthTerm[] = [
     { name: 'failures', penalty: 60 * excess(failed, attempts), reason: `${failed} of ${attempts} attempts failed in the last 10 minutes` },
@@ -60,6 +65,7 @@ export function termsOf(vitals: Vitals): readonly HealthTerm[] {
       penalty: 20 * Math.min(1, Math.max(0, oldestWaitingMs / patienceMs - 1)),
       reason: `The oldest job has waited ${Math.round(oldestWaitingMs / 1000)} s`,
     },
+    { name: 'rollout', penalty: halted === undefined ? 0 : 10, reason: `The rollout of the version activated last halted: ${halted}` },
   ]
   return terms.map((term) => ({ ...term, penalty: Math.round(term.penalty) })).filter((term) => term.penalty > 0)
 }

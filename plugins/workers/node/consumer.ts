@@ -1,6 +1,7 @@
 import type { Job, Processor, Worker } from 'bullmq'
 import { type Clock, type Logger, messageOf, withDeadline } from 'zin'
 import type { Queues } from 'zin/plugins/queues'
+import { abortable } from 'zin/plugins/redis'
 import { workerErrors } from '../errors.js'
 import type { HookSlots } from '../hook-slots.js'
 import { stopReason } from '../jobs/cancel-reason.js'
@@ -50,12 +51,14 @@ export class Consumer {
    *
    * @param makeRunner makes what does the jobs, and notes those that run.
    * @param onStalled called when a job of the queue lost its process and is given to another.
+   * @param signal aborted when nobody waits for the connection any more.
    */
   static async open(
     record: WorkerRecord,
     makeRunner: (running: RunningJobs) => Processor,
     onStalled: () => void,
     parts: ConsumerParts,
+    signal: AbortSignal,
   ): Promise<Consumer> {
     const { queues, hooks } = parts
     const jobs = new RunningJobs(parts.clock)
@@ -84,7 +87,8 @@ export class Consumer {
       if (hooks.onJobFailed.active) void tellFailure(record.name, job, error, parts)
     })
     try {
-      await withDeadline(worker.waitUntilReady(), parts.connectionTimeout, `no answer within ${parts.connectionTimeout} ms`)
+      const ready = abortable(worker.waitUntilReady(), signal)
+      await withDeadline(ready, parts.connectionTimeout, `no answer within ${parts.connectionTimeout} ms`)
     } catch (error) {
       // Nobody waits for a connection that does not come: it is closed when it gives up.
       worker.close(true).catch(complain)

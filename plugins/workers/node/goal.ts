@@ -1,10 +1,9 @@
-import type { StoredWorker } from '../store/store.js'
+import { activationOf, type StoredWorker } from '../store/store.js'
 import type { Goal } from './plan.js'
 
 /** What a process should do for a stored worker. */
 export function goalOf(worker: StoredWorker, { run, version }: { readonly run: boolean; readonly version: string }): Goal {
   const { record, desired } = worker
-  const wanted = worker.versions.find((candidate) => candidate.version === desired.version)
   return {
     generation: worker.generation,
     run,
@@ -12,7 +11,7 @@ export function goalOf(worker: StoredWorker, { run, version }: { readonly run: b
     starts: desired.starts,
     restarts: desired.restarts,
     version,
-    activation: `${desired.version} ${wanted?.activatedAt ?? ''}`,
+    activation: activationOf(worker),
     concurrency: record.concurrency,
     consumerKey: JSON.stringify([record.queueName, record.rateLimit, record.isolation]),
   }

@@ -13,6 +13,8 @@ export class LoadedVersions {
   readonly #counters: Counters
   readonly #processors: Processors
   #active: LoadedVersion | undefined
+  /** The one that took new jobs last, also before a stop. */
+  #last: string | undefined
   readonly #draining = new Set<LoadedVersion>()
 
   constructor(counters: Counters, processors: Processors) {
@@ -28,16 +30,22 @@ export class LoadedVersions {
   /**
    * Loads a version, else the one before it: a process that begins amid a bad rollout works on.
    *
-   * @param doubted it was refused before, or replaces another one: its health check must say that it is healthy.
+   * `doubted`: it was refused before, or replaces another one, so its health check must say that it is healthy.
    */
-  async begin(worker: StoredWorker, version: string, doubted: boolean): Promise<Refusal | undefined> {
+  async begin(
+    worker: StoredWorker,
+    version: string,
+    { doubted, signal }: { readonly doubted: boolean; readonly signal: AbortSignal },
+  ): Promise<Refusal | undefined> {
     const { previousVersion } = worker.desired
+    const replaces = this.#last !== undefined && this.#last !== version
+    const load = (doubted || replaces) && version !== previousVersion ? loadHealthyVersion : loadVersion
     try {
-      this.#activate(await (doubted ? loadHealthyVersion : loadVersion)(worker, version, this.#processors))
+      this.#activate(await load(worker, version, this.#processors, signal))
       return undefined
     } catch (error) {
-      if (previousVersion === null || previousVersion === version) throw error
-      this.#activate(await loadVersion(worker, previousVersion, this.#processors))
+      if (signal.aborted || previousVersion === null || previousVersion === version) throw error
+      this.#activate(await loadVersion(worker, previousVersion, this.#processors, signal))
       return { error }
     }
   }
@@ -46,10 +54,10 @@ export class LoadedVersions {
    * Gives new jobs to another version when it is healthy; the one before ends its jobs. One that is still draining comes back as it
    * is: a rollback loads nothing.
    */
-  async change(worker: StoredWorker, version: string): Promise<void> {
+  async change(worker: StoredWorker, version: string, signal: AbortSignal): Promise<void> {
     const again = [...this.#draining].find((loaded) => loaded.version === version)
     again?.processor.resize(worker.record.concurrency)
-    this.#activate(again ?? (await loadHealthyVersion(worker, version, this.#processors)))
+    this.#activate(again ?? (await loadHealthyVersion(worker, version, this.#processors, signal)))
   }
 
   resize(concurrency: number): void {
@@ -81,5 +89,6 @@ export class LoadedVersions {
     this.#draining.delete(next)
     if (this.#active !== undefined) this.#draining.add(this.#active)
     this.#active = next
+    this.#last = next.version
   }
 }

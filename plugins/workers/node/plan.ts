@@ -18,10 +18,10 @@ export interface Goal {
 /** What one process last did for a worker. */
 export interface Seen extends Goal {
   readonly state: WorkerState
-  /** The last start failed or was denied; only a start or restart tries again. */
+  /** The last start failed or was denied: the plan waits for a start, a restart or an activation. */
   readonly gaveUp: boolean
-  /** The version that could not be switched to, until it is activated or the worker started anew. */
-  readonly refused?: { readonly version: string; readonly starts: number }
+  /** The activation whose version cannot run here. */
+  readonly refused?: string
 }
 
 /** A start leaves what should be paused so. */
@@ -39,21 +39,22 @@ const holdsConsumer: Readonly<Record<WorkerState, boolean>> = {
 
 /**
  * The steps that take a process from what it does to what it should do; none when that is the same. News that is older than what
- * was applied changes nothing, and a worker that FAILED waits for a start or restart.
+ * was applied changes nothing, and a worker that FAILED waits for a start, a restart or an activation.
  */
 export function plan(goal: Goal, seen: Seen | undefined): readonly Step[] {
   if (seen !== undefined && goal.generation < seen.generation) return []
   const holds = seen !== undefined && holdsConsumer[seen.state]
-  if (!goal.run) return holds || seen?.state === 'FAILED' ? ['stop'] : []
-  if (!holds) {
-    const waits = seen?.gaveUp === true && seen.starts === goal.starts && seen.restarts === goal.restarts
-    return waits ? [] : ['start']
-  }
+  if (!goal.run) return holds || seen?.state === 'FAILED' || seen?.state === 'starting' ? ['stop'] : []
+  if (!holds) return seen?.gaveUp === true && !asksAnew(goal, seen) ? [] : ['start']
   if (seen.restarts !== goal.restarts || seen.consumerKey !== goal.consumerKey) return ['stop', 'start']
-  const refused = seen.refused?.version === goal.version && seen.refused.starts === goal.starts
   return [
-    ...(seen.version !== goal.version && !refused ? (['switch'] as const) : []),
+    ...(seen.version !== goal.version && seen.refused !== goal.activation ? (['switch'] as const) : []),
     ...(seen.concurrency !== goal.concurrency ? (['resize'] as const) : []),
     ...(seen.paused !== goal.paused ? ([goal.paused ? 'pause' : 'resume'] as const) : []),
   ]
+}
+
+/** Whether somebody asked for another start. */
+function asksAnew(goal: Goal, seen: Goal): boolean {
+  return seen.starts !== goal.starts || seen.restarts !== goal.restarts || seen.activation !== goal.activation
 }

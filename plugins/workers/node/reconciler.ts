@@ -1,14 +1,15 @@
 import { type Logger, messageOf } from 'zin'
 import { type AutoStartSettings, autoStart } from '../auto-start.js'
 import type { Cluster, ClusterMessage, NodeInfo } from '../cluster/cluster.js'
-import { placementOf } from '../cluster/placement.js'
 import { reportedOn } from '../cluster/reported.js'
 import type { StoreDirectory } from '../store/directory.js'
 import type { StoredWorker } from '../store/store.js'
 import type { WorkerEvent } from '../types.js'
+import { FailingNodes } from './failing-nodes.js'
 import { goalOf } from './goal.js'
+import { HeldWorkers } from './held-workers.js'
 import { Membership } from './membership.js'
-import { turnOf } from './rollout.js'
+import { asksOthers, versionFor } from './rollout.js'
 import type { WorkerNode } from './worker-node.js'
 
 export interface ReconcilerParts {
@@ -37,8 +38,10 @@ const beatsPerSync = 12
 export class Reconciler {
   readonly #parts: ReconcilerParts
   readonly #workers = new Map<string, StoredWorker>()
-  /** Workers that did not start at boot, by the generation that must change before they do. */
-  readonly #held = new Map<string, number>()
+  readonly #held = new HeldWorkers()
+  readonly #failing = new FailingNodes()
+  /** What was stored before anybody could ask this process for a start; undefined when it could not be read. */
+  #before: readonly StoredWorker[] | undefined
   readonly #membership: Membership
   /** The revision up to which everything was read. */
   #synced = -1
@@ -68,7 +71,9 @@ export class Reconciler {
 
   /** Takes a lease and hears the others from now on. */
   async join(): Promise<void> {
-    this.#unlisten = this.#parts.cluster.listen((message) => this.#hear(message))
+    const { cluster, directory, node } = this.#parts
+    if (node !== undefined) this.#before = await directory.all().catch(() => undefined)
+    this.#unlisten = cluster.listen((message) => this.#hear(message))
     await this.#membership.join()
   }
 
@@ -142,7 +147,7 @@ export class Reconciler {
     try {
       const stored = await directory.all()
       for (const worker of stored) this.#take(worker)
-      if (node !== undefined) await this.#holdBack(stored, node.id)
+      if (node !== undefined) await this.#holdBack(this.#before ?? stored)
       this.#boot = 'done'
     } catch (error) {
       this.#boot = 'due'
@@ -154,21 +159,20 @@ export class Reconciler {
     }
   }
 
-  /** Notes which workers wait for their next change before they start here. */
-  async #holdBack(stored: readonly StoredWorker[], me: string): Promise<void> {
+  /** Notes which workers wait until somebody starts them. */
+  async #holdBack(stored: readonly StoredWorker[]): Promise<void> {
     const { cluster, info, log, rule } = this.#parts
     const reported = await cluster.statuses(stored.map((worker) => worker.record.name))
     for (const worker of stored) {
       const { name } = worker.record
-      // A process that joins others which run it takes its share, and what was asked for since this process began is no reboot.
-      const runsElsewhere = (reported.get(name) ?? []).some(
-        (status) => status.alive && status.node !== me && status.workerId === worker.id && status.state === 'running',
-      )
-      const asked = worker.desired.state === 'running' && worker.updatedAt >= info.startedAt
+      const others = (reported.get(name) ?? []).filter((status) => status.alive && status.node !== info.id)
+      for (const status of others) this.#failing.note(status.node, status)
+      // A process that joins others which run it takes its share.
+      const runsElsewhere = others.some((status) => status.workerId === worker.id && status.state === 'running')
       const { start, reason } = autoStart(rule, worker.record, worker.desired)
-      if (start || runsElsewhere || asked) continue
+      if (start || runsElsewhere) continue
       log.debug({ worker: name }, `worker "${name}" does not start at boot: ${reason}`)
-      this.#held.set(name, worker.generation)
+      this.#held.hold(worker)
     }
   }
 
@@ -200,23 +204,20 @@ export class Reconciler {
     const { cluster, info, node } = this.#parts
     const worker = this.#workers.get(name)
     if (worker === undefined || node === undefined || this.#closed) return
-    const { record, desired } = worker
-    const order = placementOf(record.placement, name, this.#membership.nodes)
-    const placed = order.includes(info.id)
-    const run = desired.state === 'running' && record.activeStatus && placed && this.#held.get(name) !== worker.generation
-    const slot = node.slot({ name, id: worker.id })
-    const current = slot.version
-    const behind = run && current !== undefined && current !== desired.version
-    const turn = behind ? turnOf(worker, info.id, current, order, await reportedOn(cluster, name)) : 'due'
-    const version = behind && turn !== 'due' ? current : desired.version
-    await slot.apply(worker, goalOf(worker, { run, version }), { placed, turn })
+    await node.slot({ name, id: worker.id }).apply(worker, async ({ status, version: current }) => {
+      const { record, desired } = worker
+      const { order, placed, waits } = this.#failing.place(worker, { me: info.id, status, nodes: this.#membership.nodes })
+      const run = desired.state === 'running' && record.activeStatus && (placed || waits) && !this.#held.holds(worker)
+      const view = { me: info.id, current, begins: status === undefined, order }
+      const statuses = run && asksOthers(worker, view) ? await reportedOn(cluster, name) : []
+      return { goal: goalOf(worker, { run, version: versionFor(worker, { ...view, statuses }) }), placed }
+    })
   }
 
   #take(worker: StoredWorker): void {
     const { name } = worker.record
     const known = this.#workers.get(name)
     if (known?.id === worker.id && known.generation >= worker.generation) return
-    if (known !== undefined && known.id !== worker.id) this.#held.delete(name)
     this.#workers.set(name, worker)
   }
 
@@ -224,7 +225,8 @@ export class Reconciler {
   async #remove({ id, record: { name } }: StoredWorker): Promise<void> {
     if (this.#workers.get(name)?.id === id) {
       this.#workers.delete(name)
-      this.#held.delete(name)
+      this.#held.forget(name)
+      this.#failing.forget(name)
     }
     await this.#parts.node?.forget({ name, id })
   }
@@ -248,8 +250,10 @@ export class Reconciler {
         const { worker, state, generation, version, error } = message.status
         const text = error === undefined ? {} : { error: error.message }
         emit({ type: 'status', worker, node: message.node, state, generation, version, ...text, at })
+        const moved = this.#failing.note(message.node, message.status) && this.#workers.get(worker)?.record.placement.nodes !== 'all'
         // Another process took its turn: it may be this one's.
-        if (message.node !== info.id && this.#isBehind(worker)) this.#background(this.#apply(worker))
+        const turn = message.node !== info.id && this.#isBehind(worker)
+        if (moved || turn) this.#background(this.#apply(worker))
         return
       }
       case 'node':
@@ -273,8 +277,9 @@ export class Reconciler {
 
   #isBehind(name: string): boolean {
     const worker = this.#workers.get(name)
-    const version = worker === undefined ? undefined : this.#parts.node?.slot({ name, id: worker.id }).version
-    return version !== undefined && version !== worker?.desired.version
+    if (worker === undefined || worker.halted !== undefined) return false
+    const version = this.#parts.node?.slot({ name, id: worker.id }).version
+    return version !== undefined && version !== worker.desired.version
   }
 
   /** Failures here are of a store that is down: the next beat makes up for them. */

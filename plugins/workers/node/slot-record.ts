@@ -2,16 +2,22 @@ import { messageOf, ZinError } from 'zin'
 import type { NodeStatus, StatusError, WorkerState } from '../cluster/cluster.js'
 import type { CheckReport } from '../health/check.js'
 import type { Goal, Seen } from './plan.js'
-import { type Held, heldOf, isHeldBack, type Turn } from './rollout.js'
+
+/** What went wrong, and which generation asked for it. */
+interface Fault {
+  readonly error: unknown
+  readonly generation: number
+  /** See StatusError. */
+  readonly version?: string
+}
 
 /** What a process last did for a worker, and what went wrong, as the next steps and other processes have to know it. */
 export class SlotRecord {
   /** Whether the placement chose this process. */
   placed = false
   #seen: Seen | undefined
-  #held: Held | undefined
-  /** Why the last step failed, and the generation that asked for it. */
-  #fault: { readonly error: unknown; readonly generation: number } | undefined
+  /** Why the last step failed. */
+  #fault: Fault | undefined
   #check: CheckReport | undefined
 
   /** Undefined before the first step. */
@@ -26,14 +32,18 @@ export class SlotRecord {
   /** It is on its way to a goal, which counts as applied only when it has settled. */
   note(goal: Goal, state: WorkerState, gaveUp = false): void {
     const { generation = 0, refused } = this.#seen ?? {}
-    this.#seen = { ...goal, generation, state, gaveUp, ...(refused?.starts === goal.starts ? { refused } : {}) }
+    this.#seen = { ...goal, generation, state, gaveUp, ...(refused === undefined ? {} : { refused }) }
+  }
+
+  /** A version that was refused is no fault any more once something was activated. */
+  aim({ activation }: Goal): void {
+    if (this.#fault?.version !== undefined && this.#seen?.activation !== activation) this.forgive()
   }
 
   /** It has done what a goal asks for, or failed to. */
-  settle(goal: Goal, turn: Turn): void {
+  settle(goal: Goal): void {
     this.note(goal, this.state, this.#seen?.gaveUp)
-    this.#held = heldOf(goal, turn, this.#held)
-    if (!isHeldBack(goal.generation, turn, this.#held)) this.#change({ generation: goal.generation })
+    this.#change({ generation: goal.generation })
   }
 
   /** It is in another state, whatever the goal. */
@@ -41,10 +51,10 @@ export class SlotRecord {
     this.#change({ state, ...(gaveUp === undefined ? {} : { gaveUp }) })
   }
 
-  /** The version cannot run here; it is not tried again before it is activated or the worker started anew. */
-  refuse({ version, starts, generation }: Goal, error: unknown): void {
-    this.blame(error, generation)
-    this.#change({ refused: { version, starts } })
+  /** The version cannot run here; it is not tried again before it is activated anew. */
+  refuse({ activation, generation, version }: Goal, error: unknown): void {
+    this.#fault = { error, generation, version }
+    this.#change({ refused: activation })
   }
 
   blame(error: unknown, generation = this.#seen?.generation ?? 0): void {
@@ -69,7 +79,7 @@ export class SlotRecord {
       state,
       placed: this.placed,
       concurrency,
-      ...(this.#fault === undefined ? {} : { error: statusError(this.#fault.error, this.#fault.generation) }),
+      ...(this.#fault === undefined ? {} : { error: statusError(this.#fault) }),
       ...(this.#check === undefined ? {} : { check: this.#check }),
     }
   }
@@ -79,7 +89,7 @@ export class SlotRecord {
   }
 }
 
-function statusError(error: unknown, generation: number): StatusError {
+function statusError({ error, ...fault }: Fault): StatusError {
   const { code, status } = error instanceof ZinError ? error : { code: 'WORKER_FAILED', status: 500 }
-  return { code, message: messageOf(error), status, generation }
+  return { code, message: messageOf(error), status, ...fault }
 }

@@ -1,4 +1,5 @@
 import { messageOf, withDeadline } from 'zin'
+import { abortable } from 'zin/plugins/redis'
 import { workerErrors } from '../errors.js'
 import type { WorkerHealthCheck } from '../health/check.js'
 import type { LoadedProcessor, WorkerProcessor } from '../processors/processor.js'
@@ -16,26 +17,43 @@ export interface LoadedVersion {
 /** Longest time of the check that a version must pass before it gets jobs, in ms. */
 const gateMs = 5_000
 
-export async function loadVersion(worker: StoredWorker, version: string, processors: Processors): Promise<LoadedVersion> {
+/** Rejects when the signal is aborted; what comes of the load then is closed. */
+export async function loadVersion(
+  worker: StoredWorker,
+  version: string,
+  processors: Processors,
+  signal: AbortSignal,
+): Promise<LoadedVersion> {
   const { record } = worker
   const wanted = worker.versions.find((candidate) => candidate.version === version)
   if (wanted === undefined) throw workerErrors.VERSION_NOT_FOUND(record.name, version)
-  const healthCheck = await processors.loadHealthCheck(record.name, version, wanted.healthCheck)
-  const processor = await processors.load({
+  const healthCheck = await abortable(processors.loadHealthCheck(record.name, version, wanted.healthCheck), signal)
+  const loading = processors.load({
     worker: record.name,
     version,
     processor: wanted.processor,
     isolation: record.isolation,
     concurrency: record.concurrency,
   })
-  return { version, processor, run: processor.run, healthCheck }
+  try {
+    const processor = await abortable(loading, signal)
+    return { version, processor, run: processor.run, healthCheck }
+  } catch (error) {
+    if (signal.aborted) void loading.then((late) => late.close()).catch(() => undefined)
+    throw error
+  }
 }
 
 /** As {@link loadVersion}, but its health check must say that it is healthy, or VERSION_UNHEALTHY is thrown. */
-export async function loadHealthyVersion(worker: StoredWorker, version: string, processors: Processors): Promise<LoadedVersion> {
-  const loaded = await loadVersion(worker, version, processors)
+export async function loadHealthyVersion(
+  worker: StoredWorker,
+  version: string,
+  processors: Processors,
+  signal: AbortSignal,
+): Promise<LoadedVersion> {
+  const loaded = await loadVersion(worker, version, processors, signal)
   try {
-    if (loaded.healthCheck !== undefined) await demandHealthy(worker.record.name, version, loaded.healthCheck)
+    if (loaded.healthCheck !== undefined) await demandHealthy(worker.record.name, version, loaded.healthCheck, signal)
     return loaded
   } catch (error) {
     await loaded.processor.close()
@@ -43,11 +61,12 @@ export async function loadHealthyVersion(worker: StoredWorker, version: string, 
   }
 }
 
-async function demandHealthy(name: string, version: string, check: WorkerHealthCheck): Promise<void> {
+async function demandHealthy(name: string, version: string, check: WorkerHealthCheck, signal: AbortSignal): Promise<void> {
   const abort = new AbortController()
   let reason: string | undefined
   try {
-    const result = await withDeadline(Promise.resolve(check(name, abort.signal)), gateMs, `no answer within ${gateMs} ms`)
+    const asked = Promise.resolve(check(name, abort.signal))
+    const result = await withDeadline(abortable(asked, signal), gateMs, `no answer within ${gateMs} ms`)
     if (result.healthy) return
     reason = result.error
   } catch (error) {

@@ -48,6 +48,7 @@ it('a worker that was created again begins with its own version, also where nobo
     connectionTimeout: 1_000,
     jobLockMs: 1_000,
     stopLimits: { drainMs: 1_000, cancelMs: 1_000 },
+    halt: async () => undefined,
   })
   const info = nodeOf('here')
   const reconciler = new Reconciler({

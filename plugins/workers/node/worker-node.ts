@@ -2,14 +2,19 @@ import { messageOf, withDeadline } from 'zin'
 import type { AttemptDelta, Cluster } from '../cluster/cluster.js'
 import { workerErrors } from '../errors.js'
 import type { LocalWorker, LocalWorkers } from '../types.js'
+import type { SlotOwner, SlotParts } from './slot-parts.js'
+import { StartLanes } from './start-lanes.js'
 import type { StopLimits } from './stop-waits.js'
-import { type SlotOwner, type SlotParts, WorkerSlot } from './worker-slot.js'
+import { WorkerSlot } from './worker-slot.js'
 
-export interface NodeParts extends Omit<SlotParts, 'changed'> {
+export interface NodeParts extends Omit<SlotParts, 'changed' | 'startLanes'> {
   /** Names this process among all of the app. */
   readonly id: string
   readonly cluster: Cluster
 }
+
+/** How many workers start at the same time: a store that has just come back gets no more than these connections at once. */
+const startsAtOnce = 20
 
 /** How long the others may take to be told of the end, in ms. */
 const farewellMs = 2_000
@@ -19,6 +24,7 @@ export class WorkerNode {
   readonly local: LocalWorkers
   readonly #parts: NodeParts
   readonly #slots = new Map<string, WorkerSlot>()
+  readonly #startLanes = new StartLanes(startsAtOnce)
   /** Slots of removed workers that still stop, and when they have. */
   readonly #leaving = new Map<WorkerSlot, Promise<void>>()
   /** Slots whose status others do not know yet. */
@@ -50,7 +56,8 @@ export class WorkerNode {
     if (known?.id === owner.id) return known
     if (known !== undefined) this.forget(known).catch((error: unknown) => this.#complain(error, 'a removed worker was not forgotten'))
     const earlier = [...this.#leaving].filter(([slot]) => slot.name === owner.name).map(([, left]) => left)
-    const slot: WorkerSlot = new WorkerSlot(owner, { ...this.#parts, changed: () => this.#changed(slot) }, Promise.allSettled(earlier))
+    const parts: SlotParts = { ...this.#parts, startLanes: this.#startLanes, changed: () => this.#changed(slot) }
+    const slot: WorkerSlot = new WorkerSlot(owner, parts, Promise.allSettled(earlier))
     this.#slots.set(owner.name, slot)
     return slot
   }

@@ -1,33 +1,20 @@
-import { isDeepStrictEqual } from 'node:util'
 import { messageOf } from 'zin'
 import type { NodeStatus, WorkerState } from '../cluster/cluster.js'
-import { workerErrors } from '../errors.js'
 import type { CheckReport, WorkerHealthCheck } from '../health/check.js'
-import type { Processors } from '../processors/processors.js'
 import type { StoredWorker } from '../store/store.js'
-import { Consumer, type ConsumerParts } from './consumer.js'
+import { Consumer } from './consumer.js'
 import { Counters } from './counters.js'
 import { LoadedVersions } from './loaded-versions.js'
 import { type Goal, plan, type Step } from './plan.js'
-import type { Turn } from './rollout.js'
+import { Refusals } from './refusals.js'
 import { jobRunner } from './run-job.js'
 import type { RunningJobs } from './running-jobs.js'
+import { type Decide, type SlotOwner, type SlotParts, saysSame } from './slot-parts.js'
 import { SlotRecord } from './slot-record.js'
+import { demandLeave, isDenial } from './start-gate.js'
+import { isTransient, StartRetry } from './start-retry.js'
 import { type StopLimits, StopWaits } from './stop-waits.js'
 import type { LoadedVersion } from './version.js'
-
-export interface SlotParts extends ConsumerParts {
-  readonly processors: Processors
-  readonly stopLimits: StopLimits
-  /** Called whenever what the slot does has changed. */
-  readonly changed: () => void
-}
-
-/** Which worker a slot is for: a later one of the same name has another id. */
-export interface SlotOwner {
-  readonly name: string
-  readonly id: string
-}
 
 /** One worker in one process: brings what runs here in line with a goal, one step after another. */
 export class WorkerSlot {
@@ -38,11 +25,14 @@ export class WorkerSlot {
   readonly #versions: LoadedVersions
   readonly #record = new SlotRecord()
   readonly #waits: StopWaits
+  readonly #retry = new StartRetry()
+  /** Aborted when the slot closes, so that a start which takes long does not hold up the stop. */
+  readonly #closing = new AbortController()
+  readonly #refusals: Refusals
   #worker: StoredWorker | undefined
   #consumer: Consumer | undefined
   /** The end of the last step; steps never overlap. */
   #tail: Promise<unknown>
-  #closed = false
 
   /** @param after what ends before the first step begins. */
   constructor({ name, id }: SlotOwner, parts: SlotParts, after: Promise<unknown> = Promise.resolve()) {
@@ -50,6 +40,7 @@ export class WorkerSlot {
     this.id = id
     this.#parts = parts
     this.#versions = new LoadedVersions(this.counters, parts.processors)
+    this.#refusals = new Refusals(parts)
     this.#waits = new StopWaits(parts.stopLimits)
     this.#tail = after
   }
@@ -71,23 +62,27 @@ export class WorkerSlot {
     return this.#versions.active?.healthCheck
   }
 
-  /** Does what the goal asks for. Never rejects: what went wrong is in the status. */
-  apply(worker: StoredWorker, goal: Goal, { placed, turn }: { readonly placed: boolean; readonly turn: Turn }): Promise<void> {
+  /** Does what is decided when the steps before have ended. What goes wrong is in the status; it rejects when nothing could be decided. */
+  apply(worker: StoredWorker, decide: Decide): Promise<void> {
     return this.#inTurn(async () => {
-      if (this.#closed || goal.generation < (this.#record.seen?.generation ?? 0)) return
+      if (this.#closed || worker.generation < (this.#record.seen?.generation ?? 0)) return
       const before = this.status()
+      const { goal, placed } = await decide({ status: before, version: this.version })
       const steps = plan(goal, this.#record.seen)
       this.#worker = worker
       this.#record.placed = placed
+      this.#record.aim(goal)
+      await this.#refusals.store()
       try {
         for (const step of steps) {
           if (this.#closed) return
           await this.#take(step, worker, goal)
         }
       } catch (error) {
-        this.#record.blame(error, goal.generation)
+        if (!this.#closed) this.#record.blame(error, goal.generation)
       }
-      this.#record.settle({ ...goal, version: this.version ?? goal.version }, turn)
+      if (this.#closed) return
+      this.#record.settle({ ...goal, version: this.version ?? goal.version })
       // Processes that wait for their turn look again whenever they are told something: nothing new must not go round among them.
       if (steps.length > 0 || !saysSame(before, this.status())) this.#parts.changed()
     })
@@ -107,7 +102,8 @@ export class WorkerSlot {
 
   /** Stops for good within these limits, also what is being stopped already. The desired state stays as it is. */
   close(limits: StopLimits): Promise<void> {
-    this.#closed = true
+    this.#closing.abort(new Error(`worker "${this.name}" closes`))
+    this.#retry.end()
     this.#waits.shorten(limits)
     return this.#inTurn(() => this.#stop())
   }
@@ -130,11 +126,13 @@ export class WorkerSlot {
   status(): NodeStatus | undefined {
     const { status } = this.#record
     if (status === undefined) return undefined
+    const wanted = this.#worker?.desired.version
     return {
       worker: this.name,
       workerId: this.id,
       ...status,
       version: this.version ?? null,
+      ...(this.version === undefined || wanted === undefined || this.version === wanted ? {} : { awaits: wanted }),
       draining: this.#versions.busy(),
       busy: this.#consumer?.busy ?? 0,
       at: this.#parts.clock.now(),
@@ -165,49 +163,84 @@ export class WorkerSlot {
     }
   }
 
-  async #start(worker: StoredWorker, goal: Goal): Promise<void> {
+  /** @param again this is another attempt of a start that failed for a reason that passes. */
+  async #start(worker: StoredWorker, goal: Goal, again = false): Promise<void> {
     const { hooks, log } = this.#parts
-    const { record } = worker
+    const { name, queueName: queue, concurrency } = worker.record
     const { seen } = this.#record
-    const doubted = seen !== undefined && (seen.version !== goal.version || seen.refused?.version === goal.version)
-    this.#record.forgive()
-    this.#record.noteCheck(undefined)
-    this.#record.note(goal, 'starting')
-    this.#parts.changed()
-    let failedState: WorkerState = 'FAILED'
+    const doubted = seen !== undefined && (seen.version !== goal.version || seen.refused === goal.activation)
+    if (!again) {
+      this.#retry.end()
+      this.#record.forgive()
+      this.#record.noteCheck(undefined)
+      this.#record.note(goal, 'starting')
+      this.#parts.changed()
+    }
     try {
-      if (hooks.beforeWorkerStart.active) {
-        const verdict = await hooks.beforeWorkerStart.call(record.name)
-        if (verdict.denied) {
-          failedState = 'stopped'
-          throw workerErrors.WORKER_START_DENIED(record.name, verdict.plugin, verdict.reason)
-        }
-      }
-      const refusal = await this.#versions.begin(worker, goal.version, doubted)
-      if (refusal !== undefined) this.#refuse(goal, refusal.error)
-      this.#consumer = await Consumer.open(
-        record,
-        (running) => this.#runner(running),
-        () => this.#stalled(),
-        this.#parts,
-      )
-      if (!goal.paused) await this.#consumer.resume()
+      await demandLeave(name, hooks)
+      await this.#parts.startLanes.run(() => this.#open(worker, goal, doubted), this.#closing.signal)
     } catch (error) {
-      log.warn({ worker: record.name, err: error }, `worker "${record.name}" did not start: ${messageOf(error)}`)
       await this.#versions.closeAll()
-      this.#record.enter(failedState, true)
+      if (!this.#closed) this.#startFailed(name, error)
       throw error
     }
-    this.#record.enter(goal.paused ? 'paused' : 'running')
-    log.info({ worker: record.name, queue: record.queueName, concurrency: record.concurrency }, `worker "${record.name}" runs`)
-    if (hooks.onWorkerStart.active) await hooks.onWorkerStart.call(record.name)
+    this.#retry.end()
+    if (again && this.#record.seen?.refused !== goal.activation) this.#record.forgive()
+    this.#record.enter(goal.paused ? 'paused' : 'running', false)
+    log.info({ worker: name, queue, concurrency }, `worker "${name}" runs`)
+    if (hooks.onWorkerStart.active) await hooks.onWorkerStart.call(name)
+  }
+
+  async #open(worker: StoredWorker, goal: Goal, doubted: boolean): Promise<void> {
+    const { signal } = this.#closing
+    const refusal = await this.#versions.begin(worker, goal.version, { doubted, signal })
+    if (refusal !== undefined) await this.#refuse(worker, goal, refusal.error)
+    this.#consumer = await Consumer.open(
+      worker.record,
+      (running) => this.#runner(running),
+      () => this.#stalled(),
+      this.#parts,
+      signal,
+    )
+    if (!goal.paused) await this.#consumer.resume()
+  }
+
+  #startFailed(name: string, error: unknown): void {
+    const { log } = this.#parts
+    const facts = { worker: name, err: error }
+    const text = `worker "${name}" did not start: ${messageOf(error)}`
+    if (isTransient(error)) {
+      log[this.#retry.pending ? 'debug' : 'warn'](facts, `${text}; it is tried again`)
+      this.#retry.later(() => void this.#startAgain())
+      this.#record.enter('starting', true)
+      return
+    }
+    log.warn(facts, text)
+    this.#retry.end()
+    this.#record.enter(isDenial(error) ? 'stopped' : 'FAILED', true)
+  }
+
+  /** What it should do may have changed since the last attempt. */
+  #startAgain(): Promise<void> {
+    return this.#inTurn(async () => {
+      const { seen } = this.#record
+      const worker = this.#worker
+      if (this.#closed || seen?.state !== 'starting' || worker === undefined) return
+      const before = this.status()
+      try {
+        await this.#start(worker, seen, true)
+      } catch (error) {
+        if (!this.#closed) this.#record.blame(error)
+      }
+      if (!saysSame(before, this.status())) this.#parts.changed()
+    })
   }
 
   async #switch(worker: StoredWorker, goal: Goal): Promise<void> {
     try {
-      await this.#versions.change(worker, goal.version)
+      await this.#versions.change(worker, goal.version, this.#closing.signal)
     } catch (error) {
-      this.#refuse(goal, error)
+      if (!this.#closed) await this.#refuse(worker, goal, error)
       return
     }
     this.#record.forgive()
@@ -215,12 +248,9 @@ export class WorkerSlot {
     await this.drain()
   }
 
-  /** Keeps what runs. */
-  #refuse(goal: Goal, error: unknown): void {
-    this.#parts.log.warn(
-      { worker: this.name, version: goal.version, err: error },
-      `worker "${this.name}" keeps its version, ${goal.version} cannot run here: ${messageOf(error)}`,
-    )
+  /** Keeps what runs. It is stored before anybody is told. */
+  async #refuse(worker: StoredWorker, goal: Goal, error: unknown): Promise<void> {
+    await this.#refusals.add(worker, goal.version, error)
     this.#record.refuse(goal, error)
   }
 
@@ -243,6 +273,7 @@ export class WorkerSlot {
   }
 
   async #stop(): Promise<void> {
+    this.#retry.end()
     const consumer = this.#consumer
     if (consumer !== undefined) {
       const { hooks, log } = this.#parts
@@ -257,14 +288,13 @@ export class WorkerSlot {
     this.#record.enter('stopped', false)
   }
 
+  get #closed(): boolean {
+    return this.#closing.signal.aborted
+  }
+
   #inTurn(step: () => Promise<void>): Promise<void> {
     const done = this.#tail.then(step)
     this.#tail = done.catch(() => undefined)
     return done
   }
-}
-
-/** Whether two statuses differ at most in when they were made. */
-function saysSame(a: NodeStatus | undefined, b: NodeStatus | undefined): boolean {
-  return isDeepStrictEqual({ ...a, at: 0 }, { ...b, at: 0 })
 }

@@ -90,6 +90,11 @@ export class Processors {
     return (await this.#import(this.#healthCheckPath(path), healthCheckExports)) as WorkerHealthCheck
   }
 
+  /** Ends fetches, so that what is being loaded fails. */
+  stopLoading(): Promise<void> {
+    return this.#remote.close()
+  }
+
   /** Ends fetches, and the threads and processes that are left. */
   async close(): Promise<void> {
     await Promise.all([this.#remote.close(), this.#sandboxes.close()])

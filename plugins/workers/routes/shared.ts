@@ -11,10 +11,9 @@ export const tag = 'workers'
 /** A record is small; whatever is larger is no record. */
 export const recordLimit = 64 * 1024
 
-/** 200 when every target has applied it, else 202. */
+/** 200 when every target has applied it, or there is nothing to stop; else 202. */
 export function answerOf(ctx: RouteContext, result: OperationResult): object {
-  const { targets, applied } = result.operation
-  ctx.status = targets.length > 0 && applied.length === targets.length ? 200 : 202
+  ctx.status = result.operation.state === 'applied' ? 200 : 202
   return { ok: true, ...result }
 }
 

@@ -6,7 +6,7 @@ export interface WorkerRow {
   id: string
   /** 1 while `activeStatus` is true. */
   active: number
-  /** JSON: record, versions and desired state. */
+  /** JSON: record, versions, desired state and a halted rollout. */
   record: string
   generation: number
   created_at: number
@@ -29,7 +29,7 @@ export function rowOf({ id, generation, createdAt, updatedAt, ...content }: Stor
 export function workerOf(row: WorkerRow): StoredWorker {
   return {
     id: row.id,
-    ...(JSON.parse(row.record) as Pick<StoredWorker, 'record' | 'versions' | 'desired'>),
+    ...(JSON.parse(row.record) as Pick<StoredWorker, 'record' | 'versions' | 'desired' | 'halted'>),
     generation: Number(row.generation),
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),

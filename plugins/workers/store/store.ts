@@ -20,6 +20,17 @@ export interface Desired {
   readonly monitored: boolean | null
 }
 
+/** A rollout that ended at a process which could not run the version. It stays so until a version is activated. */
+export interface HaltedRollout {
+  /** The activation that was refused: see {@link activationOf}. */
+  readonly activation: string
+  readonly node: string
+  readonly code: string
+  readonly message: string
+  /** ms since 1970. */
+  readonly at: number
+}
+
 /** A worker with its versions and its desired state. Every change of it adds one to `generation`. */
 export interface StoredWorker {
   /** One per creation: a removed and created again worker is another one. */
@@ -28,6 +39,8 @@ export interface StoredWorker {
   /** In the order of their registration; the one that `desired.version` names is among them. */
   readonly versions: readonly VersionRecord[]
   readonly desired: Desired
+  /** While it is there, processes that do not run `desired.version` keep or take `desired.previousVersion`. */
+  readonly halted?: HaltedRollout
   /** From 1. */
   readonly generation: number
   /** ms since 1970. */
@@ -77,6 +90,12 @@ export interface WorkerStore {
   replace(worker: StoredWorker): Promise<boolean>
   /** False when there was none of that id. */
   remove(worker: StoredWorker): Promise<boolean>
+}
+
+/** Names the last activation of a worker: another one for each, also of the same version. */
+export function activationOf({ desired, versions }: Pick<StoredWorker, 'desired' | 'versions'>): string {
+  const active = versions.find(({ version }) => version === desired.version)
+  return `${desired.version} ${active?.activatedAt ?? ''}`
 }
 
 export function byName(a: StoredWorker, b: StoredWorker): number {

@@ -29,7 +29,7 @@ export const worker: Shape = {
   updatedAt: 'string',
 }
 
-const operation: Shape = { id: 'string', generation: 'number', targets: ['string'], applied: ['string'], failed: [] }
+const operation: Shape = { id: 'string', state: 'string', generation: 'number', targets: ['string'], applied: ['string'], failed: [] }
 const metrics = { completed: 'number', failed: 'number', successRate: 'number', avgDuration: 'number' }
 const version: Shape = {
   version: 'string',

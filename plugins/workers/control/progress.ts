@@ -1,0 +1,43 @@
+import { ZinError } from 'zin'
+import type { OperationOutcome, OperationRecord, ReportedStatus } from '../cluster/cluster.js'
+import type { StoredWorker } from '../store/store.js'
+import type { FailedTarget, Operation } from '../types.js'
+
+/** Where one process stands with an operation. */
+type Progress = 'waiting' | 'applied' | FailedTarget
+
+/** Which targets have applied an operation, and which could not, by what they say. */
+export function outcomeOf(operation: OperationRecord, reported: readonly ReportedStatus[]): OperationOutcome {
+  const progress = operation.targets.map((node) => progressOf(operation, node, reported))
+  return {
+    applied: operation.targets.filter((_, index) => progress[index] === 'applied'),
+    failed: progress.filter((one) => typeof one === 'object'),
+  }
+}
+
+function progressOf(operation: OperationRecord, node: string, reported: readonly ReportedStatus[]): Progress {
+  const status = reported.find((one) => one.node === node && one.workerId === operation.workerId)
+  // One that is starting tries until it succeeds.
+  if (status === undefined || status.generation < operation.generation || status.state === 'starting') return 'waiting'
+  const { awaits, error } = status
+  if (error !== undefined && isOf(operation, error.generation ?? status.generation, error.version)) {
+    return { node, code: error.code, message: error.message, status: error.status }
+  }
+  return operation.version !== undefined && awaits === operation.version ? 'waiting' : 'applied'
+}
+
+/** Whether a fault is of this operation: a worker that FAILED before can still be changed, and so can one that refused a version. */
+function isOf(operation: OperationRecord, generation: number, version: string | undefined): boolean {
+  return generation >= operation.generation && (version === undefined || version === operation.version)
+}
+
+/** Throws what the processes say when none of them could apply it, and when a rollout halted. */
+export function demandSuccess(worker: StoredWorker, operation: Operation): void {
+  const { applied, failed, state, targets } = operation
+  const [first] = failed
+  if (first === undefined || (state !== 'halted' && failed.length < targets.length)) return
+  const { version } = worker.desired
+  const halted = `; the rollout halted at ${first.node}: ${applied.length} of ${targets.length} processes run ${version}, the others keep the version before`
+  const message = state === 'halted' ? `${first.message}${halted}` : first.message
+  throw new ZinError(first.code, message, { status: first.status, details: { operation } })
+}

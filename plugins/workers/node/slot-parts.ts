@@ -1,0 +1,37 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { NodeStatus } from '../cluster/cluster.js'
+import type { Processors } from '../processors/processors.js'
+import type { ConsumerParts } from './consumer.js'
+import type { Goal } from './plan.js'
+import type { RefusalParts } from './refusals.js'
+import type { StartLanes } from './start-lanes.js'
+import type { StopLimits } from './stop-waits.js'
+
+export interface SlotParts extends ConsumerParts, RefusalParts {
+  readonly processors: Processors
+  readonly stopLimits: StopLimits
+  /** Those of the whole process. */
+  readonly startLanes: StartLanes
+  /** Called whenever what the slot does has changed. */
+  readonly changed: () => void
+}
+
+/** What a slot does now; `status` is undefined before its first step. */
+export interface SlotView {
+  readonly status: NodeStatus | undefined
+  readonly version: string | undefined
+}
+
+/** What it should do instead. `placed`: whether the placement chose this process. */
+export type Decide = (slot: SlotView) => Promise<{ readonly goal: Goal; readonly placed: boolean }>
+
+/** Which worker a slot is for: a later one of the same name has another id. */
+export interface SlotOwner {
+  readonly name: string
+  readonly id: string
+}
+
+/** Whether two statuses differ at most in when they were made. */
+export function saysSame(a: NodeStatus | undefined, b: NodeStatus | undefined): boolean {
+  return isDeepStrictEqual({ ...a, at: 0 }, { ...b, at: 0 })
+}
