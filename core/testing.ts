@@ -1,6 +1,6 @@
 export { plainEnv } from './config/read-settings.js'
-export type { HostOptions, ProvidedService } from './host/host.js'
 export { Host } from './host/host.js'
+export type { HostOptions, ProvidedService } from './host/host-options.js'
 export type { MemoryLine, MemoryLogger } from './log/memory-logger.js'
 export { memoryLogger } from './log/memory-logger.js'
 export type { DescribePluginOptions } from './testing/describe-plugin.js'

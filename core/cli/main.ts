@@ -67,11 +67,11 @@ interface Listing {
 }
 
 async function listPluginCommands(terminal: Terminal, version: string): Promise<Listing> {
-  const file = await findConfig(terminal.cwd)
-  if (file === undefined) return { commands: [] }
-  const cached = await readCommandCache(file, version)
-  if (cached !== undefined) return { commands: cached }
   try {
+    const file = await findConfig(terminal.cwd)
+    if (file === undefined) return { commands: [] }
+    const cached = await readCommandCache(file, version)
+    if (cached !== undefined) return { commands: cached }
     const app = await open(terminal)
     const commands = app.host.commands()
     await app.close()

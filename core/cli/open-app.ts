@@ -16,7 +16,7 @@ export interface OpenAppOptions {
   readonly cwd: string
   /** Values of `.env` that are missing are written into it. */
   readonly environment: Record<string, string | undefined>
-  /** What the process is to do. None: a command, whose log lines go to stderr and begin at `warn`. */
+  /** What the process is to do. None: a command. */
   readonly roles: readonly Role[]
   /** Where to listen, over what the configuration says. */
   readonly bind?: { readonly host?: string; readonly port?: number }
@@ -28,12 +28,10 @@ export interface OpenAppOptions {
 export async function openApp({ cwd, environment, roles, bind, onHost }: OpenAppOptions): Promise<OpenApp> {
   const loaded = await loadConfig(cwd, environment)
   const { Host: HostClass } = await import('../host/host.js')
-  const own = roles.length > 0 ? undefined : await commandLogger(loaded.env.values)
   const config = { ...loaded.config, app: { ...loaded.config.app, ...bind } }
-  const host = new HostClass(config, { rootDir: loaded.rootDir, env: loaded.env, roles, ...(own === undefined ? {} : { log: own }) })
+  const host = new HostClass(config, { rootDir: loaded.rootDir, env: loaded.env, roles })
   const close = async (): Promise<void> => {
     await host.stop('the command is done')
-    await own?.close()
   }
   onHost?.(host)
   try {
@@ -44,12 +42,4 @@ export async function openApp({ cwd, environment, roles, bind, onHost }: OpenApp
   }
   await writeCommandCache(loaded.file, zinPackage().version, host.commands())
   return { loaded, host, close }
-}
-
-/** Stdout belongs to the command's answer. Malformed settings fall back here; the host reports them. */
-async function commandLogger(env: Readonly<Record<string, string | undefined>>): Promise<import('../log/logger.js').OwnedLogger> {
-  const { createLogger } = await import('../log/logger.js')
-  const levels = ['trace', 'debug', 'warn', 'error', 'fatal', 'silent'] as const
-  const level = levels.find((name) => name === env.LOG_LEVEL) ?? 'warn'
-  return createLogger({ level, channel: 'stderr', format: env.LOG_FORMAT === 'json' ? 'json' : 'text', name: env.APP_NAME || 'zin-app' })
 }

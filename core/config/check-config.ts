@@ -1,9 +1,9 @@
-import type { ErrorObject } from 'ajv'
 import { ZinError } from '../errors.js'
 import { kindOf } from '../util/kind-of.js'
+import { schemaFaults } from '../util/schema-faults.js'
 import { suggest } from '../util/suggest.js'
 import { defaultDeadlineMs, type ZinConfig } from './define.js'
-import { schemaEngine, wordsOf } from './options.js'
+import { schemaEngine } from './options.js'
 
 /** Timers of Node take no more. */
 const maxMs = 2 ** 31 - 1
@@ -66,10 +66,10 @@ function sectionProblems(section: keyof typeof sections, given: unknown): string
   if (given === undefined) return []
   const schema = sections[section]
   const validate = schemaEngine().compile({ type: 'object', ...schema })
-  const errors: readonly ErrorObject[] = validate(given) ? [] : (validate.errors ?? [])
+  const faults = validate(given) ? [] : schemaFaults(validate.errors ?? [])
   return [
     ...unknownKeys(given as object, Object.keys(schema.properties), `${section}.`),
-    ...errors.map((error) => `has a wrong value: ${section}${error.instancePath.replaceAll('/', '.')} ${wordsOf(error)}`),
+    ...faults.map(({ path, message }) => `has a wrong value: ${section}.${path} ${message}`),
   ]
 }
 

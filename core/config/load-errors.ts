@@ -1,24 +1,26 @@
 import { createRequire } from 'node:module'
-import { dirname, resolve, sep } from 'node:path'
+import { dirname, extname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { messageOf, ZinError } from '../errors.js'
+import { appFrame, type Place } from '../util/app-frame.js'
 
 /** Names of the configuration file, in the order in which they are tried. */
 export const configNames = ['zin.config.ts', 'zin.config.mts', 'zin.config.mjs', 'zin.config.js'] as const
-
-interface Place {
-  readonly file: string
-  /** From 1. */
-  readonly line: number
-  /** From 1. */
-  readonly column: number
-}
 
 /** The error for a folder that is in no app. */
 export function configMissing(cwd: string): ZinError {
   return new ZinError(
     'ZIN_CONFIG_MISSING',
     `no ${configNames.join(', ')} in ${cwd} or a folder above it; make an app with "zin new <dir>", or change into one`,
+  )
+}
+
+/** The error for a file that is named like a configuration, and is none that can be loaded. */
+export function configUnsupported(file: string): ZinError {
+  const [kind, name] = file.endsWith('.cjs') ? ['a CommonJS module', 'zin.config.mjs'] : [`a ${extname(file)} file`, 'zin.config.ts']
+  return new ZinError(
+    'ZIN_CONFIG_UNSUPPORTED',
+    `${file} is ${kind}; the configuration is an ES module: name it ${name} and write export default defineConfig({ … })`,
   )
 }
 
@@ -58,17 +60,6 @@ function isMissingModule(error: unknown): boolean {
   return ['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND', 'ERR_PACKAGE_PATH_NOT_EXPORTED'].includes(
     String((error as { code?: unknown } | undefined)?.code),
   )
-}
-
-/** The topmost frame in the app's own code. */
-function appFrame(error: Error, rootDir: string): Place | undefined {
-  for (const line of (error.stack ?? '').split('\n')) {
-    const [, where = '', row, column] = /^\s+at (?:.*\()?(.+?):(\d+):(\d+)\)?$/.exec(line) ?? []
-    const file = where.startsWith('file://') ? fileURLToPath(where.replace(/\?.*$/, '')) : where.replace(/^async /, '')
-    const own = file.startsWith(rootDir.endsWith(sep) ? rootDir : rootDir + sep) && !file.includes(`${sep}node_modules${sep}`)
-    if (own) return { file, line: Number(row), column: Number(column) }
-  }
-  return undefined
 }
 
 /** Node prints the place of a failed link over the stack: `file:line`, the source line, and a caret below the column. */

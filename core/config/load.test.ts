@@ -52,6 +52,20 @@ test('without a configuration the error says which names were looked for, where,
   })
 })
 
+test('a configuration of another kind is refused with what to do, and not passed over for one above it', async () => {
+  const rootDir = await app({ 'zin.config.ts': 'export default {}\n', 'sub/zin.config.cjs': 'module.exports = {}\n' })
+  await assert.rejects(loadConfig(join(rootDir, 'sub'), {}), {
+    code: 'ZIN_CONFIG_UNSUPPORTED',
+    message: `${join(rootDir, 'sub/zin.config.cjs')} is a CommonJS module; the configuration is an ES module: name it zin.config.mjs and write export default defineConfig({ … })`,
+  })
+  for (const ending of ['cts', 'json', 'yaml', 'tsx']) {
+    const message = new RegExp(`zin\\.config\\.${ending} is a \\.${ending} file; .* name it zin\\.config\\.ts`)
+    await assert.rejects(loadConfig(await app({ [`zin.config.${ending}`]: '' }), {}), { code: 'ZIN_CONFIG_UNSUPPORTED', message })
+  }
+  const both = await app({ 'zin.config.ts': 'export default {}\n', 'zin.config.json': '{}' })
+  assert.equal((await loadConfig(both, {})).file, join(both, 'zin.config.ts'))
+})
+
 test('a syntax error is reported with file, line and column, also in a file that the configuration imports', async () => {
   const broken = 'export default {\n  plugins: [\n    a a\n  ],\n}\n'
   for (const name of ['zin.config.ts', 'zin.config.mjs']) {
@@ -148,7 +162,7 @@ test('wrong values and unknown keys of app, shutdown, hooks and responders are r
     ["{ app: { trustedProxies: 'one' } }", /zin\.config\.mjs has a wrong value: app\.trustedProxies must be integer$/],
     ['{ app: { bodyLimit: -5 } }', /app\.bodyLimit must be >= 0$/],
     ['{ app: { port: 99999 } }', /app\.port must be <= 65535$/],
-    ['{ app: { allowedHosts: [7] } }', /app\.allowedHosts\.0 must be string$/],
+    ['{ app: { allowedHosts: [7] } }', /app\.allowedHosts\[0\] must be string$/],
     ["{ app: { name: '' } }", /app\.name must NOT have fewer than 1 characters$/],
     ['{ app: { zzz: 1 } }', /unknown key "app\.zzz"; known keys: app\.name, app\.host, app\.port, /],
     ['{ app: 1 }', /has a number as "app"; it takes an object$/],

@@ -1,10 +1,10 @@
-import { stat } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { dirname, extname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ZinError } from '../errors.js'
 import type { ZinConfig } from './define.js'
 import { loadEnv } from './env-file.js'
-import { configMissing, configNames, loadingFailed } from './load-errors.js'
+import { configMissing, configNames, configUnsupported, loadingFailed } from './load-errors.js'
 import { isCommonJs } from './package-type.js'
 import type { EnvSource } from './read-settings.js'
 
@@ -16,13 +16,17 @@ export interface LoadedConfig {
   readonly env: EnvSource
 }
 
-/** The configuration file of the app that `cwd` is in: the nearest one in it or above it. */
+/**
+ * The configuration file of the app that `cwd` is in: the nearest one in it or above it. Throws ZIN_CONFIG_UNSUPPORTED for one of
+ * another kind.
+ */
 export async function findConfig(cwd: string): Promise<string | undefined> {
   for (let folder = cwd; ; folder = dirname(folder)) {
     for (const name of configNames) {
       const file = join(folder, name)
       if (await isFile(file)) return file
     }
+    await refuseOthers(folder)
     if (folder === dirname(folder)) return undefined
   }
 }
@@ -31,7 +35,7 @@ export async function findConfig(cwd: string): Promise<string | undefined> {
  * Finds and loads the configuration of the app that `cwd` is in. `.env` beside it is read first, and what only it has is written
  * into `environment`. TypeScript is loaded through tsx in this process, so the app and its configuration share one copy of `zin`.
  *
- * @throws ZinError ZIN_CONFIG_MISSING, ZIN_CONFIG_SYNTAX, ZIN_CONFIG_IMPORT, ZIN_CONFIG_FAILED, ZIN_CONFIG_COMMONJS, ZIN_CONFIG_INVALID,
+ * @throws ZinError ZIN_CONFIG_MISSING, ZIN_CONFIG_UNSUPPORTED, ZIN_CONFIG_SYNTAX, ZIN_CONFIG_IMPORT, ZIN_CONFIG_FAILED, ZIN_CONFIG_COMMONJS, ZIN_CONFIG_INVALID,
  * ZIN_ENV_FILE, or what the configuration itself threw on purpose, with its place.
  */
 export async function loadConfig(cwd: string, environment: Record<string, string | undefined> = process.env): Promise<LoadedConfig> {
@@ -42,6 +46,13 @@ export async function loadConfig(cwd: string, environment: Record<string, string
   // Loaded here: it brings Ajv along.
   const { checkConfig } = await import('./check-config.js')
   return { config: checkConfig((await importModule(file)).default, file), file, rootDir, env }
+}
+
+/** A file that was meant as the configuration is not passed over in silence. */
+async function refuseOthers(folder: string): Promise<void> {
+  const names = await readdir(folder).catch(() => [])
+  const other = names.find((name) => /^zin\.config\.(c[jt]s|[jt]sx|json[c5]?|ya?ml|toml)$/.test(name))
+  if (other !== undefined) throw configUnsupported(join(folder, other))
 }
 
 async function importModule(file: string): Promise<{ readonly default?: unknown }> {

@@ -1,8 +1,23 @@
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { Ajv, type ValidateFunction } from 'ajv'
+import ajvFormats from 'ajv-formats'
 import type { AnyPluginSpec } from '../host/plugin.js'
+import { factoryName } from '../util/factory-name.js'
+import { schemaFaults } from '../util/schema-faults.js'
 import { suggest } from '../util/suggest.js'
 
 export type OptionsResult = { readonly options: object } | { readonly problems: readonly string[] }
+
+const noDefault = Symbol.for('zin.option.required')
+
+/**
+ * In the place of a default: the app has to give this option, or it does not start.
+ *
+ * @example
+ * options: { schema: Type.Object({ url: Type.String({ format: 'uri' }) }), defaults: { url: requiredOption<string>() } }
+ */
+export function requiredOption<T>(): T {
+  return noDefault as T
+}
 
 /** Merges given options over the defaults and checks them. Keys that the schema does not know are problems. */
 export class OptionsValidator {
@@ -12,11 +27,22 @@ export class OptionsValidator {
     const known = spec.options?.schema as { properties?: Record<string, unknown> } | undefined
     const keys = Object.keys(known?.properties ?? {})
     const unknown = Object.keys(given).filter((key) => !keys.includes(key))
-    const problems = unknown.map((key) => unknownOption(spec.name, key, keys))
-    const options = { ...spec.options?.defaults, ...defined(given) }
+    const options: Record<string, unknown> = { ...spec.options?.defaults, ...defined(given) }
+    const missing = Object.keys(options).filter((key) => options[key] === noDefault)
+    for (const key of missing) delete options[key]
+    const problems = [...unknown.map((key) => unknownOption(spec.name, key, keys)), ...missing.map((key) => missingOption(spec.name, key))]
     if (spec.options !== undefined && needsCheck(spec.options.schema, options, given)) {
       const validate = this.#compile(spec.options.schema)
-      if (!validate(options)) problems.push(...(validate.errors ?? []).filter(isNotUnknownKey).map((error) => describe(spec.name, error)))
+      // Unknown and missing options of the first level were named above.
+      const named = new Set([...unknown, ...missing])
+      const faults = validate(options) ? [] : schemaFaults(validate.errors ?? []).filter(({ path }) => !named.has(path))
+      problems.push(
+        ...faults.map(({ path, keyword, message }) =>
+          keyword === 'required' && !path.includes('.')
+            ? missingOption(spec.name, path)
+            : `${spec.name}: ${path === '' ? 'options' : `option "${path}"`} ${message}`,
+        ),
+      )
     }
     return problems.length > 0 ? { problems } : { options }
   }
@@ -27,21 +53,17 @@ export class OptionsValidator {
   }
 }
 
-/** Finds every problem and changes nothing. */
+/** Finds every problem and changes nothing; it knows the formats that routes know. */
 export function schemaEngine(): Ajv {
-  return new Ajv({ allErrors: true, strict: false, useDefaults: false, validateSchema: false })
-}
-
-/** What is wrong with a value, to follow its name. */
-export function wordsOf(error: ErrorObject): string {
-  const allowed = error.keyword === 'enum' ? `: ${(error.params as { allowedValues: unknown[] }).allowedValues.join(', ')}` : ''
-  return `${error.message ?? 'is invalid'}${allowed}`
+  const engine = new Ajv({ allErrors: true, strict: false, useDefaults: false, validateSchema: false, verbose: true, logger: false })
+  ajvFormats.default(engine)
+  return engine
 }
 
 /** Compiling a schema costs milliseconds of the boot. A plugin's defaults fit it, which `describePlugin` tests. */
 function needsCheck(schema: object, options: object, given: object): boolean {
   const { required = [] } = schema as { required?: readonly string[] }
-  return Object.keys(defined(given as Record<string, unknown>)).length > 0 || required.some((key) => !Object.hasOwn(options, key))
+  return Object.keys(defined({ ...given })).length > 0 || required.some((key) => !Object.hasOwn(options, key))
 }
 
 function defined(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -55,11 +77,6 @@ function unknownOption(plugin: string, key: string, keys: readonly string[]): st
   return `${plugin}: unknown option "${key}"; ${hint}`
 }
 
-function isNotUnknownKey(error: ErrorObject): boolean {
-  return !(error.keyword === 'additionalProperties' && error.instancePath === '')
-}
-
-function describe(plugin: string, error: ErrorObject): string {
-  const where = error.instancePath === '' ? 'options' : `option "${error.instancePath.slice(1).replaceAll('/', '.')}"`
-  return `${plugin}: ${where} ${wordsOf(error)}`
+function missingOption(plugin: string, key: string): string {
+  return `${plugin}: option "${key}" is required; give it in zin.config.ts: ${factoryName(plugin)}({ ${key}: … })`
 }

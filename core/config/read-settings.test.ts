@@ -8,7 +8,7 @@ const specs = defineSettings({
   RATE: { type: 'number', default: 0.5, min: 0, max: 1, summary: 'Rate' },
   ON: { type: 'bool', default: true, summary: 'On' },
   NAMES: { type: 'list', default: [], summary: 'Names' },
-  MODE: { type: 'enum', values: ['a', 'b'], default: 'a', summary: 'Mode' },
+  MODE: { type: 'enum', values: ['fast', 'slow'], default: 'fast', summary: 'Mode' },
   KEY: { type: 'string', default: '', secret: true, summary: 'Key' },
 })
 
@@ -16,13 +16,13 @@ const read = (values: Record<string, string>) => new SettingsReader(plainEnv(val
 
 describe('settings', () => {
   it('have their declared types and defaults', () => {
-    assert.deepEqual(read({}), { COUNT: 5, RATE: 0.5, ON: true, NAMES: [], MODE: 'a', KEY: '' })
-    assert.deepEqual(read({ COUNT: '7', RATE: '0.25', ON: 'off', NAMES: 'a, b,', MODE: 'b', KEY: '007' }), {
+    assert.deepEqual(read({}), { COUNT: 5, RATE: 0.5, ON: true, NAMES: [], MODE: 'fast', KEY: '' })
+    assert.deepEqual(read({ COUNT: '7', RATE: '0.25', ON: 'off', NAMES: 'a, b,', MODE: 'slow', KEY: '007' }), {
       COUNT: 7,
       RATE: 0.25,
       ON: false,
       NAMES: ['a', 'b'],
-      MODE: 'b',
+      MODE: 'slow',
       KEY: '007',
     })
   })
@@ -34,9 +34,12 @@ describe('settings', () => {
     ['COUNT', '11', /COUNT=11/],
     ['COUNT', '1e1', /COUNT=1e1/],
     ['ON', 'maybe', /ON=maybe: expected true or false/],
-    ['MODE', 'c', /MODE=c: expected one of a, b/],
+    ['MODE', 'c', /MODE=c: expected one of fast, slow \(read by test\)/],
+    ['MODE', 'Slwo', /MODE=Slwo: expected one of fast, slow; did you mean "slow"\? \(read by test\)/],
+    ['COUNT', 'http://u:canary@h/', /^(?!.*canary).*COUNT=http:\/\/u:\*+@h\/: expected/],
+    ['COUNT', 'x'.repeat(10_000), /^.{0,180}$/],
   ] as const) {
-    it(`refuse ${name}=${value}`, () => assert.throws(() => read({ [name]: value }), expected))
+    it(`refuse ${name}=${value.slice(0, 20)}`, () => assert.throws(() => read({ [name]: value }), expected))
   }
 
   it('are listed with source and readers, secrets masked', () => {

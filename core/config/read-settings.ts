@@ -1,5 +1,7 @@
 import { ZinError } from '../errors.js'
+import { maskText } from '../log/redact.js'
 import { numberWords } from '../util/number-words.js'
+import { suggest } from '../util/suggest.js'
 import type { SettingReport, SettingSpec, SettingSpecs, SettingValues } from './settings.js'
 
 /** The environment of a host: values, and where each came from. */
@@ -30,7 +32,7 @@ export class SettingsReader {
     const entries = Object.entries(specs).map(([name, spec]) => {
       const text = this.#env.values[name]
       const parsed = text === undefined || text === '' ? { value: spec.default } : parse(spec, text)
-      if ('expected' in parsed) problems.push(`${name}=${masked(spec, text ?? '')}: expected ${parsed.expected} (read by ${reader})`)
+      if ('expected' in parsed) problems.push(`${name}=${shown(spec, text ?? '')}: expected ${parsed.expected} (read by ${reader})`)
       this.#remember(reader, name, spec, text)
       return [name, 'value' in parsed ? parsed.value : spec.default]
     })
@@ -97,7 +99,7 @@ function parse(spec: SettingSpec, text: string): Parsed {
           .filter((item) => item !== ''),
       }
     case 'enum':
-      return spec.values.includes(text) ? { value: text } : { expected: `one of ${spec.values.join(', ')}` }
+      return spec.values.includes(text) ? { value: text } : { expected: `one of ${spec.values.join(', ')}${meant(text, spec.values)}` }
   }
 }
 
@@ -114,4 +116,17 @@ function isSecret(spec: SettingSpec): boolean {
 
 function masked(spec: SettingSpec, text: string): string {
   return isSecret(spec) && text !== '' ? '********' : text
+}
+
+/** Most characters of a malformed value that an error repeats. */
+const maxShown = 100
+
+function shown(spec: SettingSpec, text: string): string {
+  const safe = masked(spec, maskText(text))
+  return safe.length > maxShown ? `${safe.slice(0, maxShown)}…` : safe
+}
+
+function meant(text: string, values: readonly string[]): string {
+  const near = suggest(text.slice(0, maxShown), values)
+  return near === undefined ? '' : `; did you mean "${near}"?`
 }

@@ -3,9 +3,14 @@ import { createLogger, type OwnedLogger } from '../log/logger.js'
 import type { AppSettings } from './app-settings.js'
 import type { HostView } from './view.js'
 
-/** The logger that the settings of an app describe. */
-export function appLogger(app: HostView['app'], settings: AppSettings): OwnedLogger {
-  const { LOG_LEVEL: level, LOG_CHANNEL: channel, LOG_FORMAT: format } = settings
+/**
+ * The logger that the settings of an app describe. A command has stdout for its output: its lines go to stderr instead, and begin at
+ * `warn` unless `LOG_LEVEL` is set.
+ */
+export function appLogger(app: HostView['app'], settings: AppSettings, command?: { readonly levelIsSet: boolean }): OwnedLogger {
+  const { LOG_LEVEL, LOG_CHANNEL, LOG_FORMAT: format } = settings
+  const level = command === undefined || command.levelIsSet ? LOG_LEVEL : 'warn'
+  const channel = command !== undefined && LOG_CHANNEL === 'console' ? 'stderr' : LOG_CHANNEL
   const file = channel === 'file' ? { destination: join(app.dataDir, 'logs', 'zin.log') } : {}
   return createLogger({ name: app.name, level, channel, format, ...file })
 }

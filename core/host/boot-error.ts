@@ -1,9 +1,13 @@
+import { relative } from 'node:path'
 import { messageOf, ZinError } from '../errors.js'
+import { appFrame } from '../util/app-frame.js'
 
 export interface BootCause {
   readonly plugin: string
   readonly phase: 'configuration' | 'setup' | 'routes' | 'start' | 'ready' | 'listen'
   readonly error: Error
+  /** Where in the app's own code it was thrown: `src/orders.ts:12:9`. */
+  readonly place?: string
 }
 
 /** The app did not start. Lists every cause; all that had been set up was undone. */
@@ -16,10 +20,17 @@ export class BootError extends ZinError {
   }
 }
 
-/** One line: who, and what is wrong. */
-export function describeCause(cause: BootCause): string {
-  const message = messageOf(cause.error)
-  return message.startsWith(`${cause.plugin}: `)
+/** Adds where in the app's own code the error was thrown. One that was thrown on purpose says what to do already. */
+export function located(cause: BootCause, rootDir: string): BootCause {
+  const frame = cause.error instanceof ZinError ? undefined : appFrame(cause.error, rootDir)
+  return frame === undefined ? cause : { ...cause, place: `${relative(rootDir, frame.file)}:${frame.line}:${frame.column}` }
+}
+
+/** Who, what is wrong, and where the code is. */
+export function describeCause({ plugin, phase, error, place }: BootCause): string {
+  const message = messageOf(error)
+  const words = message.startsWith(`${plugin}: `)
     ? message
-    : `${cause.plugin}: ${cause.phase === 'configuration' ? '' : `failed in ${cause.phase}: `}${message}`
+    : `${plugin}: ${phase === 'configuration' ? '' : `failed in ${phase}: `}${message}`
+  return place === undefined ? words : `${words} (at ${place}; DEBUG=zin shows the stack)`
 }

@@ -5,6 +5,7 @@ import { Type } from 'typebox'
 import type { ZinConfig } from '../config/define.js'
 import { plainEnv } from '../config/read-settings.js'
 import { defineSettings } from '../config/settings.js'
+import { ZinError } from '../errors.js'
 import { memoryLogger } from '../log/memory-logger.js'
 import { defineService, optional } from '../services/ref.js'
 import { createTestHost, fake } from '../testing/test-host.js'
@@ -119,8 +120,16 @@ describe('the host', () => {
       start: () => Promise.reject(new Error('no disk')),
     })
     const error = await bootFailure({ plugins: [broken(), steady()] })
-    assert.equal(error.message, 'broken: failed in start: no disk')
+    assert.match(error.message, /^broken: failed in start: no disk \(at core\/host\/host\.test\.ts:\d+:\d+; DEBUG=zin shows the stack\)$/)
     assert.deepEqual(log, ['setup', 'start', 'stop'])
+  })
+
+  it('says the place of a fault in code of the app outside of production only, and not of an error that says what to do', async () => {
+    const failing = (error: Error) => definePlugin({ name: 'broken', version: '1.0.0', setup: () => Promise.reject(error) })()
+    const inProduction = await bootFailure({ plugins: [failing(new Error('no disk'))] }, { NODE_ENV: 'production' })
+    assert.equal(inProduction.message, 'broken: failed in setup: no disk')
+    const onPurpose = await bootFailure({ plugins: [failing(new ZinError('NO_DISK', 'mount the disk'))] })
+    assert.equal(onPurpose.message, 'broken: failed in setup: mount the disk')
   })
 
   it('goes on without a plugin that may fail, skipping those that need it', async () => {
@@ -277,6 +286,32 @@ describe('the host', () => {
     for (const words of [`cannot write ${join(dataDir, 'run.json')}`, 'ENOTDIR', 'set ZIN_DATA_DIR'])
       assert.ok(warnings[0]?.includes(words), warnings[0])
     await host.stop()
+  })
+
+  it('warns of a name in the environment that is nearly that of a setting, also of a plugin that is off', async () => {
+    const limits = definePlugin({
+      name: 'limits',
+      version: '1.0.0',
+      settings: defineSettings({ SHOP_LIMIT: { type: 'int', default: 1, summary: 'Limit' } }),
+      setup() {},
+    })
+    const host = await createTestHost({ plugins: [registerOnly(limits())], env: { SHOP_LIMTI: 'canary' } })
+    const warnings = host.logs.filter(({ level }) => level === 'warn').map(({ msg }) => msg)
+    assert.deepEqual(warnings, ['SHOP_LIMTI is set (environment), but no setting has this name; did you mean SHOP_LIMIT?'])
+    assert.doesNotMatch(host.logText(), /canary/)
+    await host.stop()
+  })
+
+  it('logs a failing listener of onReady and onClose with its plugin and its stack', async () => {
+    const fails = (what: string) => () => Promise.reject(new Error(`no ${what}`))
+    const host = await createTestHost({ hooks: { onReady: fails('bell'), onClose: fails('lights') } })
+    await host.stop()
+    const failed = host.logs.filter(({ level }) => level === 'error').map(({ plugin, msg }) => [plugin, msg])
+    assert.deepEqual(failed, [
+      ['app', 'a listener of onReady failed'],
+      ['app', 'a listener of onClose failed'],
+    ])
+    for (const words of ['no bell', 'no lights', 'host.test.ts']) assert.ok(host.logText().includes(words), words)
   })
 
   it('undoes everything when the port is taken', async () => {

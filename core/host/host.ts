@@ -1,5 +1,7 @@
+import { resolve } from 'node:path'
 import type { OwnedCommand } from '../cli/command.js'
 import type { ZinConfig } from '../config/define.js'
+import { misspelledSettings } from '../config/misspelled.js'
 import { type EnvSource, plainEnv, SettingsReader } from '../config/read-settings.js'
 import { ZinError } from '../errors.js'
 import { HookBus } from '../hooks/bus.js'
@@ -9,15 +11,15 @@ import type { OwnedLogger } from '../log/logger.js'
 import type { Logger } from '../log/types.js'
 import type { ServiceRef } from '../services/ref.js'
 import { ServiceRegistry } from '../services/registry.js'
-import { type Clock, systemClock } from '../util/clock.js'
+import { systemClock } from '../util/clock.js'
 import { appLogger } from './app-logger.js'
 import { appPlugin } from './app-plugin.js'
 import { appSettings, describeApp } from './app-settings.js'
-import { type BootCause, BootError, describeCause } from './boot-error.js'
+import { type BootCause, BootError, describeCause, located } from './boot-error.js'
+import type { HostOptions } from './host-options.js'
 import { type BootPhase, Lifecycle } from './lifecycle.js'
 import type { HostParts } from './make-context.js'
 import { makeHttp } from './make-http.js'
-import type { Instrument } from './phases.js'
 import { pluginsOf } from './plugin-list.js'
 import { PluginSwitch } from './plugin-switch.js'
 import { type BootPlan, bootPlan, reportUnit } from './report.js'
@@ -27,27 +29,6 @@ import { bootStopped, ShutdownTime } from './shutdown-time.js'
 import { endBoot, stopHost } from './stop-host.js'
 import { PluginUnit } from './unit.js'
 import type { Address, HostState, HostView, Role } from './view.js'
-
-/** A service given from outside, in the place of a plugin. */
-export interface ProvidedService {
-  // biome-ignore lint/suspicious/noExplicitAny: a ref of any shape
-  readonly ref: ServiceRef<any>
-  readonly service: unknown
-}
-
-export interface HostOptions {
-  /** Folder of the app; relative paths start there. */
-  readonly rootDir: string
-  /** Default: `process.env`. */
-  readonly env?: EnvSource
-  readonly clock?: Clock
-  /** Default: made from `LOG_LEVEL`, `LOG_CHANNEL` and `LOG_FORMAT`, and closed by `stop`. */
-  readonly log?: Logger
-  /** Default: http and worker. */
-  readonly roles?: readonly Role[]
-  readonly services?: readonly ProvidedService[]
-  readonly instrument?: Instrument
-}
 
 /**
  * Runs plugins: checks them, sorts them, takes them through `setup`, `start` and `ready`, serves HTTP,
@@ -82,7 +63,9 @@ export class Host {
     const settings = this.#settings.read('core', appSettings)
     const app = describeApp(config, settings, options.rootDir, this.#env.file)
     const clock = options.clock ?? systemClock
-    this.#ownLog = options.log === undefined ? appLogger(app, settings) : undefined
+    const roles = options.roles ?? ['http', 'worker']
+    const command = roles.length > 0 ? undefined : { levelIsSet: (this.#env.values.LOG_LEVEL ?? '') !== '' }
+    this.#ownLog = options.log === undefined ? appLogger(app, settings, command) : undefined
     const log = options.log ?? (this.#ownLog as OwnedLogger)
     this.#time = new ShutdownTime(clock, app.shutdownMs)
     const services = new ServiceRegistry()
@@ -94,7 +77,7 @@ export class Host {
     bus.declare('core', coreHooks)
     const http = makeHttp(config, app, log, clock, bus)
     http.setRank(rank)
-    this.view = this.#makeView(app, new Set(options.roles ?? ['http', 'worker']))
+    this.view = this.#makeView(app, new Set(roles))
     this.#parts = { bus, http, services, commands: new Set(), migrations: new Set(), log, clock, view: this.view }
     this.#units = [...pluginsOf(config), appPlugin(config)].map((plugin) => new PluginUnit(plugin))
     this.#lifecycle = new Lifecycle({
@@ -213,7 +196,12 @@ export class Host {
     } catch (error) {
       return this.#abort([{ plugin: 'http', phase: 'routes', error: error as Error }])
     }
-    for (const problem of this.#parts.bus.problems()) this.log.warn(problem)
+    for (const problem of [...this.#parts.bus.problems(), ...this.#misspelled()]) this.log.warn(problem)
+  }
+
+  #misspelled(): readonly string[] {
+    const declared = [appSettings, ...this.#units.map((unit) => unit.plugin.spec.settings ?? {})].flatMap(Object.keys)
+    return misspelledSettings(this.#env, declared)
   }
 
   async #run(phases: readonly BootPhase[], names: ReadonlySet<string>): Promise<void> {
@@ -241,7 +229,8 @@ export class Host {
     this.#time.begin()
     await this.#lifecycle.stopAll()
     await this.#close()
-    throw new BootError(causes)
+    const { production, rootDir } = this.view.app
+    throw new BootError(production ? causes : causes.map((cause) => located(cause, resolve(rootDir))))
   }
 
   #refuseStopped(): void {

@@ -24,7 +24,7 @@ export interface PluginSpec<O extends object, U extends Uses, S extends SettingS
   readonly hooks?: Readonly<Record<string, HookSpec>>
   /** Environment settings it reads. */
   readonly settings?: S
-  /** Options of the factory call: a schema that refuses unknown keys, and a default for each. */
+  /** Options of the factory call: a schema that refuses unknown keys, and for each a default or `requiredOption()`. */
   readonly options?: { readonly schema: JsonSchema; readonly defaults: O }
   /** `continue`: a failing boot of this plugin does not stop the app; its dependents are skipped. Default `abort`. */
   readonly onBootFailure?: 'abort' | 'continue'

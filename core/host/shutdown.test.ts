@@ -7,7 +7,8 @@ import { EventStreams } from '../http/event-stream.js'
 import { memoryLogger } from '../log/memory-logger.js'
 import { fakeClock } from '../testing/fake-clock.js'
 import { createTestHost } from '../testing/test-host.js'
-import { Host, type HostOptions } from './host.js'
+import { Host } from './host.js'
+import type { HostOptions } from './host-options.js'
 import { definePlugin, type Plugin } from './plugin.js'
 
 const never = new Promise<void>(() => undefined)

@@ -148,6 +148,18 @@ test('the text format shows an error with its code, its stack indented, and its 
   assert.match(text(), /\n {4}caused by Error: socket closed\n {4}at /)
 })
 
+test('the text format gives each line of a message its own line, indented and once', () => {
+  const { log, text } = textLogger()
+  log.warn({ worker: 'emails' }, 'two problems:\n- one\n- two')
+  assert.match(text(), /WARN: two problems: worker=emails\n {4}- one\n {4}- two\n$/)
+  log.error({ err: new Error('first\nsecond') }, 'failed')
+  assert.match(text(), /ERROR: failed err="first"\n {4}second\n {4}at /)
+  log.error(new Error('third\nfourth'))
+  assert.match(text(), /ERROR: third\n {4}fourth\n {4}at /)
+  assert.equal(text().split('fourth').length, 2)
+  assert.ok(!text().includes('\\n'), text())
+})
+
 test('the channel "file" makes the folder, appends, and keeps the file private', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'zin-log-'))
   try {

@@ -1,5 +1,6 @@
 import { Writable } from 'node:stream'
 import { createLogger, type OwnedLogger } from './logger.js'
+import { textFormatter } from './text.js'
 import type { LogLevel } from './types.js'
 
 /** One collected line, as JSON would have it. */
@@ -14,14 +15,15 @@ export interface MemoryLine {
 export interface MemoryLogger extends OwnedLogger {
   /** Every line so far, oldest first. */
   readonly lines: readonly MemoryLine[]
-  /** All lines as JSON, one a line; for searching. */
+  /** All lines as the real logger would write them, as JSON and as text; for searching. */
   text(): string
   clear(): void
 }
 
-/** A logger for tests: it masks like the real one and keeps its lines. */
+/** A logger for tests: the real one, which keeps its lines instead of writing them. */
 export function memoryLogger(level: LogLevel = 'trace'): MemoryLogger {
   const lines: MemoryLine[] = []
+  const asText = textFormatter(false)
   const destination = new Writable({
     decodeStrings: false,
     write(chunk: string, _encoding, done) {
@@ -32,7 +34,11 @@ export function memoryLogger(level: LogLevel = 'trace'): MemoryLogger {
   const logger = createLogger({ level, channel: 'memory', format: 'json', name: 'test', destination })
   return Object.assign(logger, {
     lines,
-    text: () => lines.map((line) => JSON.stringify(line)).join('\n'),
+    text: () =>
+      lines
+        .map((line) => JSON.stringify(line))
+        .flatMap((json) => [json, asText(json)])
+        .join('\n'),
     clear: () => void lines.splice(0),
   })
 }

@@ -6,21 +6,23 @@ type Line = Readonly<Record<string, unknown>>
 const colorCodes: Readonly<Record<string, number>> = { trace: 90, debug: 34, info: 32, warn: 33, error: 31, fatal: 41 }
 
 /**
- * Makes the formatter of `LOG_FORMAT=text`: one JSON line in, one readable line out. Only the stack of an error follows on
- * lines of its own, always indented, so that nothing logged can pass for another line.
+ * Makes the formatter of `LOG_FORMAT=text`: one JSON line in, one readable line out. Further lines of a message and the
+ * stack of an error follow on lines of their own, always indented, so that nothing logged can pass for another line.
  */
 export function textFormatter(colors: boolean): (json: string) => string {
   return (json) => {
     const line = JSON.parse(json) as Line
     const { level, time, pid: _pid, app: _app, plugin, msg, err, ...facts } = line
+    const [said = '', ...more] = msg === undefined ? [] : linesOf(String(msg))
     const words = [
       `[${clockTime(new Date(String(time)))}] ${levelWord(String(level), colors)}:`,
       plugin === undefined ? '' : `${printable(plugin)}:`,
-      msg === undefined ? '' : escapeControls(String(msg)),
+      said,
       ...Object.entries(facts).map(([key, value]) => `${escapeControls(key)}=${printable(value)}`),
       isError(err) ? errorWords(err, msg) : err === undefined ? '' : `err=${printable(err)}`,
     ]
-    return `${words.filter((word) => word !== '').join(' ')}${isError(err) ? stackLines(err) : ''}\n`
+    const below = [...more, ...(isError(err) && err.message !== msg ? linesOf(err.message).slice(1) : [])]
+    return `${words.filter((word) => word !== '').join(' ')}${below.map(indented).join('')}${isError(err) ? stackLines(err) : ''}\n`
   }
 }
 
@@ -49,7 +51,7 @@ function isError(value: unknown): value is PlainError {
 }
 
 function errorWords(error: PlainError, said: unknown): string {
-  const message = error.message === said ? '' : `err=${JSON.stringify(escapeControls(error.message))}`
+  const message = error.message === said ? '' : `err=${JSON.stringify(linesOf(error.message)[0])}`
   const code = error.code === undefined ? '' : `code=${printable(error.code)}`
   return [message, code].filter((word) => word !== '').join(' ')
 }
@@ -58,12 +60,21 @@ function stackLines(error: PlainError): string {
   const frames = String(error.stack ?? '')
     .split('\n')
     .filter((line) => /^\s+at /.test(line))
-  const lines = frames.map((frame) => `\n    ${escapeControls(frame.trim())}`).join('')
+  const lines = frames.map((frame) => indented(escapeControls(frame.trim()))).join('')
   const { cause } = error
   return isError(cause)
-    ? `${lines}\n    caused by ${escapeControls(`${String(cause.type ?? 'Error')}: ${cause.message}`)}${stackLines(cause)}`
+    ? `${lines}${linesOf(`caused by ${String(cause.type ?? 'Error')}: ${cause.message}`)
+        .map(indented)
+        .join('')}${stackLines(cause)}`
     : lines
 }
+
+/** The lines of a text, each safe to print. */
+function linesOf(text: string): readonly string[] {
+  return text.split(/\r?\n/).map(escapeControls)
+}
+
+const indented = (line: string): string => `\n    ${line}`
 
 /** Words as they are, everything else as JSON; never a control character. */
 function printable(value: unknown): string {

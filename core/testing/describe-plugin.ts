@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { describe, it } from 'node:test'
 import { OptionsValidator } from '../config/options.js'
-import type { ProvidedService } from '../host/host.js'
+import type { ProvidedService } from '../host/host-options.js'
 import { type Plugin, type PluginFactory, registerOnly } from '../host/plugin.js'
 import { commandName, tableKeys } from './readme.js'
 import { createTestHost, type TestHost } from './test-host.js'
@@ -12,7 +12,7 @@ export interface DescribePluginOptions {
   readonly readme: URL | string
   readonly env?: Readonly<Record<string, string>>
   readonly services?: readonly ProvidedService[]
-  /** Options of the plugin under test. */
+  /** Options of the plugin under test; at least those that it requires. */
   readonly options?: object
 }
 
@@ -60,7 +60,8 @@ export function describePlugin(dependencies: () => readonly Plugin[], factory: P
 
     it('has defaults that fit its schema, and refuses an unknown option', () => {
       const validator = new OptionsValidator()
-      assert.deepEqual(validator.validate(spec, { ...spec.options?.defaults }), { options: { ...spec.options?.defaults } })
+      const all = { ...spec.options?.defaults, ...given.options }
+      assert.deepEqual(validator.validate(spec, all), { options: all })
       const refused = validator.validate(spec, { thisOptionDoesNotExist: 1 })
       assert.ok('problems' in refused && refused.problems.some((problem) => problem.includes('thisOptionDoesNotExist')))
     })

@@ -28,6 +28,11 @@ describe('suggest', () => {
     assert.equal(suggest('abd', ['adb']), 'adb')
   })
 
+  it('allows no more differences than it is told', () => {
+    assert.equal(suggest('WORKER_CONCRNCY', ['WORKER_CONCURRENCY'], 3), 'WORKER_CONCURRENCY')
+    assert.equal(suggest('WORKER_CONCRNCY', ['WORKER_CONCURRENCY'], 2), undefined)
+  })
+
   it('takes any iterable', () => {
     assert.equal(suggest('queus', new Set(['queues'])), 'queues')
   })

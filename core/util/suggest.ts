@@ -1,15 +1,17 @@
 /**
  * The candidate nearest to a mistyped `word`, or `undefined` when none is near enough to be what was meant:
- * at most a third of the longer word may differ (two letters swapped count as one difference). Case does not matter.
+ * at most a third of the longer word may differ (two letters swapped count as one difference), and no more than `most` letters. Case
+ * does not matter.
  *
  * @example
  * suggest('onJobStrat', ['onJobStart', 'onScale']) // 'onJobStart'
  */
-export function suggest(word: string, candidates: Iterable<string>): string | undefined {
+export function suggest(word: string, candidates: Iterable<string>, most = Number.POSITIVE_INFINITY): string | undefined {
   let best: string | undefined
   let bestDistance = Number.POSITIVE_INFINITY
   for (const candidate of candidates) {
-    const limit = Math.floor(Math.max(word.length, candidate.length) / 3)
+    const limit = Math.min(most, Math.floor(Math.max(word.length, candidate.length) / 3))
+    if (Math.abs(word.length - candidate.length) > limit) continue
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase())
     if (distance > limit || distance >= bestDistance) continue
     best = candidate

@@ -1,0 +1,28 @@
+import { suggest } from '../util/suggest.js'
+import type { EnvSource } from './read-settings.js'
+
+/** Most letters by which a name may differ from the setting that was meant, and the length from which names are compared. */
+const mostLetters = 2
+const shortest = 6
+/** Names that begin and end differently by these many letters are other names; comparing all would cost the boot. */
+const edge = 3
+const maxWarnings = 10
+
+/**
+ * A line for each name in the environment that nobody declared and that is nearly the name of a setting which is not set.
+ * It never says a value.
+ */
+export function misspelledSettings(env: EnvSource, declared: Iterable<string>): readonly string[] {
+  const isSet = (name: string): boolean => (env.values[name] ?? '') !== ''
+  const known = new Set(declared)
+  const open = [...known].filter((name) => name.length >= shortest && !isSet(name))
+  const lines = Object.keys(env.values)
+    .filter((name) => name.length >= shortest && name.length < 100 && isSet(name) && !known.has(name))
+    .flatMap((name) => {
+      const upper = name.toUpperCase()
+      const near = open.filter((other) => upper.slice(0, edge) === other.slice(0, edge) || upper.slice(-edge) === other.slice(-edge))
+      const meant = suggest(name, near, mostLetters)
+      return meant === undefined ? [] : [`${name} is set (${env.sourceOf(name)}), but no setting has this name; did you mean ${meant}?`]
+    })
+  return lines.slice(0, maxWarnings)
+}

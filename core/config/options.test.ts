@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Type } from 'typebox'
+import { definePlugin } from '../host/plugin.js'
+import { OptionsValidator, requiredOption } from './options.js'
+
+const mail = definePlugin({
+  name: 'slow-mail',
+  version: '1.0.0',
+  options: {
+    schema: Type.Object(
+      {
+        url: Type.String({ format: 'uri' }),
+        mode: Type.Union([Type.Literal('direct'), Type.Literal('queued')]),
+        server: Type.Optional(Type.Object({ port: Type.Integer() }, { additionalProperties: false })),
+      },
+      { additionalProperties: false },
+    ),
+    defaults: { url: requiredOption<string>(), mode: 'direct', server: undefined as { port: number } | undefined },
+  },
+  setup: ({ options }) => void options.url.length,
+})
+
+function problems(given: object): readonly string[] {
+  const result = new OptionsValidator().validate(mail.spec, { ...given })
+  return 'problems' in result ? result.problems : []
+}
+
+const url = 'smtp://mail.example'
+
+describe('options of a plugin', () => {
+  it('are checked by format, as input of routes is', () => {
+    assert.deepEqual(problems({ url }), [])
+    assert.deepEqual(problems({ url: 'mail' }), ['slow-mail: option "url" must match format "uri"'])
+  })
+
+  it('that must be one of a list are refused with the list and the nearest value', () => {
+    assert.deepEqual(problems({ url, mode: 'queue' }), ['slow-mail: option "mode" must be one of direct, queued; did you mean "queued"?'])
+  })
+
+  it('that are not known are named, also inside of an object', () => {
+    assert.deepEqual(problems({ url, mod: 1 }), ['slow-mail: unknown option "mod"; did you mean "mode"?'])
+    assert.deepEqual(problems({ url, server: { port: 1, prot: 2 } }), [
+      'slow-mail: option "server.prot" is not a known field; did you mean "port"?',
+    ])
+    assert.deepEqual(problems({ url, server: {} }), ['slow-mail: option "server.port" is required'])
+  })
+
+  it('without a default must be given, and the error says where', () => {
+    const missing = ['slow-mail: option "url" is required; give it in zin.config.ts: slowMail({ url: … })']
+    for (const given of [{}, { url: undefined }, { mode: 'queued' }]) assert.deepEqual(problems(given), missing)
+    const plain = definePlugin({
+      name: 'plain',
+      version: '1.0.0',
+      options: { schema: { type: 'object', required: ['key'], properties: { key: { type: 'string' } } }, defaults: {} },
+      setup() {},
+    })
+    assert.deepEqual(new OptionsValidator().validate(plain.spec, {}), {
+      problems: ['plain: option "key" is required; give it in zin.config.ts: plain({ key: … })'],
+    })
+  })
+})
