@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { type AppFolder, appFolder } from '../../scripts/testing/app-folder.js'
+import { type AppFolder, appFolder } from './testing/app-folder.js'
 
 const folders: AppFolder[] = []
 after(async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { type AppFolder, appFolder } from '../../scripts/testing/app-folder.js'
+import { type AppFolder, appFolder } from './testing/app-folder.js'
 
 const config = `
 import { defineConfig, definePlugin } from 'zin'
