@@ -25,6 +25,8 @@ export interface QueueBackend {
   firstAbove(queue: Queue, priority: number): Promise<Job | undefined>
   /** Makes a job that waits in any way an active one under that lock, which is to fail whoever has it next. False: it does not wait. */
   claim(queue: Queue, id: string, claim: Claim): Promise<boolean>
+  /** Notes on a job that has not ended that whoever takes it up next fails it. False: there is none. */
+  failNext(queue: Queue, id: string, reason: string): Promise<boolean>
   /** Notes that a queue exists. */
   remember(name: string): void
   names(): Promise<readonly string[]>

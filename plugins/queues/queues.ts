@@ -60,6 +60,11 @@ export interface Queues {
    * that it waits for are removed. False when it runs, has ended or is not there.
    */
   fail(queue: string, id: string, reason: string): Promise<boolean>
+  /**
+   * Makes a job that runs fail when it is taken up again: its running attempt goes on, and may still complete. False when it has ended
+   * or is not there.
+   */
+  failNext(queue: string, id: string, reason: string): Promise<boolean>
   /** When a cron pattern is due next after a time, both in ms since 1970; undefined: never. Throws for what is no pattern or zone. */
   nextRun(pattern: string, tz: string, after: number): number | undefined
   counts(queue: string): Promise<QueueCounts>

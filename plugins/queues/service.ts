@@ -155,6 +155,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes }: QueuesD
         await job?.moveToFailed(new (loadBullmq().UnrecoverableError)(reason), token)
         return true
       }),
+    failNext: (name, id, reason) => ask(() => opened().failNext(queue(name), id, reason)),
     nextRun: (pattern, tz, after) => loadBullmq().getNextMillis(after, { pattern, tz }),
     counts: (name) =>
       ask(async (): Promise<QueueCounts> => {

@@ -66,6 +66,10 @@ export const workerHealth = definePlugin({
     })
     ctx.routes(workerHealthRoutes(() => services.workers, history))
     ctx.commands(workerHealthCommands)
+    ctx.onStart(() => {
+      const withdraw = services.workers.offerFeature('healthMonitoring')
+      ctx.onStop(withdraw)
+    })
     ctx.onReady(() => {
       ctx.every(tickMs, () => monitor.tick())
       ctx.every(pruneMs, () => history.prune())

@@ -17,8 +17,11 @@ import { WorkerJobs } from './jobs/jobs.js'
 import { Reconciler } from './node/reconciler.js'
 import { WorkerNode } from './node/worker-node.js'
 import type { WorkersOptions } from './options.js'
+import type { ProcessorRoots } from './processors/load-path.js'
 import { Processors } from './processors/processors.js'
 import { ProcessorRegistry } from './processors/registry.js'
+import { FeatureOwners } from './record/feature-owners.js'
+import { queueStoreProblems } from './record/infrastructure.js'
 import { makeWorkers } from './service.js'
 import type { WorkerSettings } from './settings.js'
 import { StoreDirectory } from './store/directory.js'
@@ -29,8 +32,7 @@ export interface AssembleInput extends Pick<PluginContext, 'hooks' | 'clock' | '
   readonly settings: WorkerSettings
   readonly options: WorkersOptions
   readonly services: { readonly queues: Queues; readonly database: Database | undefined; readonly kv: Kv | undefined }
-  /** Absolute folders that processors are loaded from. */
-  readonly roots: readonly string[]
+  readonly roots: ProcessorRoots
 }
 
 export interface WorkerParts {
@@ -91,6 +93,7 @@ export function assemble(input: AssembleInput): WorkerParts {
         log,
         connectionTimeout,
         jobLockMs: options.jobLockMs,
+        maxStalls: options.maxStalls,
         processors,
         stopLimits,
         halt: (worker, error) => control.halt(worker, info.id, error),
@@ -108,6 +111,7 @@ export function assemble(input: AssembleInput): WorkerParts {
     cancelElsewhere: (request) => cancels.ask(request),
   })
   const operations = new Operations(cluster, clock)
+  const features = new FeatureOwners()
   const control = new Control({
     directory,
     cluster,
@@ -121,6 +125,7 @@ export function assemble(input: AssembleInput): WorkerParts {
     clock,
     autoStart: rule,
     defaults: { concurrency: settings.WORKER_CONCURRENCY, driver: settings.WORKER_PERSISTENCE_DRIVER },
+    lacking: (input) => [...features.problems(input.features), ...queueStoreProblems(input.infrastructure, services.queues.backend)],
   })
   const health = new Health({ cluster, jobs, now })
   const versions = new Versions({ control, cluster, registry, now })
@@ -144,6 +149,7 @@ export function assemble(input: AssembleInput): WorkerParts {
     workers: makeWorkers({
       id: info.id,
       cluster,
+      clock,
       control,
       directory,
       health,
@@ -153,6 +159,7 @@ export function assemble(input: AssembleInput): WorkerParts {
       registry,
       versions,
       lead: (role) => leaderships.lead(role),
+      offerFeature: (feature) => features.offer(feature),
       listen(listener) {
         listeners.add(listener)
         return () => void listeners.delete(listener)

@@ -142,8 +142,8 @@ describe('zin worker:* and migrate:worker', () => {
     app = await appFolder({
       'zin.config.ts': config,
       '.env': 'WORKER_PERSISTENCE_DRIVER=db\n',
-      'job.mjs': 'export default () => 1',
-      'broken.mjs': 'throw new Error("broken on purpose")',
+      'processors/job.mjs': 'export default () => 1',
+      'processors/broken.mjs': 'throw new Error("broken on purpose")',
     })
   })
   after(() => app.remove())

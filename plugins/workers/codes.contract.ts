@@ -111,7 +111,8 @@ export function codesContract(api: () => ApiHost): void {
         await refused('WORKER_INACTIVE', 410, ['POST', at('retired', `/${verb}`), {}])
       }
       for (const verb of ['pause', 'resume']) await refused('WORKER_STOPPED', 409, ['POST', at('idle', `/${verb}`)])
-      await refused('OPERATION_NOT_FOUND', 404, ['GET', at('idle', '/operations/12345')])
+      for (const id of ['12345', '%C3%A9', '%00', '00000000-0000-0000-0000-00000000000%CC%81'])
+        await refused('OPERATION_NOT_FOUND', 404, ['GET', at('idle', `/operations/${id}`)])
       await refused('PROCESSOR_NOT_ISOLATED', 400, [
         'POST',
         '/api/workers',
@@ -121,6 +122,16 @@ export function codesContract(api: () => ApiHost): void {
       await refused('WORKER_START_DENIED', 409, ['POST', at('denied', '/start')])
       await service.create({ name: `broken-${run}`, queueName: `codes-${run}`, processor: 'broken.mjs', autoStart: false })
       await refused('PROCESSOR_LOAD_FAILED', 422, ['POST', at('broken', '/start')])
+    })
+
+    it('refuses versions of a worker that has none', async () => {
+      const { run, service } = api()
+      const features = { versioning: false }
+      await service.create({ name: `fixed-${run}`, queueName: `codes-${run}`, processor: 'job.mjs', autoStart: false, features })
+      await refused('VERSIONING_OFF', 409, ['POST', at('fixed', '/versions'), { version: '2.0.0', processor: 'job.mjs' }])
+      await refused('VERSIONING_OFF', 409, ['POST', at('fixed', '/versions/1.0.0/activate')])
+      assert.equal((await api().call('PUT', at('fixed'), { features: { versioning: true } })).status, 200)
+      assert.equal((await api().call('POST', at('fixed', '/versions'), { version: '2.0.0', processor: 'job.mjs' })).status, 201)
     })
 
     it('refuses versions that are there, are not, do not work or are too many', async () => {
@@ -171,9 +182,11 @@ export function codesContract(api: () => ApiHost): void {
 
     it('refuses jobs and schedules that are not there, are over or are not to be changed now', async () => {
       const { run, service } = api()
-      for (const path of ['/jobs/12345', '/jobs/nothing']) await refused('JOB_NOT_FOUND', 404, ['GET', at('idle', path)])
+      for (const path of ['/jobs/12345', '/jobs/nothing', '/jobs/%00', '/jobs/%C3%A9'])
+        await refused('JOB_NOT_FOUND', 404, ['GET', at('idle', path)])
       await refused('JOB_NOT_FOUND', 404, ['POST', at('idle', '/jobs/12345/cancel')])
-      await refused('SCHEDULE_NOT_FOUND', 404, ['DELETE', at('idle', '/schedules/hourly')])
+      for (const id of ['hourly', '%00', '%C3%A9', '%F0%9F%8E%88'])
+        await refused('SCHEDULE_NOT_FOUND', 404, ['DELETE', at('idle', `/schedules/${id}`)])
       await refused('WORKER_NOT_FOUND', 404, ['POST', at('idle', '/jobs'), { children: [{ worker: `nobody-${run}` }] }])
 
       await service.create({ name: `sealed-${run}`, queueName: `sealed-${run}`, processor: 'job.mjs' })

@@ -40,6 +40,10 @@ export const workerErrors = defineErrors({
     message: (name: string, version: string) =>
       `Worker "${name}" has a version ${version} already, and versions do not change; choose another number`,
   },
+  VERSIONING_OFF: {
+    status: 409,
+    message: (name: string) => `Worker "${name}" has "features.versioning" false, so it keeps its version; set it to true first`,
+  },
   TOO_MANY_VERSIONS: {
     status: 409,
     message: (name: string, most: number) => `Worker "${name}" has ${most} versions, and more are not kept; create a new worker`,
@@ -66,6 +70,11 @@ export const workerErrors = defineErrors({
   JOB_TIMEOUT: {
     status: 504,
     message: (name: string, id: string, ms: number) => `Job ${id} of worker "${name}" ran longer than its timeout of ${ms} ms`,
+  },
+  JOB_LOCK_LOST: {
+    status: 409,
+    message: (name: string, id: string) =>
+      `Job ${id} of worker "${name}" lost its lock, so another process may run it: this attempt was aborted and its outcome is not used`,
   },
   JOB_PAYLOAD_UNREADABLE: {
     status: 500,

@@ -1,12 +1,12 @@
 import type { First, Gate, HookSpecs, Notify, Settle, Waterfall } from 'zin'
-import type { JobPlan, JobView } from './jobs/types.js'
+import type { FailedJobView, JobPlan, JobView } from './jobs/types.js'
 import type { WorkerProcessor } from './processors/processor.js'
 
 /** Hooks that the workers plugin fires. */
 export interface WorkerHooks {
   onJobStart: Notify<[workerName: string, job: JobView]>
   onJobComplete: Notify<[workerName: string, job: JobView, result: unknown]>
-  onJobFailed: Notify<[workerName: string, job: JobView, error: Error]>
+  onJobFailed: Notify<[workerName: string, job: FailedJobView, error: Error]>
   onWorkerStart: Settle<[workerName: string]>
   onWorkerStop: Settle<[workerName: string]>
   beforeWorkerStart: Gate<[workerName: string]>
@@ -24,7 +24,7 @@ export const workerHooks = {
   onJobFailed: {
     kind: 'notify',
     args: ['workerName', 'job', 'error'],
-    summary: 'An attempt is recorded as failed; the last one when `attempt` is `maxAttempts`',
+    summary: 'An attempt is recorded as failed; `final` says whether the job is not tried again',
   },
   onWorkerStart: { kind: 'settle', args: ['workerName'], summary: 'A worker of this process consumes jobs from now on' },
   onWorkerStop: { kind: 'settle', args: ['workerName'], summary: 'A worker of this process has stopped consuming' },

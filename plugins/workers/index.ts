@@ -55,8 +55,9 @@ export const workers = definePlugin({
   deadlines: { stop: 600_000 },
   setup(ctx) {
     const { options, settings, host, services } = ctx
-    const roots = (options.processorRoots ?? ['.']).map((root) => resolve(host.app.rootDir, root))
-    const parts = assemble({ ...ctx, roots })
+    const app = host.app.rootDir
+    const folders = (options.processorRoots ?? ['processors']).map((root) => resolve(app, root))
+    const parts = assemble({ ...ctx, roots: { app, folders } })
     ctx.provide(workersService, parts.workers)
     for (const [name, processor] of Object.entries(options.processors ?? {})) {
       if (typeof processor === 'function') parts.registry.register(name, processor)

@@ -4,7 +4,7 @@ import type { WorkerProcessor } from './processors/processor.js'
 
 /** Options of `workers()`. */
 export interface WorkersOptions {
-  /** Folders that processor files must lie in; relative ones start at the folder of `zin.config.ts`. Default: that folder. */
+  /** Folders that processor files must lie in; relative ones start at the folder of `zin.config.ts`. Default: `processors`. */
   readonly processorRoots?: readonly string[]
   /** Worker name → its processor: a function, or a file path. */
   readonly processors?: Readonly<Record<string, WorkerProcessor | string>>
@@ -20,6 +20,8 @@ export interface WorkersOptions {
   readonly edgeSql?: unknown
   /** How long a job of a process that died is left alone before another takes it up, in ms. Default 30000. */
   readonly jobLockMs: number
+  /** How often a job may lose its process and still be given to another, 0–100; then it fails. Default 3. */
+  readonly maxStalls: number
 }
 
 export const workersOptions = {
@@ -36,9 +38,10 @@ export const workersOptions = {
       // A binding has no JSON schema: it is checked when its store is opened.
       edgeSql: Type.Optional(Type.Unknown()),
       jobLockMs: Type.Integer({ minimum: 1000, maximum: 600_000 }),
+      maxStalls: Type.Integer({ minimum: 0, maximum: 100 }),
       runtime: Type.Optional(Type.Union([Type.Literal('node'), Type.Literal('edge')])),
     },
     { additionalProperties: false },
   ),
-  defaults: { jobLockMs: 30_000 } as WorkersOptions,
+  defaults: { jobLockMs: 30_000, maxStalls: 3 } as WorkersOptions,
 }

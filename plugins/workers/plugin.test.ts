@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -11,6 +11,7 @@ import { queuesService } from 'zin/plugins/queues'
 import { createTestHost, describePlugin, fake, type TestHost } from 'zin/testing'
 import { workers, workersService } from './index.js'
 import { createBody } from './schema.js'
+import { writeProcessors } from './testing/processor-files.js'
 
 // No job runs here: opening a queue store for each host would only take time.
 const services = [fake(queuesService, { backend: 'embedded' })]
@@ -79,10 +80,16 @@ describe('the plugin workers', () => {
     }
     before(async () => {
       rootDir = await mkdtemp(join(tmpdir(), 'zin-workers-'))
-      await writeFile(join(rootDir, 'job.mjs'), 'export default () => 1')
+      await writeProcessors(rootDir, { 'job.mjs': 'export default () => 1' })
       host = await createTestHost({
         services,
-        plugins: [database(), kv(), jwt(), ops({ roles: ['admin', 'operator'] }), workers({ processors: { known: () => 1 } })],
+        plugins: [
+          database(),
+          kv(),
+          jwt(),
+          ops({ roles: ['admin', 'operator'] }),
+          workers({ processors: { known: () => 1, plain: () => 1 } }),
+        ],
         env: { OPS_AUTH: 'required', JWT_SECRET: 'a-secret-of-more-than-thirty-two-characters' },
         rootDir,
       })
@@ -110,15 +117,34 @@ describe('the plugin workers', () => {
       const create = async (role: string, body: object) =>
         host.inject({ method: 'POST', path: '/api/workers', headers: await token(role), body })
       assert.equal((await create('operator', { name: 'known', queueName: 'queue' })).status, 201)
-      const refused = await create('operator', { name: 'loads-code', queueName: 'queue', processor: 'job.mjs' })
-      assert.deepEqual([refused.status, refused.body.code], [403, 'FORBIDDEN'])
+      for (const deploys of [{ processor: 'job.mjs' }, { healthCheck: 'job.mjs' }, { version: '2.0.0' }, { isolation: 'inline' }]) {
+        const refused = await create('operator', { name: 'loads-code', queueName: 'queue', ...deploys })
+        assert.deepEqual([refused.status, refused.body.code], [403, 'FORBIDDEN'], JSON.stringify(deploys))
+      }
       assert.equal((await create('admin', { name: 'loads-code', queueName: 'queue', processor: 'job.mjs' })).status, 201)
-      for (const path of ['versions', 'versions/1.0.0/activate']) {
+      for (const [path, status] of [
+        ['versions', 201],
+        ['versions/1.0.0/activate', 200],
+      ] as const) {
         const post = async (role: string) =>
           host.inject({ method: 'POST', path: `/api/workers/known/${path}`, headers: await token(role), body: { version: '1.1.0' } })
         assert.equal((await post('operator')).body.code, 'FORBIDDEN')
-        assert.ok((await post('admin')).status < 300)
+        assert.equal((await post('admin')).status, status)
       }
+    })
+
+    it('removes what names code only with the permission workers:deploy', async () => {
+      const call = async (role: string, method: string, path: string, body?: object) =>
+        host.inject({ method, path, headers: await token(role), ...(body === undefined ? {} : { body }) })
+      const named = { name: 'named', queueName: 'queue', processor: 'job.mjs', autoStart: false }
+      assert.equal((await call('admin', 'POST', '/api/workers', named)).status, 201)
+      assert.deepEqual((await call('operator', 'DELETE', '/api/workers/named')).body.code, 'FORBIDDEN')
+      assert.equal((await call('operator', 'GET', '/api/workers/named')).status, 200)
+      assert.equal((await call('admin', 'DELETE', '/api/workers/named')).status, 200)
+      assert.equal((await call('operator', 'DELETE', '/api/workers/named')).status, 404)
+      // Code that the app has by itself stays what it is.
+      assert.equal((await call('operator', 'POST', '/api/workers', { name: 'plain', queueName: 'queue', autoStart: false })).status, 201)
+      assert.equal((await call('operator', 'DELETE', '/api/workers/plain')).status, 200)
     })
 
     it('changes where code runs only with the permission workers:deploy', async () => {

@@ -7,6 +7,7 @@ import { after, before, describe, it } from 'node:test'
 import { type Connection, createConnection } from 'mysql2/promise'
 import { mysqlDatabase } from '../../scripts/testing/mysql-database.js'
 import { type AppProcess, startAppProcess } from './testing/app-process.js'
+import { writeProcessors } from './testing/processor-files.js'
 
 const redisUrl = process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set'
 const run = randomUUID().slice(0, 8)
@@ -39,13 +40,12 @@ describe('three processes on one Redis', () => {
   before(async () => {
     rootDir = await mkdtemp(join(tmpdir(), 'zin-three-'))
     const say = (text: string): string => `export const ZinTrustProcessor = async () => ${JSON.stringify(text)}`
-    await writeFile(join(rootDir, 'one.mjs'), say('one'))
-    await writeFile(join(rootDir, 'two.mjs'), say('two'))
+    await writeProcessors(rootDir, { 'one.mjs': say('one'), 'two.mjs': say('two'), 'broken.mjs': 'throw new Error("broken on purpose")' })
     await database.create()
     sql = await createConnection(database.url)
     await sql.query('create table runs (id bigint auto_increment primary key, job varchar(40) not null, pid int not null, index (job))')
     await writeFile(
-      join(rootDir, 'count.mjs'),
+      join(rootDir, 'processors/count.mjs'),
       `import { createRequire } from 'node:module'
       const { createPool } = createRequire(${JSON.stringify(import.meta.url)})('mysql2/promise')
       const pool = createPool({ uri: ${JSON.stringify(database.url)}, connectionLimit: 10 })
@@ -112,6 +112,18 @@ describe('three processes on one Redis', () => {
     assert.equal((await first().call('GET', path)).status, 404)
   })
 
+  it('run a worker without clustering in one process, and change that with its record', async () => {
+    const name = `alone-${run}`
+    await create(name, { features: { clustering: false } })
+    const running = (nodes: readonly OnNode[]): number => nodes.filter(({ state }) => state === 'running').length
+    assert.equal(running(await eventually(name, (nodes) => nodes.length === 3 && running(nodes) > 0)), 1)
+    await first().call('PUT', `/api/workers/${name}`, { features: {} })
+    await eventually(name, (nodes) => running(nodes) === 3)
+    await first().call('PUT', `/api/workers/${name}`, { features: { clustering: false } })
+    await eventually(name, (nodes) => running(nodes) === 1)
+    await first().call('DELETE', `/api/workers/${name}`)
+  })
+
   it('take a version one after another, and go back', async () => {
     const name = `versions-${run}`
     await create(name)
@@ -144,7 +156,7 @@ describe('three processes on one Redis', () => {
     const name = `refused-${run}`
     await create(name)
     await eventually(name, (nodes) => nodes.filter(({ state }) => state === 'running').length === 3)
-    await writeFile(join(rootDir, 'unwell.mjs'), 'export default () => ({ healthy: false, error: "not today" })')
+    await writeProcessors(rootDir, { 'unwell.mjs': 'export default () => ({ healthy: false, error: "not today" })' })
     const path = `/api/workers/${name}`
     await first().call('POST', `${path}/versions`, { version: '2.0.0', processor: 'two.mjs', healthCheck: 'unwell.mjs' })
     const answer = await first().call('POST', `${path}/versions/2.0.0/activate`)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -10,6 +10,7 @@ import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
 import { createTestHost } from 'zin/testing'
 import { type Workers, workers, workersService } from './index.js'
+import { writeProcessors } from './testing/processor-files.js'
 import { signal } from './testing/signal.js'
 
 interface Backend {
@@ -36,7 +37,8 @@ export function rebootContract(title: string, { env, drivers }: Backend): void {
       it(`come back from ${driver}: what ran or FAILED runs again, what an operator stopped stays stopped, what fails blocks nothing`, async () => {
         const [name, queue] = [`reboot-${driver}-${run}`, `queue-${driver}-${run}`]
         const rootDir = await mkdtemp(join(tmpdir(), 'zin-workers-'))
-        for (const file of ['ok.mjs', 'gone.mjs']) await writeFile(join(rootDir, file), 'export default () => 1')
+        const code = 'export default () => 1'
+        const folder = await writeProcessors(rootDir, { 'ok.mjs': code, 'gone.mjs': code })
         const started: string[] = []
         let wanted = signal()
         const boot = (autoStart: string, roles?: readonly ('http' | 'worker')[]) =>
@@ -70,7 +72,7 @@ export function rebootContract(title: string, { env, drivers }: Backend): void {
           const { createdAt } = await service.get(name)
           await host.stop()
 
-          await rm(join(rootDir, 'gone.mjs'))
+          await rm(join(folder, 'gone.mjs'))
           started.length = 0
           wanted = signal()
           host = await boot('true')

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, it, type TestContext } from 'node:test'
 import { definePlugin } from 'zin'
@@ -7,19 +8,19 @@ import { ops } from 'zin/plugins/ops'
 import { queues, queuesService } from 'zin/plugins/queues'
 import { createTestHost, type TestHostOptions } from 'zin/testing'
 import { redisServer } from '../../scripts/testing/redis-server.js'
-import { workers, workersService } from './index.js'
+import { type WorkerProcessor, workers, workersService } from './index.js'
 import { signal } from './testing/signal.js'
 
 type Task = (job: unknown, token?: string, signal?: AbortSignal) => Promise<void>
-type Parts = Pick<TestHostOptions, 'plugins' | 'shutdown'>
+type Parts = Pick<TestHostOptions, 'plugins' | 'shutdown' | 'env' | 'hooks'>
 
 /** A host on a Redis of its own, which can be lost. */
-async function scene(t: TestContext, loss: 'kill' | 'hang', { plugins = [], ...more }: Parts) {
+async function scene(t: TestContext, loss: 'kill' | 'hang', { plugins = [], env = {}, ...more }: Parts) {
   const redis = await redisServer()
   t.after(() => redis.stop())
   const host = await createTestHost({
     plugins: [database(), kv(), queues(), ops(), ...plugins],
-    env: { REDIS_URL: redis.url },
+    env: { REDIS_URL: redis.url, ...env },
     ...more,
   })
   return { host, lose: async () => redis[loss]() }
@@ -126,3 +127,62 @@ for (const [loses, loss] of [
     }
   })
 }
+
+describe('workers whose Redis does not answer', () => {
+  for (const [loss, why] of [
+    ['hang', /no answer within 300 ms/],
+    ['kill', /queue store cannot be reached/],
+  ] as const) {
+    it(`refuse jobs, reads and starts with 503 within WORKER_CONNECTION_TIMEOUT (${loss})`, async (t) => {
+      const plugins = [workers({ processors: { task: () => 1, other: () => 1 } })]
+      const { host, lose } = await scene(t, loss, { plugins, env: { WORKER_CONNECTION_TIMEOUT: '300' } })
+      const service = host.service(workersService)
+      for (const name of ['task', 'other']) await service.create({ name, queueName: name, autoStart: false })
+      const { id } = await service.enqueue('task', null)
+      await lose()
+      const call = async (method: string, path: string, body?: object) => {
+        const headers = { 'x-requested-with': 'test' }
+        const answer = await host.inject({ method, path: `/api/workers/${path}`, headers, ...(body === undefined ? {} : { body }) })
+        assert.deepEqual([answer.status, answer.body.code], [503, 'QUEUE_CONNECTION_ERROR'], answer.text)
+        assert.match(answer.body.message, why)
+      }
+      await call('POST', 'task/jobs', { data: 1 })
+      await call('GET', `task/jobs/${id}`)
+      await call('POST', `task/jobs/${id}/cancel`, {})
+      await call('GET', 'task/metrics')
+      await call('PUT', 'task/schedules/often', { every: 60_000 })
+      await host.stop()
+    })
+  }
+})
+
+describe('a job that loses its lock', () => {
+  it('fails when that happens more often than maxStalls says; its lock is as long as jobLockMs says', async (t) => {
+    const lost = signal<{ final: boolean; error: Error }>()
+    let runs = 0
+    let ttl: number | undefined
+    const task: WorkerProcessor = async (job, token) => {
+      runs++
+      const { client } = store.queue('task').getBackend() as unknown as { client: Promise<{ pttl(key: string): Promise<number> }> }
+      ttl = await (await client).pttl(store.queue('task').toKey(`${job.id}:lock`))
+      await job.extendLock(token ?? '', 1)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    const { host } = await scene(t, 'kill', {
+      plugins: [workers({ processors: { task }, jobLockMs: 1000, maxStalls: 0 })],
+      hooks: { onJobFailed: (_worker, { final }, error) => lost.fire({ final, error }) },
+    })
+    const store = host.service(queuesService)
+    const service = host.service(workersService)
+    await service.create({ name: 'task', queueName: 'task' })
+    await service.start('task')
+    const { id } = await service.enqueue('task', null)
+    const { final, error } = await lost.promise
+    assert.equal(final, true)
+    assert.match(error.message, /stalled more than/)
+    assert.ok(ttl !== undefined && ttl > 0 && ttl <= 1000, `${ttl} ms`)
+    const { completed, failed } = await service.metrics('task')
+    assert.deepEqual([runs, (await service.job('task', id)).stalls, completed, failed], [1, 1, 0, 1])
+    await host.stop()
+  })
+})

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
@@ -9,6 +9,7 @@ import { ops } from 'zin/plugins/ops'
 import { queues, queuesService } from 'zin/plugins/queues'
 import { createTestHost, fake } from 'zin/testing'
 import { workers, workersService } from './index.js'
+import { writeProcessors } from './testing/processor-files.js'
 
 type Env = Readonly<Record<string, string>>
 type Roles = readonly ('http' | 'worker')[]
@@ -84,7 +85,7 @@ describe('what a process is for', () => {
 async function app(t: TestContext) {
   const rootDir = await mkdtemp(join(tmpdir(), 'zin-roles-'))
   t.after(() => rm(rootDir, { recursive: true, force: true }))
-  await writeFile(join(rootDir, 'job.mjs'), 'export default (job) => job.data + 1')
+  await writeProcessors(rootDir, { 'job.mjs': 'export default (job) => job.data + 1' })
   const boot = async (env: Env, roles: Roles, onResult: (value: unknown) => void = () => undefined) => {
     const host = await createTestHost({
       plugins: [database(), kv(), queues(), ops(), workers()],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -11,6 +11,7 @@ import { queues } from 'zin/plugins/queues'
 import { workerHealth } from 'zin/plugins/worker-health'
 import { createTestHost } from 'zin/testing'
 import { workers, workersService } from './index.js'
+import { writeProcessors } from './testing/processor-files.js'
 import { signal } from './testing/signal.js'
 
 interface Backend {
@@ -28,7 +29,7 @@ export function rolloutContract(title: string, { env, drivers }: Backend): void 
         const name = `refused-${driver}-${run}`
         const rootDir = await mkdtemp(join(tmpdir(), 'zin-rollout-'))
         t.after(() => rm(rootDir, { recursive: true, force: true }))
-        for (const text of ['one', 'two']) await writeFile(join(rootDir, `${text}.mjs`), `export default () => '${text}'`)
+        await writeProcessors(rootDir, { 'one.mjs': "export default () => 'one'", 'two.mjs': "export default () => 'two'" })
         let healthy = false
         let [runs, done] = [signal(), signal<unknown>()]
         const boot = () =>

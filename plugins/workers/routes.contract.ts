@@ -21,7 +21,7 @@ export function routesContract(api: () => ApiHost): void {
     const bodyOf = (row: ApiRow): object | undefined => {
       const name = nameOf(row)
       if (/^POST \/api\/workers(\/create)?$/.test(row.route)) return { ...row.body, name, queueName: name }
-      return row.body !== undefined && 'children' in row.body ? { children: [{ worker: name }] } : row.body
+      return row.body !== undefined && 'children' in row.body ? { children: [{ worker: decodeURIComponent(name) }] } : row.body
     }
     const ask = (row: ApiRow) => api().call(row.route.split(' ')[0] ?? '', pathOf(row), bodyOf(row))
 
@@ -62,8 +62,10 @@ export function routesContract(api: () => ApiHost): void {
         for (const [name, status, code] of [
           [`nobody-${api().run}`, 404, 'WORKER_NOT_FOUND'],
           ['no', 400, 'INVALID_WORKER_NAME'],
+          ['%C3%A9t%C3%A9', 400, 'INVALID_WORKER_NAME'],
+          ['%00%00%00', 400, 'INVALID_WORKER_NAME'],
         ] as const) {
-          const body = row.body !== undefined && 'children' in row.body ? { children: [{ worker: name }] } : row.body
+          const body = row.body !== undefined && 'children' in row.body ? { children: [{ worker: decodeURIComponent(name) }] } : row.body
           const answer = await api().call(row.route.split(' ')[0] ?? '', pathOf(row, name), body)
           assert.deepEqual([answer.status, answer.body.code], [status, code], `${row.route}: ${answer.text}`)
           const { details: _, ...error } = answer.body

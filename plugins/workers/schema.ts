@@ -169,6 +169,9 @@ export const statusAnswer = Type.Object({
     desiredVersion,
     health: Type.Integer({ minimum: 0, maximum: 100 }),
     queue: Type.String(),
+    queuePaused: Type.Union([Type.Boolean(), Type.Null()], {
+      description: 'Whether the queue itself is paused, as tools for queues can; null: the queue store does not answer',
+    }),
     concurrency: Type.Integer(),
     rollout,
     metrics: Type.Object(metrics),
@@ -238,6 +241,7 @@ export const jobAnswer = Type.Object({
     priority: Type.Union([Type.Integer(), Type.Null()]),
     attempts: Type.Integer(),
     maxAttempts: Type.Integer(),
+    stalls: Type.Integer({ description: 'Attempts that were lost with their process' }),
     progress: Type.Unknown(),
     createdAt: iso,
     startedAt: Type.Union([iso, Type.Null()]),

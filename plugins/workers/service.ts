@@ -1,4 +1,4 @@
-import { defineService } from 'zin'
+import { type Clock, defineService } from 'zin'
 import type { Cluster } from './cluster/cluster.js'
 import { reportedOn } from './cluster/reported.js'
 import type { Applied, Control } from './control/control.js'
@@ -7,6 +7,7 @@ import type { Versions } from './control/versions.js'
 import { refuse, workerErrors } from './errors.js'
 import type { Health } from './health/health.js'
 import type { WorkerJobs } from './jobs/jobs.js'
+import { KnownRecords } from './jobs/known-records.js'
 import type { WorkerNode } from './node/worker-node.js'
 import type { ProcessorRegistry } from './processors/registry.js'
 import { isIntIn, problem } from './record/problem.js'
@@ -17,10 +18,13 @@ import { metricsOf, nodesOf, nodeView, resultMessage, workerStatus, workerView }
 
 export const workersService = defineService<Workers>('workers')
 
+const operationId = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
 export interface ServiceParts {
   /** Names this process among all of the app. */
   readonly id: string
   readonly cluster: Cluster
+  readonly clock: Clock
   readonly control: Control
   readonly directory: StoreDirectory
   readonly health: Health
@@ -30,6 +34,7 @@ export interface ServiceParts {
   readonly registry: ProcessorRegistry
   readonly versions: Versions
   readonly lead: Workers['lead']
+  readonly offerFeature: Workers['offerFeature']
   readonly listen: (listener: (event: WorkerEvent) => void) => () => void
 }
 
@@ -47,6 +52,7 @@ function nothingLocal(node: string): LocalWorkers {
 export function makeWorkers(parts: ServiceParts): Workers {
   const { cluster, control, directory, health, jobs, node, operations, registry, versions } = parts
   const record = async (name: string) => (await control.find(name)).worker.record
+  const known = new KnownRecords(parts.clock, record)
   /** Attempts of all processes; of this one to the last. */
   const counts = async (name: string) => {
     await node?.flush()
@@ -84,8 +90,12 @@ export function makeWorkers(parts: ServiceParts): Workers {
     },
     async status(name) {
       const { worker } = await control.find(name)
-      const [statuses, attempts] = await Promise.all([reportedOn(cluster, name), counts(name)])
-      return workerStatus(worker, statuses, attempts, await health.of(worker, statuses))
+      const [statuses, attempts, queuePaused] = await Promise.all([
+        reportedOn(cluster, name),
+        counts(name),
+        jobs.isPaused(worker.record).catch(() => null),
+      ])
+      return workerStatus(worker, { statuses, attempts, queuePaused, health: await health.of(worker, statuses) })
     },
     async metrics(name) {
       const { worker } = await control.find(name)
@@ -99,7 +109,8 @@ export function makeWorkers(parts: ServiceParts): Workers {
     },
     async operation(name, id) {
       await control.find(name)
-      const operation = await operations.find(id)
+      // Stores compare other texts in ways of their own.
+      const operation = operationId.test(id) ? await operations.find(id) : undefined
       if (operation?.worker !== name) throw workerErrors.OPERATION_NOT_FOUND(name)
       return operations.read(operation)
     },
@@ -115,8 +126,8 @@ export function makeWorkers(parts: ServiceParts): Workers {
           : `Version ${version} of worker "${name}" is activated; the worker is ${state}`,
       ),
 
-    enqueue: async (name, data, options = {}) => jobs.add(await record(name), data, options),
-    enqueueFlow: (flow) => jobs.addFlow(record, flow),
+    enqueue: async (name, data, options = {}) => jobs.add(await known.of(name), data, options),
+    enqueueFlow: (flow) => jobs.addFlow((name) => known.of(name), flow),
     job: async (name, id) => jobs.read(await record(name), id),
     cancelJob: async (name, id, reason = 'by an operator') => jobs.cancel(await record(name), id, reason),
     async schedule(name, id, spec) {
@@ -141,6 +152,7 @@ export function makeWorkers(parts: ServiceParts): Workers {
     local: node?.local ?? nothingLocal(parts.id),
     events: parts.listen,
     lead: parts.lead,
+    offerFeature: parts.offerFeature,
   }
 }
 

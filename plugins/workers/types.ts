@@ -3,7 +3,7 @@ import type { CheckReport, WorkerHealthCheck } from './health/check.js'
 import type { HealthReport } from './health/score.js'
 import type { CancelOutcome, EnqueueOptions, FlowJob, FlowSpec, JobCounts, ScheduleSpec, ScheduleView, WorkerJob } from './jobs/types.js'
 import type { ProcessorResolver, WorkerProcessor } from './processors/processor.js'
-import type { CreateWorker, RegisterVersion, UpdateWorker, WorkerRecord } from './record/record.js'
+import type { CreateWorker, FeatureName, RegisterVersion, UpdateWorker, WorkerRecord } from './record/record.js'
 
 /** Attempts of a worker over all processes since it was made. `successRate` is 0–1 and 1 before the first attempt; `avgDuration` is in ms. */
 export interface WorkerMetrics {
@@ -39,6 +39,8 @@ export interface WorkerStatus {
   /** Integer 0–100; `GET /api/workers/:name/health` shows its terms. */
   readonly health: number
   readonly queue: string
+  /** Whether the whole queue is paused, which only tools for queues do: no worker of it takes jobs then. Null: the queue store does not answer. */
+  readonly queuePaused: boolean | null
   /** Parallel jobs in one process. */
   readonly concurrency: number
   /** Absent when every process runs the version that was activated last. */
@@ -294,6 +296,8 @@ export interface Workers {
   readonly local: LocalWorkers
   /** Hears what happens to workers, in all processes. Returns what ends it. */
   events(listener: (event: WorkerEvent) => void): () => void
+  /** Called by the plugin that owns a feature when it starts: workers may have the feature from then on. Returns what takes it back. */
+  offerFeature(feature: FeatureName): () => void
   /** Runs for a role of which one process of the app has the lead. */
   lead(role: string): Leadership
 }

@@ -9,6 +9,7 @@ import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { type Workers, workers, workersService } from './index.js'
+import { writeProcessors } from './testing/processor-files.js'
 import { signal } from './testing/signal.js'
 
 /** Ends when as many jobs as it is told have come to its folder. */
@@ -30,7 +31,7 @@ describe('versions of a worker', { timeout: 60_000 }, () => {
   let completed = (_id: string): void => undefined
   before(async () => {
     rootDir = await mkdtemp(join(tmpdir(), 'zin-versions-'))
-    await writeFile(join(rootDir, 'meeting.mjs'), meeting)
+    await writeProcessors(rootDir, { 'meeting.mjs': meeting })
     host = await createTestHost({
       plugins: [database(), kv(), queues(), ops(), workers()],
       hooks: { onJobStart: () => began.fire(), onJobComplete: (_worker, job) => completed(job.id) },

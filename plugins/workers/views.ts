@@ -31,23 +31,26 @@ export function workerView(worker: StoredWorker, reported: readonly ReportedStat
   }
 }
 
-export function workerStatus(
-  worker: StoredWorker,
-  reported: readonly ReportedStatus[],
-  counts: AttemptCounts | undefined,
-  health: HealthReport,
-): WorkerStatus {
+export interface StatusFacts {
+  readonly statuses: readonly ReportedStatus[]
+  readonly attempts: AttemptCounts | undefined
+  readonly queuePaused: boolean | null
+  readonly health: HealthReport
+}
+
+export function workerStatus(worker: StoredWorker, { statuses, attempts, queuePaused, health }: StatusFacts): WorkerStatus {
   const { name, queueName, concurrency } = worker.record
   return {
     name,
-    state: stateOf(worker, reported),
-    version: versionOf(worker, reported),
+    state: stateOf(worker, statuses),
+    version: versionOf(worker, statuses),
     desiredVersion: worker.desired.version,
     health: health.score,
     queue: queueName,
+    queuePaused,
     concurrency,
-    ...rolloutView(worker, reported),
-    metrics: metricsOf(counts),
+    ...rolloutView(worker, statuses),
+    metrics: metricsOf(attempts),
   }
 }
 

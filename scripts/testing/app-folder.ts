@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 type Env = Readonly<Record<string, string>>
 
@@ -40,7 +40,10 @@ export interface RunningApp {
 export async function appFolder(files: Readonly<Record<string, string>>): Promise<AppFolder> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'zin-app-')))
   await writeFile(join(folder, 'package.json'), '{"name":"shop","type":"module"}')
-  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true })
+    await writeFile(join(folder, name), text)
+  }
   const running = new Set<ChildProcess>()
   const launch = (args: readonly string[], env: Env = {}) => {
     const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), join(root, 'core', 'cli.ts'), ...args], {

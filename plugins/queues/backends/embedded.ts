@@ -60,6 +60,13 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
       )
       return rowCount === 1
     },
+    async failNext(queue, id, reason) {
+      const { rowCount } = await store.pool.query(
+        "update job set deferred_failure = $3 where queue = $1 and id = $2 and state not in ('completed', 'failed')",
+        [queue.name, id, reason],
+      )
+      return rowCount === 1
+    },
     remember: (name) => void known.add(name),
     async names() {
       // Steps from name to name through the index, instead of reading every job.

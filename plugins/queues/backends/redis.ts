@@ -39,6 +39,12 @@ redis.call('HSET', KEYS[7], 'defa', ARGV[4])
 redis.call('SET', KEYS[8], ARGV[2], 'PX', ARGV[3])
 return 1`
 
+/** KEYS: the job. ARGV: reason. */
+const failNextScript = `
+if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('HEXISTS', KEYS[1], 'finishedOn') == 1 then return 0 end
+redis.call('HSET', KEYS[1], 'defa', ARGV[1])
+return 1`
+
 /** How long `add` waits for a connection that is coming back, in ms. */
 const patienceMs = 1000
 
@@ -88,6 +94,7 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log, str
       )
       return (await producer.eval(claimScript, keys.length, ...keys, id, token, lockMs, reason)) === 1
     },
+    failNext: async (queue, id, reason) => (await producer.eval(failNextScript, 1, queue.toKey(id), reason)) === 1,
     remember: (name) => void producer.sadd(namesKey, name).catch(() => undefined),
     names: () => producer.smembers(namesKey),
     keep: (wanted) => wanted,

@@ -107,7 +107,8 @@ export interface AttemptCounts {
 
 export interface AttemptDelta extends AttemptCounts {
   readonly worker: string
-  readonly version: string
+  /** Null: counted in the totals only. */
+  readonly version: string | null
 }
 
 /** Attempts of one minute, over all processes. */

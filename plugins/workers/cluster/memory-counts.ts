@@ -26,6 +26,7 @@ export class MemoryCounts {
       const { worker, version } = delta
       const tally = tallyOf(delta)
       this.#totals.set(worker, sum(this.#totals.get(worker) ?? noTally, tally))
+      if (version === null) continue
       const minutes = this.#minutes.get(worker) ?? new Map<string, Minute>()
       this.#minutes.set(worker, minutes)
       const key = `${minute}:${version}`

@@ -8,6 +8,7 @@ import type { Processors } from '../processors/processors.js'
 import type { ProcessorRegistry } from '../processors/registry.js'
 import { checkName, problemsOf, updateProblems } from '../record/checks.js'
 import { firstVersionOf, type RecordDefaults, recordOf, updatedRecord } from '../record/make.js'
+import type { Problem } from '../record/problem.js'
 import type { CreateWorker, RegisterVersion, UpdateWorker, VersionRecord, WorkerRecord } from '../record/record.js'
 import type { Located, StoreDirectory } from '../store/directory.js'
 import { activationOf, type Desired, type HaltedRollout, type StoredWorker } from '../store/store.js'
@@ -32,6 +33,8 @@ export interface ControlParts {
   readonly clock: Clock
   readonly autoStart: AutoStartSettings
   readonly defaults: RecordDefaults
+  /** What a valid input asks for that this app does not have. */
+  readonly lacking: (input: Pick<CreateWorker, 'features' | 'infrastructure'>) => readonly Problem[]
 }
 
 export interface Applied {
@@ -69,6 +72,7 @@ export class Control {
   /** @param trusted the caller is code of the app, which may name other stores than the app's own. */
   async create(input: CreateWorker, trusted: boolean, options: OperationOptions = {}): Promise<StoredWorker> {
     refuse(problemsOf(input))
+    refuse(this.#parts.lacking(input))
     const { clock, directory, registry } = this.#parts
     const now = clock.now()
     const record = recordOf(input, this.#parts.defaults)
@@ -104,6 +108,7 @@ export class Control {
 
   async update(name: string, changes: UpdateWorker, options: OperationOptions = {}): Promise<Applied> {
     refuse(updateProblems(changes))
+    refuse(this.#parts.lacking(changes))
     return this.change(
       name,
       'update',

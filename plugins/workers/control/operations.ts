@@ -3,6 +3,7 @@ import type { Clock } from 'zin'
 import type { Cluster, KnownNode, OperationOutcome, OperationRecord, ReportedStatus } from '../cluster/cluster.js'
 import { couldNotStart, placementOf } from '../cluster/placement.js'
 import { reportedOn } from '../cluster/reported.js'
+import { actingPlacement } from '../record/placement.js'
 import type { StoredWorker } from '../store/store.js'
 import type { Operation, OperationState } from '../types.js'
 import { outcomeOf } from './progress.js'
@@ -108,7 +109,7 @@ function targetsOf(worker: StoredWorker, nodes: readonly KnownNode[], reported: 
   const known = statusesOf(worker, reported).filter(({ alive }) => alive)
   const busy = known.filter(({ state }) => state === 'running' || state === 'paused' || state === 'stopping')
   const failing = new Set(known.filter(couldNotStart).map(({ node }) => node))
-  return [...new Set([...placementOf(record.placement, record.name, nodes, failing), ...busy.map(({ node }) => node)])]
+  return [...new Set([...placementOf(actingPlacement(record), record.name, nodes, failing), ...busy.map(({ node }) => node)])]
 }
 
 function stateOf({ action, desired, targets }: OperationRecord, { applied, failed }: OperationOutcome): OperationState {

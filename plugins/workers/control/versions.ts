@@ -34,6 +34,7 @@ export class Versions {
     const version = versionOf(input, now())
     const key = `${name}@${version.version}`
     const stored = await control.note(name, async (current) => {
+      demandVersioning(current)
       if (current.versions.some((known) => known.version === version.version)) throw workerErrors.VERSION_EXISTS(name, version.version)
       if (current.versions.length >= most) throw workerErrors.TOO_MANY_VERSIONS(name, most)
       await control.checkVersion(current.record, version, input)
@@ -58,6 +59,7 @@ export class Versions {
       name,
       'activate',
       async (worker) => {
+        demandVersioning(worker)
         const wanted = worker.versions.find((known) => known.version === version)
         if (wanted === undefined) throw workerErrors.VERSION_NOT_FOUND(name, version)
         await control.checkStored(worker.record, wanted)
@@ -81,6 +83,10 @@ function fallbackOf({ desired, halted }: StoredWorker, version: string): string 
   if (version === desired.version) return desired.previousVersion
   if (halted === undefined) return desired.version
   return version === desired.previousVersion ? null : desired.previousVersion
+}
+
+function demandVersioning({ record }: StoredWorker): void {
+  if (record.features.versioning === false) throw workerErrors.VERSIONING_OFF(record.name)
 }
 
 function viewOf(worker: StoredWorker, record: VersionRecord, reported: readonly ReportedStatus[]): VersionView {

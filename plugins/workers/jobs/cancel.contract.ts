@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, it } from 'node:test'
 import { signal } from '../testing/signal.js'
-import { stopReason } from './cancel-reason.js'
 import { type JobLab, listening } from './testing/job-lab.js'
 
 /** Jobs that somebody cancels. */
@@ -20,10 +19,10 @@ export function describeCancel(lab: JobLab): void {
 
     it('fail for good when they run here and listen, and count neither way', async () => {
       const worker = lab.work(listening)
-      const active = once(worker, 'active')
+      const active = worker.started()
       const { id } = await lab.jobs().add(lab.record, null, { attempts: 5 })
       await active
-      const end = lab.failed(worker)
+      const end = worker.failed()
       assert.equal(await lab.jobs().cancel(lab.record, id, 'asked by Ann'), 'cancelled')
       await end
       const job = await lab.jobs().read(lab.record, id)
@@ -46,12 +45,31 @@ export function describeCancel(lab: JobLab): void {
         release.fire()
         return false
       }
-      const done = lab.completed(foreign)
+      const done = once(foreign, 'completed')
       const late = lab.jobs().cancel(lab.record, id, 'no')
       await done
       await late.catch((error) => assert.equal(error.code, 'JOB_FINISHED'))
       await foreign.close()
       await assert.rejects(lab.jobs().cancel(lab.record, id, 'no'), { code: 'JOB_FINISHED', message: /completed already/ })
+    })
+
+    it('are not run again when the process that ran them could not be asked', async () => {
+      const release = signal()
+      const foreign = lab.store.worker(lab.queue, () => release.promise.then(() => Promise.reject(new Error('died'))), { autorun: true })
+      const active = once(foreign, 'active')
+      const { id } = await lab.jobs().add(lab.record, null, { attempts: 5, backoff: { type: 'fixed', delay: 1 } })
+      await active
+      assert.equal(await lab.jobs().cancel(lab.record, id, 'no'), 'orphaned')
+      const failed = once(foreign, 'failed')
+      release.fire()
+      await failed
+      await foreign.close()
+      const worker = lab.work(() => assert.fail('it was cancelled'))
+      const [view] = await worker.failed()
+      assert.deepEqual([view.id, view.final], [id, true])
+      const job = await lab.jobs().read(lab.record, id)
+      assert.deepEqual([job.status, job.error], ['failed', 'Cancelled: no'])
+      assert.deepEqual(lab.counted(), [])
     })
 
     it('are not found under ids that are no jobs', async () => {
@@ -65,32 +83,75 @@ export function describeCancel(lab: JobLab): void {
 
     it('are put back without loss of an attempt when the stop of their worker aborts them', async () => {
       const worker = lab.work(listening)
-      const active = once(worker, 'active')
+      const active = worker.started()
       const { id } = await lab.jobs().add(lab.record, null, { attempts: 1, priority: 'High' })
       await active
-      await worker.pause(true)
-      lab.runningIn(worker).cancelAll(stopReason)
-      await worker.close()
+      await worker.close({ drainMs: 0, cancelMs: 5_000 })
       const back = await lab.jobs().read(lab.record, id)
       assert.deepEqual([back.status, back.attempts, back.priority], ['waiting', 0, 5])
       assert.deepEqual(lab.counted(), [])
       const again = lab.work(() => 'second run')
-      assert.equal((await lab.completed(again))[1], 'second run')
+      assert.equal((await again.completed())[1], 'second run')
     })
 
     it('end the attempt of a processor that throws what is no error or what no store keeps', async () => {
-      const thrown: Readonly<Record<string, unknown>> = { text: 'just text', nothing: undefined, nul: new Error('a\0b') }
+      const thrown: Readonly<Record<string, unknown>> = {
+        text: 'just text',
+        nothing: undefined,
+        nul: new Error('a\0b'),
+        alike: { message: 'only alike' },
+      }
       const worker = lab.work((job) => Promise.reject(thrown[job.name]))
       for (const [name, text] of [
         ['text', 'just text'],
         ['nothing', 'undefined'],
         ['nul', 'a\uFFFDb'],
+        ['alike', 'only alike'],
       ] as const) {
-        const end = lab.failed(worker)
+        const end = worker.failed()
         const { id } = await lab.jobs().add(lab.record, null, { name })
         await end
         assert.equal((await lab.jobs().read(lab.record, id)).error, text)
       }
+    })
+
+    it('keep and log no more than the beginning of long texts', async () => {
+      const cause = Object.assign(new Error('c'.repeat(1e6)), { response: 'r'.repeat(1e6) })
+      const worker = lab.work(() => Promise.reject(Object.assign(new Error('m'.repeat(2e6), { cause }), { body: 'b'.repeat(1e6) })))
+      const end = worker.failed()
+      const { id } = await lab.jobs().add(lab.record, null, {})
+      const [, error] = await end
+      const stored = await lab.store.queue(lab.queue).getJob(id)
+      for (const [text, most] of [
+        [error.message, 8 * 1024],
+        [stored?.failedReason ?? '', 8 * 1024],
+        [stored?.stacktrace?.join('') ?? '', 32 * 1024],
+        [lab.logs.text(), 96 * 1024],
+      ] as const) {
+        assert.ok(text.length > 1024 && text.length < most + 100, `${text.length} characters`)
+      }
+      assert.match(stored?.failedReason ?? '', /^m+… \(1991808 more characters\)$/)
+    })
+
+    it('say whether a failed attempt was the last one', async () => {
+      const given = Object.assign(new Error('no use'), { name: 'UnrecoverableError' })
+      const worker = lab.work((job) => Promise.reject(job.name === 'given-up' ? given : new Error('no luck')))
+      const told: unknown[] = []
+      for (const [name, attempts] of [
+        ['tried', 2],
+        ['given-up', 3],
+      ] as const) {
+        await lab.jobs().add(lab.record, null, { name, attempts, backoff: { type: 'fixed', delay: 1 } })
+        for (let final = false; !final; ) {
+          const [view] = await worker.failed()
+          told.push([view.name, view.attempt, view.maxAttempts, (final = view.final)])
+        }
+      }
+      assert.deepEqual(told, [
+        ['tried', 1, 2, false],
+        ['tried', 2, 2, true],
+        ['given-up', 1, 3, true],
+      ])
     })
   })
 }

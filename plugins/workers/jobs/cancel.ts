@@ -30,6 +30,8 @@ export interface CancelParts {
   readonly remove: (job: Job, removeChildren: boolean) => Promise<boolean>
   /** Fails a job that waits, with what that does to its parent. False when it does not wait any more. */
   readonly fail: (job: Job, reason: string) => Promise<boolean>
+  /** Notes on a running job that it fails when it is taken up again. False when it has ended. */
+  readonly failNext: (job: Job, reason: string) => Promise<boolean>
 }
 
 /** A job may begin or end while it is looked at; more often than this it does not. */
@@ -40,7 +42,7 @@ const maxLooks = 5
  * run as though it had succeeded.
  */
 export async function cancelJob(record: WorkerRecord, id: string, reason: string, parts: CancelParts): Promise<CancelOutcome> {
-  const { cancelLocal, cancelElsewhere, fail, find, remove } = parts
+  const { cancelLocal, cancelElsewhere, fail, failNext, find, remove } = parts
   const request: CancelRequest = { queue: record.queueName, job: id, reason: cancelReason(reason) }
   let asked = false
   for (let look = 1; look <= maxLooks; look++) {
@@ -48,6 +50,8 @@ export async function cancelJob(record: WorkerRecord, id: string, reason: string
     const status = statusOf(state)
     if (status !== undefined && isFinished(status)) throw workerErrors.JOB_FINISHED(record.name, status)
     if (status === 'active') {
+      // Also when its process is gone, or goes before the attempt ends: nobody runs it again.
+      if (!asked && !(await failNext(job, request.reason))) continue
       if (cancelLocal(request.queue, id, request.reason)) return 'cancelled'
       // It was asked for already, and still runs where nobody answers.
       if (asked) return 'orphaned'

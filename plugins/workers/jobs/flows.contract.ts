@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { describe, it } from 'node:test'
 import type { WorkerRecord } from '../record/record.js'
 import { signal } from '../testing/signal.js'
@@ -34,7 +33,7 @@ export function describeFlows(lab: JobLab): void {
       assert.equal((await lab.jobs().counts(lab.record)).waiting, 2)
       lab.work((job) => job.data * 10, child)
       const parent = lab.work(async (job) => (job.data === 'leaf' ? 0 : Object.values(await job.getChildrenValues()).sort()))
-      await lab.times(parent, 'completed', 2)
+      await parent.times('completed', 2)
       assert.deepEqual((await lab.jobs().read(lab.record, flow.id)).result, [10, 20])
       const kept = await lab.store.queue(lab.queue).getJob(flow.id)
       assert.notEqual(kept?.opts.removeOnComplete, undefined)
@@ -47,7 +46,7 @@ export function describeFlows(lab: JobLab): void {
         .addFlow(resolve, { worker: lab.record.name, children: [{ worker: child.name, options: { attempts: 2 } }] })
       let ran = 0
       const parent = lab.work(() => ++ran)
-      const end = lab.failed(parent)
+      const end = parent.failed()
       lab.work(() => Promise.reject(new Error('no luck')), child)
       await end
       assert.equal(ran, 0)
@@ -74,7 +73,7 @@ export function describeFlows(lab: JobLab): void {
       }
       let ran = 0
       const parent = lab.work(() => ++ran)
-      await lab.times(parent, 'failed', options.length)
+      await parent.times('failed', options.length)
       assert.equal(ran, 0)
     })
 
@@ -89,7 +88,7 @@ export function describeFlows(lab: JobLab): void {
       await assert.rejects(lab.jobs().read(child, middle?.children[0]?.id ?? ''), { code: 'JOB_NOT_FOUND' })
       assert.equal((await lab.jobs().read(child, middle?.id ?? '')).error, 'Cancelled: no')
       const parent = lab.work(() => assert.fail('a child of it was cancelled'))
-      await lab.failed(parent)
+      await parent.failed()
       assert.equal((await lab.jobs().counts(child)).waiting, 0)
     })
 
@@ -108,7 +107,7 @@ export function describeFlows(lab: JobLab): void {
         })
         assert.equal(await lab.jobs().cancel(child, children[0]?.job.id ?? '', 'no'), 'failed')
         const parent = lab.work(() => 'ran')
-        await (status === 'completed' ? lab.completed(parent) : lab.failed(parent))
+        await (status === 'completed' ? parent.completed() : parent.failed())
         await parent.close()
         const read = await lab.jobs().read(lab.record, job.id ?? '')
         assert.equal(read.status, status)
@@ -136,12 +135,12 @@ export function describeFlows(lab: JobLab): void {
 
       const release = signal()
       const worker = lab.work(async () => release.promise, child)
-      const active = once(worker, 'active')
+      const active = worker.started()
       const second = await flow()
       await active
       assert.equal(await lab.jobs().cancel(lab.record, second.id, 'no'), 'removed')
       await assert.rejects(lab.jobs().read(lab.record, second.id), { code: 'JOB_NOT_FOUND' })
-      const end = lab.completed(worker)
+      const end = worker.completed()
       release.fire()
       await end
       assert.equal((await lab.jobs().read(child, second.children[0]?.id ?? '')).status, 'completed')

@@ -32,6 +32,7 @@ export function workerJob(job: Job, status: JobStatus, result: unknown): WorkerJ
     priority: levelOf(job.priority),
     attempts: job.attemptsMade,
     maxAttempts: maxAttemptsOf(job),
+    stalls: job.stalledCounter,
     progress: job.progress,
     createdAt: new Date(job.timestamp).toISOString(),
     startedAt: isoOf(job.processedOn),

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import { signal } from '../testing/signal.js'
 import { describeCancel } from './cancel.contract.js'
 import { describeFlows } from './flows.contract.js'
+import { describeLostLocks } from './lost-locks.contract.js'
 import { describeResults } from './results.contract.js'
 import { describeSchedules } from './schedules.contract.js'
 import { fakeHooks } from './testing/fake-hooks.js'
@@ -23,7 +24,7 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
         assert.deepEqual(levels, [0, 1, 10, 5, 7])
         const order: string[] = []
         const worker = lab.work((job) => void order.push(job.name))
-        await lab.times(worker, 'completed', 5)
+        await worker.times('completed', 5)
         assert.deepEqual(order, ['Critical', '7', 'High', 'Normal', 'Low'])
         await lab.store.add(lab.queue, 'foreign', null)
         const [foreign] = await lab.store.list(lab.queue, 'waiting', { offset: 0, limit: 1 })
@@ -39,7 +40,7 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
           seen.fire((await lab.jobs().read(lab.record, id)).progress)
           return Date.now()
         })
-        const [{ timestamp }, ranAt] = await lab.completed(worker)
+        const [{ timestamp }, ranAt] = await worker.completed()
         assert.ok((ranAt as number) >= timestamp + 150, `ran after ${(ranAt as number) - timestamp} ms`)
         assert.deepEqual(await seen.promise, { done: 3 })
       })
@@ -52,7 +53,7 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
           return 'done'
         })
         const { id } = await lab.jobs().add(lab.record, null, { attempts: 3, backoff: { type: 'fixed', delay: 80 } })
-        await lab.completed(worker)
+        await worker.completed()
         const [first = 0, second = 0, third = 0] = at
         assert.ok(second - first >= 75 && third - second >= 75, `at ${at}`)
         assert.deepEqual(lab.counted(), [{ version: '1.0.0', completed: 1, failed: 2, lost: 0 }])
@@ -72,7 +73,7 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
         })
         await begun.promise
         assert.equal(await add(), first)
-        const done = lab.completed(worker)
+        const done = worker.completed()
         release.fire()
         await done
         const second = await add()
@@ -83,7 +84,7 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
       it('are kept out for as long as their ttl, also when the equal job is done', async () => {
         const add = async () => (await lab.jobs().add(lab.record, null, { deduplication: { id: 'once', ttl: 60_000 } })).id
         const worker = lab.work(() => 1)
-        const done = lab.completed(worker)
+        const done = worker.completed()
         const first = await add()
         await done
         assert.equal(await add(), first)
@@ -121,7 +122,7 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
         const at: number[] = []
         for (let i = 0; i < 4; i++) await lab.jobs().add(limited, null, {})
         const worker = lab.work((job) => void at.push(job.processedOn ?? 0), limited)
-        await lab.times(worker, 'completed', 4)
+        await worker.times('completed', 4)
         assert.ok((at[2] ?? 0) - (at[0] ?? 0) >= 140, `at ${at}`)
         assert.deepEqual(lab.counted(), [{ version: '1.0.0', completed: 4, failed: 0, lost: 0 }])
       })
@@ -136,7 +137,7 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
           throw error
         })
         const { id } = await lab.jobs().add(lab.record, null, { timeout: 60_000 })
-        await lab.completed(worker)
+        await worker.completed()
         assert.equal(runs, 2)
         assert.deepEqual(lab.counted(), [{ version: '1.0.0', completed: 1, failed: 0, lost: 0 }])
         assert.equal((await lab.jobs().read(lab.record, id)).result, 'done')
@@ -153,8 +154,8 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
           return listening(_job, _token, signal)
         })
         const { id } = await lab.jobs().add(lab.record, null, { timeout: 30 })
-        const [, error] = await lab.failed(worker)
-        assert.equal((error as Error & { code?: string }).code, 'JOB_TIMEOUT')
+        const [, error] = await worker.failed()
+        assert.equal(error.code, 'JOB_TIMEOUT')
         assert.equal(reason, error)
         assert.equal((reason as Error).name, 'TimeoutError')
         assert.match((await lab.jobs().read(lab.record, id)).error ?? '', /longer than its timeout of 30 ms/)
@@ -165,9 +166,9 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
         const stuck = signal()
         const worker = lab.work(async (job) => (job.name === 'stuck' ? stuck.promise : 'fine'))
         await lab.jobs().add(lab.record, null, { name: 'stuck', timeout: 20 })
-        const [, error] = await lab.failed(worker)
-        assert.equal((error as Error & { code?: string }).code, 'JOB_TIMEOUT')
-        const next = lab.completed(worker)
+        const [, error] = await worker.failed()
+        assert.equal(error.code, 'JOB_TIMEOUT')
+        const next = worker.completed()
         await lab.jobs().add(lab.record, null, { timeout: 60_000 })
         assert.equal((await next)[1], 'fine')
         stuck.fire()
@@ -176,9 +177,9 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
       it('take that of the worker when they have none, also when other code added them', async () => {
         const impatient = { ...lab.record, jobOptions: { timeout: 25 } }
         const worker = lab.work(listening, impatient)
-        const first = lab.failed(worker)
+        const first = worker.failed()
         await lab.store.add(lab.queue, 'plain', null)
-        assert.equal(((await first)[1] as Error & { code?: string }).code, 'JOB_TIMEOUT')
+        assert.equal((await first)[1].code, 'JOB_TIMEOUT')
         const own = await lab.jobs().add(impatient, null, {})
         assert.equal(((await lab.store.queue(lab.queue).getJob(own.id))?.opts as { timeout?: number }).timeout, 25)
       })
@@ -186,6 +187,8 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
 
     describeResults(lab)
     describeCancel(lab)
+    // The embedded store serves one process, and keeps the lock of whoever asked last.
+    if (env.REDIS_URL !== undefined) describeLostLocks(lab)
     describeFlows(lab)
     describeSchedules(lab)
   })

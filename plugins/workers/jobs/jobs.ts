@@ -10,7 +10,7 @@ import { bullOptions, type JobDefaults, jobPlanOf, jobProblems } from './job-pla
 import { statusOf, workerJob } from './job-view.js'
 import { type PayloadSlots, shownResult, storedData } from './payload.js'
 import { type Reach, reachOf } from './reach.js'
-import { repeatOptions, scheduleIdOf, scheduleProblems, schedulerId, scheduleView } from './schedule-plan.js'
+import { isScheduleId, repeatOptions, scheduleIdOf, scheduleProblems, schedulerId, scheduleView } from './schedule-plan.js'
 import type {
   CancelOutcome,
   EnqueueOptions,
@@ -75,6 +75,11 @@ export class WorkerJobs {
     return { waiting: waiting + waitingChildren, active, completed, failed, delayed }
   }
 
+  /** Whether somebody paused the queue itself, which stands above its workers. */
+  async isPaused(record: WorkerRecord): Promise<boolean> {
+    return this.#reach('The queue was not read', (queues) => queues.queue(record.queueName).isPaused())
+  }
+
   /** Since when the oldest job could run that does not, ms since 1970; undefined: none waits. */
   async oldestWaiting(record: WorkerRecord): Promise<number | undefined> {
     return this.#reach('The waiting jobs were not read', (queues) => queues.oldestWaiting(record.queueName))
@@ -88,6 +93,7 @@ export class WorkerJobs {
       cancelElsewhere,
       find: () => this.#reach('The job was not read', () => this.#find(record, id)),
       remove: (job, removeChildren) => this.#reach('The job was not removed', () => removed(job, removeChildren)),
+      failNext: (job, why) => this.#reach('The job was not cancelled', (queues) => queues.failNext(record.queueName, job.id ?? '', why)),
       fail: (job, why) => this.#reach('The job was not cancelled', (queues) => queues.fail(record.queueName, job.id ?? '', why)),
     })
   }
@@ -122,7 +128,7 @@ export class WorkerJobs {
   }
 
   async unschedule(record: WorkerRecord, id: string): Promise<void> {
-    if (!(await this.dropSchedule(record, id))) throw workerErrors.SCHEDULE_NOT_FOUND(record.name)
+    if (!isScheduleId(id) || !(await this.dropSchedule(record, id))) throw workerErrors.SCHEDULE_NOT_FOUND(record.name)
   }
 
   /** False when there is none. */

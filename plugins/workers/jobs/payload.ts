@@ -36,6 +36,11 @@ export async function openData(job: Job, worker: string, { restoreJobData }: Pic
   }
 }
 
+/** The data of a job as they are stored, whether it was given them as they were added or not. */
+export async function sealedData(job: Job, worker: string, slots: PayloadSlots): Promise<unknown> {
+  return opened in job ? storedData(job.data, worker, slots) : job.data
+}
+
 /**
  * Gives a job about to run its data as they were added. What its processor then reads and writes of payloads, its own data and
  * its children's results, goes through the hooks as well.

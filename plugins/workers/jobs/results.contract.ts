@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { givenResult } from './payload.js'
 import { fakeHooks } from './testing/fake-hooks.js'
 import type { JobLab } from './testing/job-lab.js'
 
@@ -20,7 +19,7 @@ export function describeResults(lab: JobLab): void {
       it(`${what} fail for good at once, and say why`, async () => {
         let runs = 0
         const worker = lab.work(() => (runs++, result))
-        const end = lab.failed(worker)
+        const end = worker.failed()
         const { id } = await lab.jobs().add(lab.record, null, { attempts: 3, backoff: { type: 'fixed', delay: 1 } })
         await end
         const job = await lab.jobs().read(lab.record, id)
@@ -39,7 +38,7 @@ export function describeResults(lab: JobLab): void {
         [Number.NaN, null],
       ] as const) {
         const worker = lab.work(() => given)
-        const end = lab.completed(worker)
+        const end = worker.completed()
         const { id } = await lab.jobs().add(lab.record, null, {})
         await end
         assert.deepEqual((await lab.jobs().read(lab.record, id)).result, kept)
@@ -64,16 +63,16 @@ export function describeResults(lab: JobLab): void {
         seen.push(job.data)
         return { children: Object.values(await job.getChildrenValues()) }
       })
-      const end = lab.completed(parent)
+      const end = parent.completed()
       const flow = await lab.jobs().addFlow(async (name) => (name === child.name ? child : lab.record), {
         worker: lab.record.name,
         data: { secret: 'x' },
         children: [{ worker: child.name, data: { n: 21 } }],
       })
-      const [job, stored] = await end
+      const [, given] = await end
       assert.deepEqual(seen, [{ secret: 'x' }, { step: 2 }])
       const result = { children: [{ twice: 42 }] }
-      assert.deepEqual(givenResult(job, stored), result)
+      assert.deepEqual(given, result)
       const raw = await lab.store.queue(lab.queue).getJob(flow.id)
       assert.deepEqual([raw?.data, raw?.returnvalue], [await seal({ step: 2 }), await seal(result)])
       assert.deepEqual((await lab.jobs().read(lab.record, flow.id)).result, result)
@@ -82,11 +81,11 @@ export function describeResults(lab: JobLab): void {
     it('are sealed in schedules as well', async () => {
       lab.hooks = sealing()
       const worker = lab.work((job) => job.data)
-      const end = lab.completed(worker)
+      const end = worker.completed()
       await lab.jobs().schedule(lab.record, 'sealed', { every: 60_000, data: { secret: 1 } })
       const [job] = await end
-      assert.deepEqual((await lab.store.queue(lab.queue).getJob(job.id ?? ''))?.data, await seal({ secret: 1 }))
-      assert.deepEqual((await lab.jobs().read(lab.record, job.id ?? '')).result, { secret: 1 })
+      assert.deepEqual((await lab.store.queue(lab.queue).getJob(job.id))?.data, await seal({ secret: 1 }))
+      assert.deepEqual((await lab.jobs().read(lab.record, job.id)).result, { secret: 1 })
     })
 
     it('fail for good when their data cannot be restored, and the processor never sees them', async () => {
@@ -94,7 +93,7 @@ export function describeResults(lab: JobLab): void {
       lab.hooks = sealing()
       let ran = 0
       const worker = lab.work(() => ++ran)
-      await lab.failed(worker)
+      await worker.failed()
       const job = await lab.jobs().read(lab.record, id)
       assert.equal(ran, 0)
       assert.equal(job.attempts, 1)

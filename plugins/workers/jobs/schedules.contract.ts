@@ -47,7 +47,7 @@ export function describeSchedules(lab: JobLab): void {
 
     it('come as often as their limit says, with their options, and then no more', async () => {
       const worker = lab.work((job) => [job.data, job.attemptsMade])
-      const twice = lab.times(worker, 'completed', 2)
+      const twice = worker.times('completed', 2)
       await lab
         .jobs()
         .schedule(lab.record, 'tick', { every: 1000, limit: 2, data: { n: 1 }, options: { timeout: 60_000, priority: 'High' } })

@@ -89,7 +89,7 @@ export interface FlowJob {
 
 /**
  * `removed`: it was waiting and is gone. `failed`: it was waiting, and its parent takes it as failed. `cancelled`: it was running and was told to stop; it fails when it listens to its signal.
- * `orphaned`: no process that answers runs it, so it is taken up again when its lock ends.
+ * `orphaned`: no process that answers runs it; it fails instead of being run again when its lock ends.
  */
 export type CancelOutcome = 'removed' | 'failed' | 'cancelled' | 'orphaned'
 
@@ -102,8 +102,11 @@ export interface WorkerJob {
   readonly queue: string
   readonly status: JobStatus
   readonly priority: number | null
+  /** Attempts that have ended. */
   readonly attempts: number
   readonly maxAttempts: number
+  /** How often an attempt was lost with its process; those are no attempts. */
+  readonly stalls: number
   /** Of a processor that reports any: a number, or JSON. */
   readonly progress: unknown
   readonly createdAt: string
@@ -124,6 +127,12 @@ export interface JobView {
   readonly maxAttempts: number
   /** When it was added, ms since 1970. */
   readonly timestamp: number
+}
+
+/** A job whose attempt has failed, as hooks see it. */
+export interface FailedJobView extends JobView {
+  /** Whether it is not tried again: its attempts are used up, it cannot succeed, it was cancelled, or it lost its process too often. */
+  readonly final: boolean
 }
 
 /** Jobs kept in the worker's queue, by state; finished ones shrink with retention. */

@@ -5,6 +5,7 @@ import { abortable } from 'zin/plugins/redis'
 import { workerErrors } from '../errors.js'
 import type { HookSlots } from '../hook-slots.js'
 import { stopReason } from '../jobs/cancel-reason.js'
+import { loggable } from '../jobs/error-text.js'
 import { jobView } from '../jobs/job-view.js'
 import { givenResult, openData } from '../jobs/payload.js'
 import type { WorkerRecord } from '../record/record.js'
@@ -21,6 +22,15 @@ export interface ConsumerParts {
   readonly connectionTimeout: number
   /** How long a job of a process that died is left alone before another takes it up, in ms. */
   readonly jobLockMs: number
+  /** A job that lost its process more often than this is failed: it may be what kills them. */
+  readonly maxStalls: number
+}
+
+export interface ConsumerListener {
+  /** A job of the queue lost its process and is given to another. With the version that ran it, when that process is this one. */
+  readonly onStalled: (version: string | undefined) => void
+  /** A job failed for good here. */
+  readonly onDead: (job: Job) => void
 }
 
 /** How long a store that may be down gets to note the outcome of ended jobs, and then to close, in ms. */
@@ -29,8 +39,6 @@ const closeMs = 2_000
 /** How long a store that answers takes at most to note the outcome of a job, in ms. */
 const settleMs = 500
 
-/** A job whose process died this often is failed: it may be what kills them. */
-const mostStalls = 3
 const stalledCheckMs = 5_000
 
 /** The same complaint of a store that is down is logged once in this time. */
@@ -50,17 +58,16 @@ export class Consumer {
    * Connects within the connection timeout, or throws QUEUE_CONNECTION_ERROR. It takes no jobs before it is resumed.
    *
    * @param makeRunner makes what does the jobs, and notes those that run.
-   * @param onStalled called when a job of the queue lost its process and is given to another.
    * @param signal aborted when nobody waits for the connection any more.
    */
   static async open(
     record: WorkerRecord,
     makeRunner: (running: RunningJobs) => Processor,
-    onStalled: () => void,
+    told: ConsumerListener,
     parts: ConsumerParts,
     signal: AbortSignal,
   ): Promise<Consumer> {
-    const { queues, hooks } = parts
+    const { queues, hooks, log } = parts
     const jobs = new RunningJobs(parts.clock)
     const run = makeRunner(jobs)
     // What it was fetching when it was paused still comes.
@@ -71,19 +78,28 @@ export class Consumer {
       autorun: false,
       lockDuration: parts.jobLockMs,
       stalledInterval: Math.min(parts.jobLockMs, stalledCheckMs),
-      maxStalledCount: mostStalls,
+      maxStalledCount: parts.maxStalls,
       ...(record.rateLimit === null ? {} : { limiter: record.rateLimit }),
     })
     const complain = complainer(record.name, parts)
     worker.on('error', complain)
     worker.on('completed', (job, result) => {
+      jobs.stored(job)
       if (hooks.onJobComplete.active) hooks.onJobComplete.call(record.name, jobView(job, job.attemptsMade), givenResult(job, result))
     })
-    worker.on('stalled', onStalled)
+    const lose = (id: string): string | undefined => jobs.lose(id, workerErrors.JOB_LOCK_LOST(record.name, id))
+    worker.on('lockRenewalFailed', (ids: readonly string[]) => {
+      for (const id of ids) {
+        if (lose(id) !== undefined) log.warn({ worker: record.name, job: id }, workerErrors.JOB_LOCK_LOST(record.name, id).message)
+      }
+    })
+    worker.on('stalled', (id) => told.onStalled(lose(id)))
     worker.on('failed', (job, error) => {
       // A job that stalled too often and is gone by now comes as undefined.
       if (job === undefined) return
-      logFailure(record.name, job, error, parts.log)
+      jobs.stored(job)
+      logFailure(record.name, job, error, log)
+      if (isFinal(job)) told.onDead(job)
       if (hooks.onJobFailed.active) void tellFailure(record.name, job, error, parts)
     })
     try {
@@ -145,9 +161,9 @@ export class Consumer {
 
 /** Without its data, which may be nobody's business. */
 function logFailure(worker: string, job: Job, error: Error, log: Logger): void {
-  const facts = { worker, job: job.id, name: job.name, attempt: job.attemptsMade, err: error }
-  if (job.finishedOn === undefined) log.debug(facts, `a job of worker "${worker}" failed and is tried again: ${error.message}`)
-  else log.warn(facts, `a job of worker "${worker}" failed for good: ${error.message}`)
+  const facts = { worker, job: job.id, name: job.name, attempt: job.attemptsMade, err: loggable(error) }
+  if (isFinal(job)) log.warn(facts, `a job of worker "${worker}" failed for good: ${facts.err.message}`)
+  else log.debug(facts, `a job of worker "${worker}" failed and is tried again: ${facts.err.message}`)
 }
 
 /** A job that failed before it ran has its data as they are stored: hooks see them as they were added, where that is possible. */
@@ -157,12 +173,17 @@ async function tellFailure(worker: string, job: Job, error: Error, { hooks, log 
   } catch (unreadable) {
     log.debug({ worker, job: job.id, err: unreadable }, 'a failed job is told with its data as they are stored')
   }
-  hooks.onJobFailed.call(worker, jobView(job, job.attemptsMade), error)
+  hooks.onJobFailed.call(worker, { ...jobView(job, job.attemptsMade), final: isFinal(job) }, error)
+}
+
+/** Whether a job that failed is not tried again, whatever its attempts say. */
+function isFinal(job: Job): boolean {
+  return job.finishedOn !== undefined
 }
 
 /** Ends an attempt that must not begin. */
 async function giveBack(job: Job, token: string | undefined, jobs: RunningJobs): Promise<never> {
-  const attempt = jobs.begin(job.id ?? '')
+  const attempt = jobs.begin(job, '')
   try {
     throw await putBack(job, token, new Error('its worker takes no jobs'))
   } finally {

@@ -17,38 +17,32 @@ interface Tally {
 export class Counters {
   readonly #tallies = new Map<string, Tally>()
 
-  /** An attempt begins. Exactly one of the next four ends it. */
+  /** An attempt runs from here to `end`. */
   begin(version: string): void {
     this.#of(version).inFlight++
   }
 
-  completed(version: string, ms: number): void {
-    const tally = this.#end(version, ms)
-    tally.completed++
-  }
-
-  failed(version: string, ms: number): void {
-    const tally = this.#end(version, ms)
-    tally.failed++
-  }
-
-  /** A failure that is the code's or the process's rather than the job's: timed out, or its sandbox died. */
-  lost(version: string, ms: number): void {
-    const tally = this.#end(version, ms)
-    tally.failed++
-    tally.lost++
-  }
-
-  /** It was put off, or cut short from outside: that says nothing of the code. */
-  uncounted(version: string): void {
+  end(version: string): void {
     this.#of(version).inFlight--
   }
 
-  /** An attempt whose process stopped renewing it: nobody else counts that one. */
-  stalled(version: string): void {
+  /** The next three are called for an attempt whose outcome the store has accepted. */
+  completed(version: string, ms: number): void {
+    const tally = this.#of(version)
+    tally.completed++
+    tally.totalMs += ms
+  }
+
+  failed(version: string, ms: number): void {
     const tally = this.#of(version)
     tally.failed++
-    tally.lost++
+    tally.totalMs += ms
+  }
+
+  /** A failure that is the code's or the process's rather than the job's: timed out, its sandbox died, or its lock ran out (no ms). */
+  lost(version: string, ms = 0): void {
+    this.failed(version, ms)
+    this.#of(version).lost++
   }
 
   /** Jobs of a version that run right now. */
@@ -76,13 +70,6 @@ export class Counters {
       tally.lost += lost
       tally.totalMs += totalMs
     }
-  }
-
-  #end(version: string, ms: number): Tally {
-    const tally = this.#of(version)
-    tally.inFlight--
-    tally.totalMs += ms
-    return tally
   }
 
   #of(version: string): Tally {

@@ -1,5 +1,6 @@
 import type { KnownNode, NodeStatus } from '../cluster/cluster.js'
 import { couldNotStart, placementOf } from '../cluster/placement.js'
+import { actingPlacement } from '../record/placement.js'
 import type { StoredWorker } from '../store/store.js'
 
 export interface PlaceView {
@@ -35,7 +36,9 @@ export class FailingNodes {
     return true
   }
 
-  place({ id, record: { name, placement } }: StoredWorker, { me, status, nodes }: PlaceView): Place {
+  place({ id, record }: StoredWorker, { me, status, nodes }: PlaceView): Place {
+    const { name } = record
+    const placement = actingPlacement(record)
     const failed = status !== undefined && couldNotStart(status)
     const told = [...(this.#nodes.get(name) ?? [])].filter(([node, worker]) => worker === id && node !== me)
     const failing = new Set([...told.map(([node]) => node), ...(failed ? [me] : [])])

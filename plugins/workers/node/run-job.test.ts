@@ -40,7 +40,15 @@ function setUp(run: WorkerProcessor, { hooks = fakeHooks(), reason }: { hooks?: 
     hooks,
     defaults: () => ({}),
   })
-  return { counters, running, runner: (one: Job) => runner(one, 'token') }
+  /** Tells that the store has accepted the outcome, whatever it is. */
+  const accepted = async (one: Job): Promise<unknown> => {
+    try {
+      return await runner(one, 'token')
+    } finally {
+      running.stored(one)
+    }
+  }
+  return { counters, running, runner: accepted, unaccepted: (one: Job) => runner(one, 'token') }
 }
 
 describe('the wrapper of an attempt', () => {
@@ -94,6 +102,21 @@ describe('the wrapper of an attempt', () => {
       counters.drain().map(({ version, completed }) => [version, completed]),
       [['2.0.0', 1]],
     )
+  })
+
+  it('counts nothing that the store has not accepted', async () => {
+    for (const [run, column] of [
+      [() => 'done', 'completed'],
+      [() => Promise.reject(new Error('own fault')), 'failed'],
+    ] as const) {
+      const { counters, running, unaccepted } = setUp(run)
+      const one = job()
+      await Promise.resolve(unaccepted(one)).catch(() => undefined)
+      assert.deepEqual([counters.inFlight('1.0.0'), counters.drain()], [0, []])
+      running.stored(one)
+      running.stored(one)
+      assert.equal(counters.drain()[0]?.[column], 1)
+    }
   })
 
   it('counts how an attempt ended', async () => {

@@ -1,8 +1,9 @@
 import type { Job, Processor } from 'bullmq'
-import { type Clock, messageOf } from 'zin'
+import type { Clock } from 'zin'
 import { workerErrors } from '../errors.js'
 import type { HookSlots } from '../hook-slots.js'
 import { isCancelReason, stopReason } from '../jobs/cancel-reason.js'
+import { isErrorLike, storable } from '../jobs/error-text.js'
 import { timeoutOf } from '../jobs/job-plan.js'
 import { jobView } from '../jobs/job-view.js'
 import { checkedResult, openJob, type PayloadSlots, storedResult, unrecoverable } from '../jobs/payload.js'
@@ -38,8 +39,13 @@ export function jobRunner({ workerName, select, counters, running, clock, hooks,
   const { onJobStart, restoreJobData, restoreJobResult, transformJobData, transformJobResult } = hooks
   return async (job: Job, token?: string) => {
     const { version, run } = select(job)
-    const attempt = running.begin(job.id ?? '')
+    const attempt = running.begin(job, version)
     const begun = clock.monotonic()
+    const counted = (outcome: 'completed' | 'failed' | 'lost') => {
+      const ms = clock.monotonic() - begun
+      return () => counters[outcome](version, ms)
+    }
+    let count: (() => void) | undefined
     counters.begin(version)
     try {
       if (restoreJobData.active || restoreJobResult.active || transformJobData.active) await openJob(job, workerName, hooks)
@@ -50,22 +56,21 @@ export function jobRunner({ workerName, select, counters, running, clock, hooks,
         ? work()
         : runInTime(work, { ms, late: () => timeOut(attempt, workerName, ms), stands: isPutOff }))
       const result = transformJobResult.active ? await storedResult(job, given, workerName, hooks) : checkedResult(given, workerName)
-      counters.completed(version, clock.monotonic() - begun)
+      if (attempt.lost !== undefined) throw attempt.lost
+      count = counted('completed')
       return result
     } catch (thrown) {
       const error = storable(thrown)
-      if (isPutOff(error)) counters.uncounted(version)
-      else if (isCancelReason(attempt.reason)) {
-        counters.uncounted(version)
-        throw unrecoverable(error, attempt.reason)
-      } else if (attempt.reason === stopReason && error.name !== 'UnrecoverableError') {
-        counters.uncounted(version)
-        throw await putBack(job, token, error)
-      } else if (isLost(error)) counters.lost(version, clock.monotonic() - begun)
-      else counters.failed(version, clock.monotonic() - begun)
+      if (isPutOff(error)) throw error
+      // Whoever notices that the job lost its process counts that. The store refuses this outcome.
+      if (attempt.lost !== undefined) throw unrecoverable(attempt.lost)
+      if (isCancelReason(attempt.reason)) throw unrecoverable(error, attempt.reason)
+      if (attempt.reason === stopReason && error.name !== 'UnrecoverableError') throw await putBack(job, token, error)
+      count = counted(isLost(error) ? 'lost' : 'failed')
       throw error
     } finally {
-      running.end(attempt)
+      counters.end(version)
+      running.end(attempt, count)
     }
   }
 }
@@ -78,7 +83,7 @@ function takesSignal(run: WorkerProcessor): boolean {
 /** Aborts the attempt with what it fails with. */
 function timeOut(attempt: Attempt, worker: string, ms: number): Error {
   // Named as the platform names it.
-  const error = Object.defineProperty(workerErrors.JOB_TIMEOUT(worker, attempt.job, ms), 'name', { value: 'TimeoutError' })
+  const error = Object.defineProperty(workerErrors.JOB_TIMEOUT(worker, attempt.id, ms), 'name', { value: 'TimeoutError' })
   attempt.abort(error)
   return error
 }
@@ -89,30 +94,4 @@ function isLost(error: Error): boolean {
 
 function isPutOff(error: unknown): boolean {
   return isErrorLike(error) && (putOff.has(error.name) || error.message === rateLimited)
-}
-
-/** BullMQ leaves a job that failed with something else than an error, or with a text that the store refuses, to stall. */
-function storable(thrown: unknown): Error {
-  try {
-    const error = isErrorLike(thrown) && typeof thrown.message === 'string' ? thrown : new Error(String(messageOf(thrown)))
-    if (unstorable.test(error.message)) error.message = clean(error.message)
-    if (error.stack !== undefined && unstorable.test(error.stack)) error.stack = clean(error.stack)
-    return error
-  } catch (error) {
-    return new Error('the processor threw something that cannot be read or changed', { cause: error })
-  }
-}
-
-/** The character NUL, and halves of characters beyond the first 65,536. */
-const unstorable = /\0|\p{Surrogate}/u
-
-function clean(text: string): string {
-  return text.replace(/\0|\p{Surrogate}/gu, '\uFFFD')
-}
-
-/** Errors of another thread or realm are errors as well. */
-function isErrorLike(thrown: unknown): thrown is Error {
-  return (
-    thrown instanceof Error || (typeof thrown === 'object' && thrown !== null && 'message' in thrown && typeof thrown.message === 'string')
-  )
 }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { NodeStatus } from '../cluster/cluster.js'
 import type { Processors } from '../processors/processors.js'
 import type { ConsumerParts } from './consumer.js'
+import type { Counters } from './counters.js'
 import type { Goal } from './plan.js'
 import type { RefusalParts } from './refusals.js'
 import type { StartLanes } from './start-lanes.js'
@@ -14,6 +15,8 @@ export interface SlotParts extends ConsumerParts, RefusalParts {
   readonly startLanes: StartLanes
   /** Called whenever what the slot does has changed. */
   readonly changed: () => void
+  /** Counts an attempt that was lost with another process. */
+  readonly lostElsewhere: (slot: LosingSlot) => void
 }
 
 /** What a slot does now; `status` is undefined before its first step. */
@@ -24,6 +27,11 @@ export interface SlotView {
 
 /** What it should do instead. `placed`: whether the placement chose this process. */
 export type Decide = (slot: SlotView) => Promise<{ readonly goal: Goal; readonly placed: boolean }>
+
+export interface LosingSlot extends SlotOwner {
+  readonly version: string | undefined
+  readonly counters: Counters
+}
 
 /** Which worker a slot is for: a later one of the same name has another id. */
 export interface SlotOwner {

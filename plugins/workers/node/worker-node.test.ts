@@ -3,6 +3,7 @@ import { EventEmitter } from 'node:events'
 import { it } from 'node:test'
 import { systemClock } from 'zin'
 import type { Queues } from 'zin/plugins/queues'
+import { fakeClock } from 'zin/testing'
 import type { NodeInfo } from '../cluster/cluster.js'
 import { eventually, silentLog } from '../cluster/helpers.contract.js'
 import { memoryCluster } from '../cluster/memory.js'
@@ -13,6 +14,7 @@ import type { Processors } from '../processors/processors.js'
 import { StoreDirectory } from '../store/directory.js'
 import { memoryStore } from '../store/memory.js'
 import { desired, stored } from '../testing/stored-worker.js'
+import { goalOf } from './goal.js'
 import { Reconciler } from './reconciler.js'
 import { WorkerNode } from './worker-node.js'
 
@@ -47,6 +49,7 @@ it('a worker that was created again begins with its own version, also where nobo
     hooks: new Proxy({}, { get: () => ({ active: false }) }) as HookSlots,
     connectionTimeout: 1_000,
     jobLockMs: 1_000,
+    maxStalls: 3,
     stopLimits: { drainMs: 1_000, cancelMs: 1_000 },
     halt: async () => undefined,
   })
@@ -84,4 +87,50 @@ it('a worker that was created again begins with its own version, also where nobo
   await runs(again.id, '1.0.1')
   await Promise.all([reconciler.close(), node.close({ drainMs: 0, cancelMs: 0 })])
   await reconciler.leave()
+})
+
+it('an attempt that was lost with its process counts for the version that ran there', async () => {
+  const clock = fakeClock()
+  const cluster = memoryCluster({ clock })
+  const opened: EventEmitter[] = []
+  const made = (): EventEmitter => {
+    const worker = (queues as unknown as { worker(): EventEmitter }).worker()
+    opened.push(worker)
+    return worker
+  }
+  const node = new WorkerNode({
+    cluster,
+    clock,
+    log: silentLog,
+    id: 'here',
+    queues: { worker: made } as unknown as Queues,
+    processors,
+    hooks: new Proxy({}, { get: () => ({ active: false }) }) as HookSlots,
+    connectionTimeout: 1_000,
+    jobLockMs: 1_000,
+    maxStalls: 3,
+    stopLimits: { drainMs: 0, cancelMs: 0 },
+    halt: async () => undefined,
+  })
+  const worker = stored('mail', { desired: desired({ state: 'running' }) })
+  const slot = node.slot({ name: 'mail', id: worker.id })
+  await slot.apply(worker, async () => ({ goal: goalOf(worker, { run: true, version: '1.0.0' }), placed: true }))
+  const minutes = async () => {
+    await node.flush()
+    return (await cluster.minutes('mail', 0)).map(({ version, failed, lost }) => [version, failed, lost])
+  }
+  opened[0]?.emit('stalled', '7')
+  await eventually('a lost attempt of 1.0.0', async () => (await minutes()).length === 1)
+  assert.deepEqual(await minutes(), [['1.0.0', 1, 1]])
+
+  await cluster.beat(nodeOf('died'), 1_000)
+  await cluster.report('died', [{ ...(slot.status() ?? assert.fail('it runs')), version: '0.9.0' }])
+  clock.advance(2_000)
+  opened[0]?.emit('stalled', '8')
+  await eventually('a lost attempt of 0.9.0', async () => (await minutes()).length === 2)
+  assert.deepEqual((await minutes()).sort(), [
+    ['0.9.0', 1, 1],
+    ['1.0.0', 1, 1],
+  ])
+  await node.close({ drainMs: 0, cancelMs: 0 })
 })

@@ -1,13 +1,15 @@
 import { messageOf, withDeadline } from 'zin'
 import type { AttemptDelta, Cluster } from '../cluster/cluster.js'
+import { reportedOn } from '../cluster/reported.js'
 import { workerErrors } from '../errors.js'
 import type { LocalWorker, LocalWorkers } from '../types.js'
-import type { SlotOwner, SlotParts } from './slot-parts.js'
+import type { VersionCounts } from './counters.js'
+import type { LosingSlot, SlotOwner, SlotParts } from './slot-parts.js'
 import { StartLanes } from './start-lanes.js'
 import type { StopLimits } from './stop-waits.js'
 import { WorkerSlot } from './worker-slot.js'
 
-export interface NodeParts extends Omit<SlotParts, 'changed' | 'startLanes'> {
+export interface NodeParts extends Omit<SlotParts, 'changed' | 'startLanes' | 'lostElsewhere'> {
   /** Names this process among all of the app. */
   readonly id: string
   readonly cluster: Cluster
@@ -56,7 +58,12 @@ export class WorkerNode {
     if (known?.id === owner.id) return known
     if (known !== undefined) this.forget(known).catch((error: unknown) => this.#complain(error, 'a removed worker was not forgotten'))
     const earlier = [...this.#leaving].filter(([slot]) => slot.name === owner.name).map(([, left]) => left)
-    const parts: SlotParts = { ...this.#parts, startLanes: this.#startLanes, changed: () => this.#changed(slot) }
+    const parts: SlotParts = {
+      ...this.#parts,
+      startLanes: this.#startLanes,
+      changed: () => this.#changed(slot),
+      lostElsewhere: (losing) => void this.#countLost(losing),
+    }
     const slot: WorkerSlot = new WorkerSlot(owner, parts, Promise.allSettled(earlier))
     this.#slots.set(owner.name, slot)
     return slot
@@ -106,7 +113,7 @@ export class WorkerNode {
       .map((slot) => ({ slot, deltas: slot.counters.drain() }))
       .filter(({ deltas }) => deltas.length > 0)
     try {
-      const deltas: AttemptDelta[] = drained.flatMap(({ slot, deltas }) => deltas.map((delta) => ({ worker: slot.name, ...delta })))
+      const deltas: AttemptDelta[] = drained.flatMap(({ slot, deltas }) => deltas.map((delta) => deltaOf(slot, delta)))
       if (deltas.length > 0) await this.#parts.cluster.count(deltas)
       this.#told = false
     } catch (error) {
@@ -119,6 +126,14 @@ export class WorkerNode {
   #changed(slot: WorkerSlot): void {
     this.#unreported.add(slot)
     void this.#report()
+  }
+
+  /** For the version that the process ran which was lost last; when none is known to be, for the one that runs here. */
+  async #countLost({ name, id, version: here, counters }: LosingSlot): Promise<void> {
+    const reported = await reportedOn(this.#parts.cluster, name).catch(() => [])
+    const lost = reported.filter(({ alive, version, workerId }) => !alive && version !== null && workerId === id)
+    const version = lost.sort((a, b) => b.at - a.at)[0]?.version ?? here
+    if (version !== undefined) counters.lost(version)
   }
 
   #all(): readonly WorkerSlot[] {
@@ -162,6 +177,11 @@ export class WorkerNode {
     this.#told = true
     this.#parts.log.warn({ err: error }, `${what}: ${messageOf(error)}`)
   }
+}
+
+/** Without the version, a delta adds to the totals only. */
+function deltaOf({ name, worker }: WorkerSlot, counts: VersionCounts): AttemptDelta {
+  return { worker: name, ...counts, version: worker?.record.features.metrics === false ? null : counts.version }
 }
 
 function localWorker(slot: WorkerSlot): readonly LocalWorker[] {

@@ -1,6 +1,7 @@
 import { messageOf } from 'zin'
 import type { NodeStatus, WorkerState } from '../cluster/cluster.js'
 import type { CheckReport, WorkerHealthCheck } from '../health/check.js'
+import { keepDeadLetter } from '../jobs/dead-letters.js'
 import type { StoredWorker } from '../store/store.js'
 import { Consumer } from './consumer.js'
 import { Counters } from './counters.js'
@@ -198,7 +199,12 @@ export class WorkerSlot {
     this.#consumer = await Consumer.open(
       worker.record,
       (running) => this.#runner(running),
-      () => this.#stalled(),
+      {
+        onStalled: (version) => (version === undefined ? this.#parts.lostElsewhere(this) : this.counters.lost(version)),
+        onDead: (job) => {
+          if (this.#worker?.record.features.deadLetterQueue === true) void keepDeadLetter(job, { ...this.#parts, worker: this.name })
+        },
+      },
       this.#parts,
       signal,
     )
@@ -252,11 +258,6 @@ export class WorkerSlot {
   async #refuse(worker: StoredWorker, goal: Goal, error: unknown): Promise<void> {
     await this.#refusals.add(worker, goal.version, error)
     this.#record.refuse(goal, error)
-  }
-
-  /** An attempt that was lost with its process; whoever notices counts it. */
-  #stalled(): void {
-    if (this.version !== undefined) this.counters.stalled(this.version)
   }
 
   #runner(running: RunningJobs) {

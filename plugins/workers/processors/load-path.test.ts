@@ -8,7 +8,8 @@ import { fileExports } from './exported.js'
 import { loadExport, locateProcessor } from './load-path.js'
 import type { WorkerProcessor } from './processor.js'
 
-const loadProcessor = async (path: string, roots: readonly string[]) => (await loadExport(path, roots, fileExports)) as WorkerProcessor
+const loadProcessor = async (path: string, folders: readonly string[], app = folders.at(-1) ?? '') =>
+  (await loadExport(path, { app, folders }, fileExports)) as WorkerProcessor
 
 describe('processor files', () => {
   let base = ''
@@ -26,6 +27,12 @@ describe('processor files', () => {
       'app/workers/nothing.mjs': 'export const x = 1',
       'app/workers/broken.mjs': 'throw new Error("broken on purpose")',
       'app/workers/text.txt': 'x',
+      'app/workers/.hidden.mjs': 'export default () => 1',
+      'app/workers/named.test.mjs': 'export default () => 1',
+      'app/workers/named.spec.ts': 'export default () => 1',
+      'app/workers/types.d.ts': 'export default () => 1',
+      'app/workers/zin.config.ts': 'export default () => 1',
+      'app/app.mjs': 'export default () => 1',
       'app/.zin/data/upload.js': 'export default () => 1',
       'app/node_modules/pkg/index.js': 'export default () => 1',
       'application/outside.mjs': 'export default () => "outside"',
@@ -67,6 +74,11 @@ describe('processor files', () => {
     ['.zin/data/upload.js', 'INVALID_PROCESSOR_PATH'],
     ['node_modules/pkg/index.js', 'INVALID_PROCESSOR_PATH'],
     ['workers/text.js', 'INVALID_PROCESSOR_EXTENSION'],
+    ['workers/.hidden.mjs', 'INVALID_PROCESSOR_PATH'],
+    ['workers/named.test.mjs', 'INVALID_PROCESSOR_PATH'],
+    ['workers/named.spec.ts', 'INVALID_PROCESSOR_PATH'],
+    ['workers/types.d.ts', 'INVALID_PROCESSOR_PATH'],
+    ['workers/zin.config.ts', 'INVALID_PROCESSOR_PATH'],
     ['workers/nothing.mjs', 'PROCESSOR_LOAD_FAILED'],
     ['workers/broken.mjs', 'PROCESSOR_LOAD_FAILED'],
   ]
@@ -74,7 +86,15 @@ describe('processor files', () => {
     it(`refuses ${path} with ${code}`, () => assert.rejects(loadProcessor(path, [root]), { code }))
   }
 
+  it('takes a path from the folder of the app as well, when the file lies under a root', async () => {
+    const folders = [join(root, 'workers')]
+    for (const path of ['workers/default.mjs', 'default.mjs']) assert.equal((await loadProcessor(path, folders, root))(job), 40)
+    await assert.rejects(loadProcessor('app.mjs', folders, root), { code: 'INVALID_PROCESSOR_PATH' })
+  })
+
   it('refuses a file outside of the roots although the name of its folder begins like a root', async () => {
-    await assert.rejects(locateProcessor(join(base, 'application/outside.mjs'), [root]), { code: 'INVALID_PROCESSOR_PATH' })
+    await assert.rejects(locateProcessor(join(base, 'application/outside.mjs'), { app: root, folders: [root] }), {
+      code: 'INVALID_PROCESSOR_PATH',
+    })
   })
 })

@@ -6,7 +6,7 @@ import type { WorkerHooks } from '../hooks.js'
 import type { WorkersOptions } from '../options.js'
 import { isUrl } from '../record/processor-url.js'
 import { fileExports, healthCheckExports, urlExports } from './exported.js'
-import { loadExport, locateProcessor } from './load-path.js'
+import { loadExport, locateProcessor, type ProcessorRoots } from './load-path.js'
 import type { LoadedProcessor, ProcessorSpec, WorkerProcessor } from './processor.js'
 import type { ProcessorRegistry } from './registry.js'
 import { type SandboxCode, Sandboxes } from './sandbox/sandboxes.js'
@@ -18,8 +18,7 @@ import { shownUrl } from './url/source.js'
 
 export interface ProcessorsParts {
   readonly registry: ProcessorRegistry
-  /** Absolute folders that processor files lie in. */
-  readonly roots: readonly string[]
+  readonly roots: ProcessorRoots
   readonly hook: SlotOf<WorkerHooks['resolveProcessor']>
   readonly settings: RemoteSettings
   readonly options: Pick<WorkersOptions, 'sandbox' | 'runtime'>

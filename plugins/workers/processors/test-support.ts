@@ -44,7 +44,7 @@ export async function openBench(given: BenchOptions = {}): Promise<Bench> {
   const defaults = Object.fromEntries(Object.entries(workerSettings).map(([name, spec]) => [name, spec.default]))
   const processors = new Processors({
     registry,
-    roots: [root],
+    roots: { app: root, folders: [root] },
     hook: { active: hook !== undefined, call: async (worker: string) => hook?.(worker) } as ProcessorsParts['hook'],
     settings: { ...(defaults as unknown as RemoteSettings), PROCESSOR_FETCH_RETRY_BACKOFF_MS: 1, ...settings },
     options,

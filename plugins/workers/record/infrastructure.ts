@@ -1,7 +1,10 @@
 import { type Check, fieldOf, isObject, isOneOf, type Problem, problem, unknownKeys } from './problem.js'
-import { type PersistencePlace, persistenceDrivers } from './record.js'
+import { type Infrastructure, type PersistencePlace, persistenceDrivers } from './record.js'
 
 const queueDrivers = ['redis', 'kvstore', 'embedded'] as const
+
+/** The names that the queue store of an app may be given. */
+const namesOf: Readonly<Record<'redis' | 'embedded', readonly string[]>> = { redis: ['redis', 'kvstore'], embedded: ['embedded'] }
 
 /** What the name of a place may be. */
 const placePatterns: Readonly<Record<Exclude<keyof PersistencePlace, 'driver'>, RegExp>> = {
@@ -47,4 +50,22 @@ export const checkInfrastructure: Check = (value) => {
     )
   const persistence = fieldOf(value, 'persistence')
   return persistence === undefined ? undefined : checkPersistence(persistence)
+}
+
+/** For valid infrastructure, what it says of the queue store that this app does not have. */
+export function queueStoreProblems(
+  { driver, redis }: Partial<Pick<Infrastructure, 'driver' | 'redis'>> = {},
+  store: 'redis' | 'embedded',
+): readonly Problem[] {
+  const here = store === 'redis' ? 'on Redis (REDIS_URL)' : 'embedded in the process, as REDIS_URL is not set'
+  const problems: Problem[] = []
+  if (driver !== undefined && !namesOf[store].includes(driver)) {
+    const text = `"infrastructure.driver" cannot be "${driver}": the queues of this app are ${here}; leave it out, or use "${store}"`
+    problems.push(problem('infrastructure.driver', 'INVALID_INFRASTRUCTURE', text))
+  }
+  if (redis !== undefined && store !== 'redis') {
+    const text = `"infrastructure.redis" cannot be used: the queues of this app are ${here}`
+    problems.push(problem('infrastructure.redis', 'INVALID_REDIS_CONFIG', text))
+  }
+  return problems
 }

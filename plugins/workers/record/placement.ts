@@ -1,4 +1,5 @@
 import { type Check, fieldOf, isIntIn, isObject, problem, unknownKeys } from './problem.js'
+import type { Placement, WorkerRecord } from './record.js'
 
 export const regionPattern = /^[a-z0-9-]{3,20}$/
 
@@ -13,11 +14,18 @@ export const checkPlacement: Check = (value) => {
   if (!Array.isArray(regions) || !isIntIn(regions.length, 1, 20))
     return problem('placement.regions', 'INVALID_PLACEMENT', '"placement.regions" must be a list of 1 to 20 regions')
   // Not every(), which passes over holes.
-  return Array.from<unknown>(regions).some((region) => typeof region !== 'string' || !regionPattern.test(region))
-    ? problem(
-        'placement.regions',
-        'INVALID_DATACENTER_REGION',
-        '"placement.regions" must hold names of 3 to 20 lower-case letters, digits or "-", such as "eu-west-1"',
-      )
+  if (Array.from<unknown>(regions).some((region) => typeof region !== 'string' || !regionPattern.test(region)))
+    return problem(
+      'placement.regions',
+      'INVALID_DATACENTER_REGION',
+      '"placement.regions" must hold names of 3 to 20 lower-case letters, digits or "-", such as "eu-west-1"',
+    )
+  return new Set(regions).size < regions.length
+    ? problem('placement.regions', 'INVALID_DATACENTER_TOPOLOGY', '"placement.regions" must name each region once')
     : undefined
+}
+
+/** The placement that acts: without the feature `clustering` a worker runs in one process at a time. */
+export function actingPlacement({ features, placement }: Pick<WorkerRecord, 'features' | 'placement'>): Placement {
+  return features.clustering === false ? { ...placement, nodes: 1 } : placement
 }

@@ -21,7 +21,7 @@ const outcomes: Readonly<Record<CancelOutcome, string>> = {
   removed: 'The job was waiting and is removed',
   failed: 'The job was waiting and has failed; the job that waits for it takes it so',
   cancelled: 'The job runs and was told to stop',
-  orphaned: 'No process that answers runs the job; it is taken up again when its lock ends',
+  orphaned: 'No process that answers runs the job; it fails when its lock ends, unless a process that does not answer completes it',
 }
 
 /** Jobs of a worker, and what adds them by itself. */

@@ -42,8 +42,9 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
       response: { 201: workerAnswer },
       handler: async (ctx) => {
         const { body } = ctx.input
-        // A path or URL makes a process load code.
-        if (body.processor !== undefined || body.healthCheck !== undefined) await demand(ctx, 'workers:deploy')
+        // A path or URL makes a process load code, and the others say which code runs, and where.
+        const deploys = [body.processor, body.healthCheck, body.version, body.isolation].some((field) => field !== undefined)
+        if (deploys) await demand(ctx, 'workers:deploy')
         const worker = await workers.create(body as never, { places: 'configured' })
         ctx.status = 201
         return { ok: true, worker }
@@ -122,9 +123,13 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
       params: nameParams,
       query: waitQuery,
       response: { 200: messageAnswer },
-      handler: async ({ input }) => {
-        await workers.remove(input.params.name, { waitMs: input.query.wait })
-        return { ok: true, message: `Worker "${input.params.name}" is removed` }
+      handler: async (ctx) => {
+        const { params, query } = ctx.input
+        // What names code goes with it, and could be made anew without.
+        const versions = await workers.versions(params.name)
+        if (versions.some(({ processor, healthCheck }) => processor !== null || healthCheck !== null)) await demand(ctx, 'workers:deploy')
+        await workers.remove(params.name, { waitMs: query.wait })
+        return { ok: true, message: `Worker "${params.name}" is removed` }
       },
     }),
     ...(Object.keys(verbs) as (keyof typeof verbs)[]).map(operationAt),

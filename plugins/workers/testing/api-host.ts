@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { deny } from 'zin'
@@ -10,6 +10,7 @@ import { queues } from 'zin/plugins/queues'
 import { workerHealth } from 'zin/plugins/worker-health'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { type Workers, workers, workersService } from '../index.js'
+import { writeProcessors } from './processor-files.js'
 
 type Answer = Awaited<ReturnType<TestHost['inject']>>
 
@@ -43,7 +44,7 @@ export interface Backend {
 export async function startApi({ env }: Backend, more: Readonly<Record<string, string>> = {}): Promise<ApiHost> {
   const run = randomUUID().slice(0, 8)
   const rootDir = await mkdtemp(join(tmpdir(), 'zin-api-'))
-  for (const [name, text] of Object.entries(files)) await writeFile(join(rootDir, name), text)
+  await writeProcessors(rootDir, files)
   let interruption: (() => Promise<unknown>) | undefined
   const host = await createTestHost({
     plugins: [database(), kv(), queues(), ops(), workers({ processors: { [`in-code-${run}`]: () => 1 } }), workerHealth()],

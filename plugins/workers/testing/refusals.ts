@@ -12,6 +12,7 @@ export const refusedCreations: Refusals = {
   INVALID_AUTO_START: [{ autoStart: 1 }],
   INVALID_FEATURES_TYPE: [{ features: [] }, { features: 'metrics' }],
   INVALID_FEATURE: [{ features: { flying: true } }],
+  FEATURE_UNAVAILABLE: [{ features: { canary: true } }, { features: { metrics: true, compliance: true } }, { features: { plugins: true } }],
   INVALID_FEATURE_VALUE: [{ features: { metrics: 'on' } }],
   INVALID_LIMITER_CONFIG: [{ rateLimit: { max: 0, duration: 1000 } }, { rateLimit: { max: 1 } }, { rateLimit: 5 }],
   INVALID_JOB_OPTIONS: [
@@ -27,6 +28,7 @@ export const refusedCreations: Refusals = {
   ],
   INVALID_PLACEMENT: [{ placement: { nodes: 0 } }, { placement: { where: 'here' } }, { placement: { regions: [] } }],
   INVALID_DATACENTER_REGION: [{ placement: { regions: ['EU'] } }, { placement: { regions: ['eu-west-1', 7] } }],
+  INVALID_DATACENTER_TOPOLOGY: [{ placement: { regions: ['eu-west-1', 'us-east-1', 'eu-west-1'] } }],
   MISSING_PROCESSOR_SPEC: [{ processor: undefined }, { processor: null }, { processor: '' }],
   INVALID_PROCESSOR_PATH: [{ processor: 'gone.mjs' }, { processor: 'job%2emjs' }, { processor: 7 }],
   INVALID_PROCESSOR_PATH_TRAVERSAL: [{ processor: '../job.mjs' }],
@@ -57,6 +59,8 @@ export const refusedUpdates: Refusals = {
   ],
   INVALID_CONCURRENCY: [{ concurrency: -1 }],
   INVALID_LIMITER_CONFIG: [{ rateLimit: {} }],
+  FEATURE_UNAVAILABLE: [{ features: { circuitBreaker: true } }],
+  INVALID_DATACENTER_TOPOLOGY: [{ placement: { regions: ['eu-west-1', 'eu-west-1'] } }],
   UNKNOWN_FIELD: [{ colour: 'red' }],
 }
 
@@ -125,11 +129,12 @@ export const refusedSchedules: Refusals = {
 /** Codes that no request of this contract can cause, and the tests that do. */
 export const testedElsewhere: Readonly<Record<string, string>> = {
   JOB_TIMEOUT: 'jobs/jobs.contract.ts',
+  JOB_LOCK_LOST: 'jobs/lost-locks.contract.ts',
   JOB_PAYLOAD_UNSTORABLE: 'jobs/results.contract.ts',
   PROCESSOR_DIED: 'processors/sandbox/sandbox.test.ts',
   PROCESSOR_KILLED: 'processors/sandbox/sandbox.test.ts',
   PROCESSOR_CLOSED: 'processors/sandbox/sandbox.test.ts',
-  QUEUE_CONNECTION_ERROR: 'jobs/reach.test.ts',
+  QUEUE_CONNECTION_ERROR: 'redis-down.services.test.ts',
   WORKER_STORE_UNAVAILABLE: 'store/directory.test.ts',
   WORKER_CLUSTER_UNAVAILABLE: 'cluster/cluster.services.test.ts',
   PROCESSOR_NOT_PREBUILT: 'plugin.test.ts',

@@ -142,7 +142,7 @@ class RedisCluster implements Cluster {
     if (deltas.length === 0) return
     const rows = deltas.flatMap((delta) => {
       const { completed, failed, lost, totalUs } = tallyOf(delta)
-      return [delta.worker, delta.version, completed, failed, lost, totalUs]
+      return [delta.worker, delta.version ?? '', completed, failed, lost, totalUs]
     })
     await this.#scripts.run(scripts.count, ...rows)
   }

@@ -106,7 +106,7 @@ redis.call('PEXPIRE', ids, ${dayMs})`)
 export const operation = script(`
 return redis.call('GET', base .. ':operation:' .. ARGV[2])`)
 
-/** For each delta: worker, version, completed, failed, lost, µs. A minute is one field, so that an hour stays compact in memory. */
+/** For each delta: worker, version (empty: in the totals only), completed, failed, lost, µs. A minute is one field, so that an hour stays compact in memory. */
 export const count = script(`
 local minute = math.floor(now / 60000)
 for i = 2, #ARGV, 6 do
@@ -119,8 +119,10 @@ for i = 2, #ARGV, 6 do
     redis.call('HINCRBY', total, name, value)
     sums[j] = text(sums[j] + value)
   end
-  redis.call('HSET', minutes, field, table.concat(sums, ' '))
-  redis.call('PEXPIRE', minutes, ${dayMs + 3_600_000})
+  if ARGV[i + 1] ~= '' then
+    redis.call('HSET', minutes, field, table.concat(sums, ' '))
+    redis.call('PEXPIRE', minutes, ${dayMs + 3_600_000})
+  end
 end`)
 
 /** workers → for each: completed, failed, lost, µs */

@@ -18,7 +18,8 @@ export class SqlCounts {
   async add(deltas: readonly AttemptDelta[]): Promise<void> {
     if (deltas.length === 0) return
     const totals = tallies(deltas, ({ worker }) => worker).map(([worker, tally]) => ({ worker, ...columnsOf(tally) }))
-    const versions = tallies(deltas, ({ worker, version }) => `${worker}\n${version}`)
+    const versioned = deltas.filter(({ version }) => version !== null)
+    const versions = tallies(versioned, ({ worker, version }) => `${worker}\n${version}`)
     await this.#store.run(({ transaction, names, mysql, minute }) => {
       const minutes = versions.map(([key, tally]) => {
         const [worker, version] = key.split('\n')
@@ -26,7 +27,8 @@ export class SqlCounts {
       })
       return transaction(async (tx) => {
         await writeRows(tx, { mysql, table: names.totals, key: ['worker'], rows: totals, existing: 'add' })
-        await writeRows(tx, { mysql, table: names.minutes, key: ['worker', 'minute', 'version'], rows: minutes, existing: 'add' })
+        if (minutes.length > 0)
+          await writeRows(tx, { mysql, table: names.minutes, key: ['worker', 'minute', 'version'], rows: minutes, existing: 'add' })
       })
     })
   }

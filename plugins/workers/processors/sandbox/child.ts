@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url'
 import { isMainThread, parentPort, Worker } from 'node:worker_threads'
 import { exportedFunction, missingExport } from '../exported.js'
 import { JobCalls } from './job-calls.js'
-import { type FromChild, jobMethods, type ToChild } from './protocol.js'
+import { type FromChild, jobMethods, type ToChild, watchFd } from './protocol.js'
 import { fromWire, toWire } from './wire-error.js'
 
 type Load = Extract<ToChild, { type: 'load' }>
@@ -11,6 +11,8 @@ type Run = Extract<ToChild, { type: 'run' }>
 
 /** Longest result as JSON, in characters. */
 const maxResult = 16 * 1024 * 1024
+
+const watchMs = 250
 
 const port = parentPort
 const send = (message: FromChild, sent?: () => void): void => {
@@ -106,8 +108,18 @@ function becomeProcess(): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
   process.on('disconnect', () => process.exit(0))
   process.on('uncaughtException', (error) => send({ type: 'fatal', error: toWire(error) }, () => process.exit(1)))
-  // A processor that blocks would outlive an app that was killed: a thread sees it when the event loop cannot.
-  const watch = `setInterval(() => process.ppid === ${process.ppid} || process.kill(process.pid, 'SIGKILL'), 1000)`
+  // A processor that blocks would outlive an app that was killed, and what buffers take is no part of its heap: a thread sees both when
+  // the event loop cannot.
+  const watch = `
+    const { writeSync } = require('node:fs')
+    const end = () => process.kill(process.pid, 'SIGKILL')
+    setInterval(() => {
+      const mb = Math.round(process.memoryUsage.rss() / 1048576)
+      if (process.ppid !== ${process.ppid}) end()
+      if (mb > ${Number(process.argv[2])}) {
+        try { writeSync(${watchFd}, mb + '\\n') } finally { end() }
+      }
+    }, ${watchMs})`
   new Worker(watch, { eval: true, execArgv: [], env: {}, resourceLimits: { maxOldGenerationSizeMb: 16 } }).unref()
 }
 

@@ -1,24 +1,43 @@
 import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import type { Readable } from 'node:stream'
-import type { FromChild } from './protocol.js'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type FromChild, watchFd } from './protocol.js'
 import type { Vehicle, VehicleOptions } from './vehicle.js'
 
+/** What a process takes beside its heap of old objects before it counts as too much, in MiB: Node itself, code, new objects. */
+const besideHeapMb = 192
+
+/** How long the last words of a killed process may take, in ms. */
+const wordsMs = 500
+
 export function startProcess({ entry, env, memoryMb }: VehicleOptions): Vehicle {
-  const child = fork(entry.file, [], {
+  const child = fork(entry.file, [String(memoryMb + besideHeapMb)], {
     env: { ...env },
     // Not those of the app: its debugging port is taken.
     execArgv: [`--max-old-space-size=${memoryMb}`, ...(entry.tsx === undefined ? [] : ['--import', entry.tsx.loader])],
     serialization: 'advanced',
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc', 'pipe'],
   })
   let cause = ''
   child.on('message', (message: unknown) => {
     const { type, error } = (message ?? {}) as Partial<Extract<FromChild, { type: 'fatal' }>>
     if (type === 'fatal') cause = error?.message ?? ''
   })
+  const watch = child.stdio[watchFd] as Readable
+  watch.on('error', () => undefined)
+  watch.on('data', (data: Buffer) => {
+    const [, mb] = /^(\d{1,9})\n/.exec(data.toString('latin1', 0, 10)) ?? []
+    if (mb !== undefined)
+      cause = `it took ${mb} MiB of memory, more than ${memoryMb} MiB (sandbox.memoryMb) and ${besideHeapMb} MiB beside them`
+  })
   const ended = new Promise<string>((resolve) => {
     const end = (how: string): void => resolve(cause === '' ? how : `${how} (${cause})`)
-    child.on('exit', (code, signal) => end(signal === null ? `exit code ${code}` : `signal ${signal}`))
+    child.on('exit', (code, signal) => {
+      const how = signal === null ? `exit code ${code}` : `signal ${signal}`
+      if (watch.closed) end(how)
+      else void Promise.race([once(watch, 'close'), delay(wordsMs)]).then(() => end(how))
+    })
     child.on('error', (error) => {
       cause = error.message
       if (child.pid === undefined) end('it did not start')

@@ -37,6 +37,9 @@ export type JobMethod = (typeof jobMethods)[number]
 
 export type JobFields = Readonly<Partial<Record<(typeof jobFields)[number], unknown>>>
 
+/** Where the thread that watches over a process writes how many MiB of memory it took, before it ends the process. */
+export const watchFd = 4
+
 /** Calls of one job that wait for their answer; further ones wait in the thread or process. */
 export const maxCalls = 64
 

@@ -22,6 +22,7 @@ const send = parentPort === null ? (message) => process.send(message) : (message
 const errors = {
   plain: Object.assign(new TypeError('broken on purpose'), { code: 'E_BROKEN' }),
   text: 'only text',
+  alike: { message: 'only alike', code: 7 },
   hostile: { toString() { throw new Error('no text') } },
   subclass: new NoSuchUser('no user 5'),
   limit: new RateLimitError('bullmq:rateLimitExceeded'),
@@ -54,6 +55,12 @@ const all = {
   }),
   // A list, not an array: where an array would need one big piece of memory, Node ends the whole process, threads and all.
   leak: () => { for (let last = {};;) last = { last, text: 'x' + Math.random() } },
+  buffers: async () => {
+    for (const kept = [];;) {
+      kept.push(Buffer.alloc(8 * 1024 * 1024, 1))
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+  },
   exit: () => process.exit(3),
   uncaught: () => new Promise(() => setTimeout(() => { throw new Error('nobody caught this') })),
   reject: () => { Promise.reject(new Error('nobody awaited this')); return new Promise(() => setInterval(() => undefined, 99)) },
@@ -172,6 +179,7 @@ for (const isolation of ['thread', 'process'] as const) {
       const plain = { name: 'TypeError', message: 'broken on purpose', code: 'E_BROKEN', stack: /acts\.mjs/ }
       await assert.rejects(run(doing('throw', { kind: 'plain' })), plain)
       await assert.rejects(run(doing('throw', { kind: 'text' })), { name: 'Error', message: 'only text' })
+      await assert.rejects(run(doing('throw', { kind: 'alike' })), { name: 'Error', message: 'only alike', code: 7 })
       await assert.rejects(run(doing('throw', { kind: 'hostile' })), { name: 'Error' })
     })
 
@@ -229,6 +237,14 @@ for (const isolation of ['thread', 'process'] as const) {
       const message = isolation === 'thread' ? /more than 64 MiB of memory/ : /signal SIGABRT|exit code 134/
       await assert.rejects(run(doing('leak')), { code: 'PROCESSOR_DIED', message })
     })
+
+    if (isolation === 'process')
+      it('that takes too much memory outside of its heap dies alone, and the next job runs', async () => {
+        const others = Promise.all([run(doing('fine')), run(doing('fine'))])
+        await assert.rejects(run(doing('buffers')), { code: 'PROCESSOR_DIED', message: /took \d+ MiB of memory, more than 64 MiB/ })
+        assert.deepEqual(await others, ['fine', 'fine'])
+        assert.equal(await run(doing('fine')), 'fine')
+      })
 
     const deaths = { exit: /exit code 3/, uncaught: /nobody caught this/, reject: /nobody awaited this/ }
     for (const [act, message] of Object.entries(deaths)) {

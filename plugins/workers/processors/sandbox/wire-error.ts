@@ -1,4 +1,5 @@
 // Also runs in the threads and processes of processors: it may import nothing that is heavy.
+import { clip, isErrorLike, maxMessage, maxStack, thrownText } from '../../jobs/error-text.js'
 
 /** Classes of BullMQ that say what becomes of a job rather than what went wrong. */
 export const outcomes = ['UnrecoverableError', 'DelayedError', 'WaitingError', 'WaitingChildrenError', 'RateLimitError'] as const
@@ -13,17 +14,15 @@ export interface WireError {
   readonly outcome?: Outcome
 }
 
-const maxMessage = 10_000
-const maxStack = 20_000
-
 export function toWire(thrown: unknown): WireError {
-  if (!(thrown instanceof Error)) return { name: 'Error', message: textOf(thrown) }
+  const message = clip(thrownText(thrown), maxMessage)
+  if (!isErrorLike(thrown)) return { name: 'Error', message }
   const { code } = thrown as { readonly code?: unknown }
   const outcome = outcomeOf(thrown)
   return {
-    name: String(thrown.name),
-    message: String(thrown.message).slice(0, maxMessage),
-    ...(typeof thrown.stack === 'string' ? { stack: thrown.stack.slice(0, maxStack) } : {}),
+    name: typeof thrown.name === 'string' ? thrown.name : 'Error',
+    message,
+    ...(typeof thrown.stack === 'string' ? { stack: clip(thrown.stack, maxStack) } : {}),
     ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
     ...(outcome === undefined ? {} : { outcome }),
   }
@@ -44,12 +43,4 @@ function outcomeOf(error: Error): Outcome | undefined {
     names.push(String((proto as { constructor?: { name?: unknown } }).constructor?.name))
   }
   return outcomes.find((outcome) => names.includes(outcome))
-}
-
-function textOf(value: unknown): string {
-  try {
-    return String(value).slice(0, maxMessage)
-  } catch {
-    return 'something that has no text was thrown'
-  }
 }

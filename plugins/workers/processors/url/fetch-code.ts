@@ -28,8 +28,6 @@ export interface FetchInput {
   readonly signal: AbortSignal
 }
 
-const maxRedirects = 3
-
 /** The answer with status 200, or 304 when there is an ETag. Attempts again after network errors, 429 and 5xx only. */
 export async function fetchCode(input: FetchInput): Promise<EgressResponse> {
   const { limits, signal, source } = input
@@ -48,7 +46,6 @@ async function attemptOnce({ source, allowHosts, etag, limits, egress, signal }:
     answer = await egress(source.url, {
       allowHosts,
       schemes: ['https:'],
-      maxRedirects,
       maxBytes: limits.maxBytes,
       timeoutMs: limits.timeoutMs,
       headers: { accept: 'text/javascript, */*', ...(etag === null ? {} : { 'if-none-match': etag }) },
@@ -62,6 +59,12 @@ async function attemptOnce({ source, allowHosts, etag, limits, egress, signal }:
   }
   const { status, headers } = answer
   if (status === 429 || status >= 500) return `its host answered ${status}`
+  if (status !== 304 && status >= 300 && status < 400) {
+    throw workerErrors.PROCESSOR_FETCH_FAILED(
+      source.shown,
+      `its host answered ${status}, and redirects are not followed; give the URL that the code is at`,
+    )
+  }
   if (status !== 200 && (status !== 304 || etag === null)) {
     throw workerErrors.PROCESSOR_FETCH_FAILED(source.shown, `its host answered ${status}`)
   }

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { database } from 'zin/plugins/database'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { type Queues, queues, queuesService } from 'zin/plugins/queues'
+import { workerHealth } from 'zin/plugins/worker-health'
+import { createTestHost, type TestHost } from 'zin/testing'
+import { type FailedJobView, type FeatureName, type Workers, workers, workersService } from './index.js'
+import { actingPlacement } from './record/placement.js'
+import { workerRecord } from './testing/worker-record.js'
+
+describe('features of a worker', () => {
+  let host: TestHost
+  let service: Workers
+  let store: Queues
+  let failed: (job: FailedJobView) => void = () => undefined
+  before(async () => {
+    host = await createTestHost({
+      plugins: [database(), kv(), queues(), ops(), workers()],
+      hooks: { onJobFailed: (_worker, job) => job.final && failed(job) },
+      env: { WORKER_AUTO_START: 'true' },
+    })
+    service = host.service(workersService)
+    store = host.service(queuesService)
+  })
+  after(() => host.stop())
+
+  /** The next job that fails for good. */
+  const nextFailure = (): Promise<FailedJobView> => new Promise((resolve) => (failed = resolve))
+  const create = (name: string, features: Partial<Record<FeatureName, boolean>>) =>
+    service.create({
+      name,
+      queueName: name,
+      processor: (job) => Promise.reject(new Error(`no ${job.data}`)),
+      features,
+      jobOptions: { attempts: 2, backoff: { type: 'fixed', delay: 1 } },
+    })
+
+  const owned: readonly (readonly [feature: FeatureName, plugin: string])[] = [
+    ['healthMonitoring', 'worker-health'],
+    ['resourceMonitoring', 'resources'],
+    ['observability', 'observability'],
+    ['autoScaling', 'autoscale'],
+    ['datacenter', 'autoscale'],
+    ['circuitBreaker', 'breaker'],
+    ['canary', 'canary'],
+    ['compliance', 'compliance'],
+  ]
+  for (const [feature, plugin] of owned) {
+    it(`refuse ${feature} while the plugin ${plugin} is not enabled, and take false for it`, async () => {
+      const refusal = { code: 'FEATURE_UNAVAILABLE', status: 400, message: new RegExp(`"features.${feature}".*"${plugin}"`) }
+      await assert.rejects(create('asks', { [feature]: true }), refusal)
+      assert.deepEqual((await create('asks', { [feature]: false })).features, { [feature]: false })
+      await assert.rejects(service.update('asks', { features: { [feature]: true } }), refusal)
+      await service.remove('asks')
+    })
+  }
+
+  it('take healthMonitoring when worker-health is enabled', async () => {
+    const monitoring = await createTestHost({ plugins: [database(), kv(), queues(), ops(), workers(), workerHealth()] })
+    const workersThere = monitoring.service(workersService)
+    await workersThere.create({ name: 'watched', queueName: 'watched', processor: () => 1, features: { healthMonitoring: true } })
+    assert.equal((await workersThere.health('watched')).monitored, true)
+    await monitoring.stop()
+  })
+
+  it('count by the minute unless metrics is false, and in the totals always', async () => {
+    for (const [name, features, terms] of [
+      ['counted', {}, 1],
+      ['totals-only', { metrics: false }, 0],
+    ] as const) {
+      await create(name, features)
+      const end = nextFailure()
+      await service.enqueue(name, 'luck')
+      await end
+      assert.deepEqual([(await service.metrics(name)).failed, (await service.health(name)).terms.length], [2, terms], name)
+    }
+  })
+
+  it('add a job that failed for good to the dead letter queue, once and with its history', async () => {
+    await create('buries', { deadLetterQueue: true })
+    const dead = async () => store.list('buries-dead', 'waiting', { offset: 0, limit: 10 })
+    const buried = async () => {
+      for (;;) {
+        const letters = await dead()
+        if (letters.length > 0) return letters
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      }
+    }
+    const end = nextFailure()
+    const { id } = await service.enqueue('buries', 'luck', { name: 'mail' })
+    await end
+    const [letter] = await buried()
+    const { stacktrace, addedAt, failedAt, options, ...data } = letter?.data as Record<string, unknown>
+    assert.deepEqual(data, {
+      worker: 'buries',
+      queue: 'buries',
+      id,
+      name: 'mail',
+      data: 'luck',
+      attempts: 2,
+      stalls: 0,
+      error: 'no luck',
+    })
+    assert.equal((stacktrace as string[]).length, 2)
+    assert.ok(Date.parse(String(addedAt)) <= Date.parse(String(failedAt)))
+    assert.equal((options as { attempts: number }).attempts, 2)
+
+    const again = nextFailure()
+    await (await store.queue('buries').getJob(id))?.retry('failed')
+    await again
+    const other = nextFailure()
+    await service.enqueue('buries', 'hope')
+    await other
+    for (;;) {
+      const ids = (await dead()).map(({ data: { id: of } }) => of)
+      if (ids.length > 1) {
+        assert.equal(ids.filter((of) => of === id).length, 1)
+        break
+      }
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    const without = nextFailure()
+    await service.enqueue('counted', 'luck')
+    await without
+    assert.equal((await store.counts('counted-dead')).waiting, 0)
+  })
+
+  it('restrict a worker to one process at a time when clustering is false', () => {
+    const record = workerRecord('one', { placement: { nodes: 'all', regions: ['eu-west-1'] } })
+    assert.deepEqual(actingPlacement(record), record.placement)
+    assert.deepEqual(actingPlacement({ ...record, features: { clustering: false } }), { nodes: 1, regions: ['eu-west-1'] })
+  })
+
+  it('stand beside a queue store that the app has: another one is refused', async () => {
+    const make = (infrastructure: object) =>
+      service.create({ name: 'stored', queueName: 'stored', processor: () => 1, infrastructure } as never)
+    for (const driver of ['redis', 'kvstore'])
+      await assert.rejects(make({ driver }), { code: 'INVALID_INFRASTRUCTURE', message: /REDIS_URL is not set.*"embedded"/ })
+    await assert.rejects(make({ redis: { env: true } }), { code: 'INVALID_REDIS_CONFIG', message: /REDIS_URL is not set/ })
+    assert.equal((await make({ driver: 'embedded' })).infrastructure.driver, 'embedded')
+  })
+
+  it('say in the status when a tool has paused the whole queue', async () => {
+    assert.equal((await service.status('stored')).queuePaused, false)
+    await store.queue('stored').pause()
+    assert.deepEqual([(await service.status('stored')).queuePaused, (await service.status('stored')).state], [true, 'running'])
+  })
+})

@@ -1,0 +1,63 @@
+import type { Job } from 'bullmq'
+import { type Logger, messageOf, ZinError } from 'zin'
+import type { Queues } from 'zin/plugins/queues'
+import { isCancelReason } from './cancel-reason.js'
+import { type PayloadSlots, sealedData } from './payload.js'
+
+/** Most jobs that wait in a dead letter queue; more are only in the failed list. */
+const mostWaiting = 10_000
+
+function deadLetterQueueOf(queue: string): string {
+  return `${queue}-dead`
+}
+
+export interface DeadLetterParts {
+  readonly worker: string
+  readonly queues: Queues
+  readonly hooks: PayloadSlots
+  readonly log: Logger
+}
+
+/**
+ * Adds a job that failed for good to the dead letter queue of its queue, with its history. Once: a job that was retried by hand and
+ * failed again is there already. A cancelled one is not added. Never rejects: what went wrong is logged.
+ */
+export async function keepDeadLetter(job: Job, parts: DeadLetterParts): Promise<void> {
+  const { log, worker } = parts
+  const facts = { worker, job: job.id, queue: deadLetterQueueOf(job.queueName) }
+  const left = `a failed job of worker "${worker}" is in the failed list only`
+  try {
+    if (!(await add(job, parts))) log.warn(facts, `${left}: its dead letter queue is full`)
+  } catch (error) {
+    log.error({ ...facts, err: error }, `${left}: ${messageOf(error)}`)
+  }
+}
+
+/** False: the queue is full. */
+async function add(job: Job, { worker, queues, hooks }: DeadLetterParts): Promise<boolean> {
+  if (isCancelReason(job.failedReason)) return true
+  const queue = deadLetterQueueOf(job.queueName)
+  if ((await queues.counts(queue)).waiting >= mostWaiting) return false
+  const letter = {
+    worker,
+    queue: job.queueName,
+    id: job.id,
+    name: job.name,
+    data: await sealedData(job, worker, hooks),
+    options: job.opts,
+    attempts: job.attemptsMade,
+    stalls: job.stalledCounter,
+    error: job.failedReason,
+    addedAt: new Date(job.timestamp).toISOString(),
+    failedAt: new Date(job.finishedOn ?? 0).toISOString(),
+  }
+  // No id of BullMQ's own form, and another one for a later job of the same number.
+  const options = { jobId: `${job.id?.replaceAll(':', '_')}-${job.timestamp}`, attempts: 1 }
+  try {
+    await queues.add(queue, job.name, { ...letter, stacktrace: job.stacktrace }, options)
+  } catch (error) {
+    if (!(error instanceof ZinError) || error.code !== 'PAYLOAD_TOO_LARGE') throw error
+    await queues.add(queue, job.name, letter, options)
+  }
+  return true
+}

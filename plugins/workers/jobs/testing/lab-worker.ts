@@ -1,0 +1,72 @@
+import { EventEmitter, once } from 'node:events'
+import type { Processor } from 'bullmq'
+import type { HookSlots } from '../../hook-slots.js'
+import { Consumer, type ConsumerListener, type ConsumerParts } from '../../node/consumer.js'
+import type { RunningJobs } from '../../node/running-jobs.js'
+import { type StopLimits, StopWaits } from '../../node/stop-waits.js'
+import type { WorkerRecord } from '../../record/record.js'
+import type { FailedJobView, JobView } from '../types.js'
+
+export interface LabWorkerParts extends ConsumerParts, Pick<ConsumerListener, 'onStalled'> {
+  readonly makeRunner: (running: RunningJobs, hooks: HookSlots) => Processor
+}
+
+/** A worker as a node runs it, and what its hooks tell. */
+export class LabWorker {
+  readonly #told = new EventEmitter()
+  readonly #consumer: Promise<Consumer>
+
+  constructor(record: WorkerRecord, { makeRunner, onStalled, ...parts }: LabWorkerParts) {
+    const { onJobStart, onJobComplete, onJobFailed } = parts.hooks
+    const tell = <A extends readonly unknown[]>(event: string, slot: { readonly call: (name: string, ...args: A) => void }) => ({
+      active: true,
+      call: (name: string, ...args: A) => {
+        slot.call(name, ...args)
+        this.#told.emit(event, ...args)
+      },
+    })
+    const hooks = {
+      ...parts.hooks,
+      onJobStart: tell('start', onJobStart),
+      onJobComplete: tell('completed', onJobComplete),
+      onJobFailed: tell('failed', onJobFailed),
+    } as HookSlots
+    this.#consumer = Consumer.open(
+      record,
+      (running) => makeRunner(running, hooks),
+      { onStalled, onDead: () => undefined },
+      { ...parts, hooks },
+      new AbortController().signal,
+    )
+    this.#consumer.then((consumer) => consumer.resume()).catch((error: unknown) => this.#told.emit('error', error))
+  }
+
+  async started(): Promise<JobView> {
+    return (await once(this.#told, 'start'))[0] as JobView
+  }
+
+  completed(): Promise<[job: JobView, result: unknown]> {
+    return once(this.#told, 'completed') as Promise<[JobView, unknown]>
+  }
+
+  failed(): Promise<[job: FailedJobView, error: Error & { readonly code?: string }]> {
+    return once(this.#told, 'failed') as Promise<[FailedJobView, Error]>
+  }
+
+  times(event: 'completed' | 'failed', n: number): Promise<void> {
+    return new Promise((resolve) => {
+      let left = n
+      this.#told.on(event, () => {
+        if (--left === 0) resolve()
+      })
+    })
+  }
+
+  async cancel(id: string, reason: string): Promise<boolean> {
+    return (await this.#consumer).cancel(id, reason)
+  }
+
+  async close(limits: StopLimits = { drainMs: 5_000, cancelMs: 5_000 }): Promise<void> {
+    await (await this.#consumer).close(new StopWaits(limits))
+  }
+}
