@@ -59,7 +59,7 @@ export type { Address, HostState, HostView, PluginReport, PluginState, Role } fr
 export type { Access } from './http/access.js'
 export { noteAccess } from './http/access.js'
 export { captureBody } from './http/body.js'
-export type { EventStream, StreamedEvent } from './http/event-stream.js'
+export type { EventStream, EventStreamLimits, StreamedEvent } from './http/event-stream.js'
 export { EventStreams } from './http/event-stream.js'
 export { announcesBody } from './http/headers.js'
 export { HostCheck } from './http/host-check.js'

@@ -8,8 +8,9 @@ import type { Address } from '../host/view.js'
 import type { Logger } from '../log/types.js'
 import type { Clock } from '../util/clock.js'
 import { brokenAnswerLog, logAccess } from './access-log.js'
+import { checkHead } from './check-head.js'
 import { httpErrors, statusError } from './errors.js'
-import { inboundRequestId, repeatedHeader } from './headers.js'
+import { inboundRequestId } from './headers.js'
 import { HostCheck } from './host-check.js'
 import type { InjectRequest, InjectResponse } from './inject.js'
 import { inject } from './inject.js'
@@ -25,7 +26,7 @@ import type { Route, RouteInfo } from './route.js'
 import { HttpServer } from './server.js'
 import type { LiveTable, Registration } from './table.js'
 import { compileTable, infoOf } from './table.js'
-import { pathOf, targetProblem } from './target.js'
+import { pathOf } from './target.js'
 import { Schemas } from './validate.js'
 
 export interface HttpAppOptions {
@@ -47,7 +48,7 @@ export interface HttpAppOptions {
 /**
  * The HTTP side of a host: a Koa app with fixed phases. Registrations take effect with the next {@link HttpApp.compile}.
  *
- * request id and log → probes → host check → errors → global middleware → route match → middleware of the route →
+ * request id and log → probes → host check → checks of the head → errors → global middleware → route match → middleware of the route →
  * body → validation → handler.
  */
 export class HttpApp {
@@ -221,22 +222,27 @@ export class HttpApp {
     const { req, res } = ctx
     if (!res.headersSent) {
       if (this.#draining) res.setHeader('Connection', 'close')
+      if (isPrivate(res)) res.setHeader('Cache-Control', 'no-store')
       closeAfterUnreadBody(req, res)
     }
     reply(this.#koa, ctx)
   }
 
   #answer(ctx: Context, table: LiveTable): MaybePromise {
-    const { req } = ctx
-    if (this.#hosts && !this.#hosts.accepts(req.headers.host)) throw httpErrors.MISDIRECTED()
-    const problem = targetProblem(req.url ?? '')
-    if (problem !== undefined) throw httpErrors.BAD_REQUEST_TARGET(problem)
-    const repeated = repeatedHeader(req)
-    if (repeated !== undefined) throw httpErrors.DUPLICATE_HEADER(repeated)
-    if (req.headers['early-data'] === '1' && req.method !== 'GET' && req.method !== 'HEAD') throw httpErrors.TOO_EARLY()
+    if (this.#hosts && !this.#isServed(ctx, this.#hosts)) throw httpErrors.MISDIRECTED()
+    checkHead(ctx.req, ctx.res)
     return table.run(ctx)
   }
+
+  /** The `Host` of the request, and what `ctx.host` says, which comes from `X-Forwarded-Host` behind a trusted proxy. */
+  #isServed(ctx: Context, hosts: HostCheck): boolean {
+    return hosts.accepts(ctx.req.headers.host) && (!this.#koa.proxy || hosts.accepts(ctx.host))
+  }
 }
+
+/** Refusals depend on who asked, whatever a middleware said before; other errors are not kept unless their handler wants it. */
+const isPrivate = (res: ServerResponse): boolean =>
+  res.statusCode === 401 || res.statusCode === 403 || (res.statusCode >= 400 && !res.hasHeader('Cache-Control'))
 
 const lacksBody = (ctx: Context): boolean => ctx.body == null && ctx.respond !== false && !ctx.res.headersSent
 

@@ -1,10 +1,9 @@
 import { isUtf8 } from 'node:buffer'
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from 'koa'
-import type { ZinError } from '../errors.js'
 import { httpErrors } from './errors.js'
 import { announcesBody } from './headers.js'
 import { parseJson } from './json.js'
+import { readBytes } from './read-bytes.js'
 import type { Route } from './route.js'
 
 const captured = Symbol('zin.body')
@@ -35,7 +34,8 @@ export function setBodyLimit(ctx: Context, limit: number): void {
  * Reads the body of a request once, as the bytes of the wire, and keeps them: a middleware that verifies a signature
  * calls this, and the parser after it gets the same bytes. `limit` in bytes defaults to the limit of the matched route.
  *
- * Throws a ZinError: 413 `PAYLOAD_TOO_LARGE`, 400 `BODY_ABORTED` when the client went away.
+ * Throws a ZinError: 413 `PAYLOAD_TOO_LARGE`, 400 `BODY_FRAGMENTED` for too many tiny chunks, 400 `BODY_ABORTED` when the client
+ * went away.
  */
 export function captureBody(ctx: Context, limit?: number): Promise<Buffer> {
   const state = ctx as BodyState
@@ -68,58 +68,21 @@ function startReading({ req, res }: Context, limit: number): Captured {
   return state
 }
 
-function readBytes(req: IncomingMessage, res: ServerResponse, limit: number, done: (bytes: Buffer) => void): Promise<Buffer> {
-  if (Number(req.headers['content-length']) > limit) return Promise.reject(httpErrors.PAYLOAD_TOO_LARGE(limit))
-  if (req.readableEnded) return Promise.reject(httpErrors.BODY_CONSUMED())
-  if (req.destroyed) return Promise.reject(httpErrors.BODY_ABORTED())
-  if (awaitsContinue(req)) continueReading(req, res)
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
-    let size = 0
-    const onData = (chunk: Buffer): void => {
-      size += chunk.length
-      chunks.push(chunk)
-      if (size <= limit) return
-      req.pause()
-      fail(httpErrors.PAYLOAD_TOO_LARGE(limit))
-    }
-    let ended = false
-    const onEnd = (): void => {
-      ended = true
-      const bytes = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size)
-      done(bytes)
-      resolve(bytes)
-    }
-    // A request closes when it was read and answered, too.
-    const onAbort = (): void => {
-      if (!ended) fail(httpErrors.BODY_ABORTED())
-    }
-    const fail = (error: ZinError): void => {
-      req.off('data', onData).off('end', onEnd).off('error', onAbort).off('close', onAbort)
-      reject(error)
-    }
-    req.on('data', onData).on('end', onEnd).on('error', onAbort).on('close', onAbort)
-  })
-}
-
-const continueSent = Symbol('zin.continueSent')
-
-/** Whether the client holds its body back until it is told to continue. */
-export function awaitsContinue(req: IncomingMessage): boolean {
-  return req.headers.expect !== undefined && !(continueSent in req)
-}
-
-function continueReading(req: IncomingMessage, res: ServerResponse): void {
-  Object.defineProperty(req, continueSent, { value: true })
-  res.writeContinue()
+/**
+ * Leaves a body that the route does not ask for unread, so that nothing of it is kept: its handler may still capture it, and
+ * what is left when the answer goes out is dropped.
+ */
+function leaveBody(ctx: Context): undefined {
+  const limit = (ctx as BodyState)[limitKey] ?? defaultLimit
+  if (Number(ctx.req.headers['content-length']) > limit) throw httpErrors.PAYLOAD_TOO_LARGE(limit)
+  return undefined
 }
 
 /** How nearly all clients write the type of JSON; what is here needs no parsing. */
 const jsonTypes: ReadonlySet<unknown> = new Set(['application/json', 'application/json; charset=utf-8', 'application/json;charset=UTF-8'])
 
 /**
- * The parsed body of a request for a route, or the promise of it. A body that the route does not ask for is read up to the
- * limit and ignored. An empty JSON body is `undefined`.
+ * The parsed body of a request for a route, or the promise of it. A body that the route does not ask for is not read. An empty JSON body is `undefined`.
  */
 export function readBody(ctx: Context, route: Route): unknown {
   const type = route.bodyType ?? (route.body === undefined ? 'none' : 'json')
@@ -127,6 +90,7 @@ export function readBody(ctx: Context, route: Route): unknown {
   if (type !== 'none' && encoding !== undefined && encoding.toLowerCase() !== 'identity') throw httpErrors.UNSUPPORTED_CONTENT_ENCODING()
   if (type === 'json' && !isPlainJson(ctx)) requireType(ctx, ['json', '+json'], 'JSON (Content-Type: application/json)')
   if (type === 'form') requireType(ctx, ['urlencoded', 'multipart'], 'a form (urlencoded or multipart)')
+  if (type === 'none' && (ctx as BodyState)[captured] === undefined) return leaveBody(ctx)
   const bytes = bodyBytes(ctx)
   return bytes instanceof Promise ? bytes.then((read) => parse(ctx, type, read)) : parse(ctx, type, bytes)
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { describe, it } from 'node:test'
-import { definePlugin, EventStreams } from 'zin'
+import { definePlugin, EventStreams, requestContext } from 'zin'
 import { createTestHost } from 'zin/testing'
 
 describe('an event stream', () => {
@@ -92,5 +92,52 @@ describe('an event stream', () => {
     assert.ok(sent > 4 && sent < 200)
     answer.destroy()
     await host.stop()
+  })
+
+  it('is refused to a client that has as many as one may have, and to all when the group is full', async () => {
+    const streams = new EventStreams({ perClient: 2, total: 3 })
+    const ends: Promise<void>[] = []
+    const events = definePlugin({
+      name: 'events',
+      version: '1.0.0',
+      setup(ctx) {
+        ctx.hooks.on('onClose', () => streams.closeAll())
+        ctx.middleware('user', async (request, next) => {
+          const context = requestContext()
+          if (context) context.userId = request.get('x-user') || undefined
+          await next()
+        })
+        ctx.route({
+          method: 'GET',
+          path: '/events',
+          summary: 'Events',
+          use: ['user'],
+          handler: (request) => {
+            let end = (): void => undefined
+            streams.open(request, () => end())
+            ends.push(new Promise((resolve) => (end = resolve)))
+          },
+        })
+      },
+    })
+    const host = await createTestHost({ plugins: [events()], listen: true })
+    const open = async (user: string) => {
+      const [answer] = (await once(get(`${host.url}/events`, { headers: { 'x-user': user } }), 'response')) as [IncomingMessage]
+      return answer.resume()
+    }
+    const refusal = async (user: string) => {
+      const answer = await host.inject({ path: '/events', headers: { 'x-user': user } })
+      return [answer.status, answer.body.code]
+    }
+    const [first] = [await open('ada'), await open('ada')]
+    assert.deepEqual(await refusal('ada'), [429, 'TOO_MANY_STREAMS'])
+    await open('')
+    assert.deepEqual(await refusal('eve'), [503, 'STREAMS_EXHAUSTED'])
+    first?.destroy()
+    await ends[0]
+    await open('')
+    assert.deepEqual(await refusal(''), [429, 'TOO_MANY_STREAMS'])
+    await host.stop()
+    assert.equal(streams.size, 0)
   })
 })

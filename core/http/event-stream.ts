@@ -1,6 +1,8 @@
 import { PassThrough } from 'node:stream'
 import type { Context } from 'koa'
 import { accessOf } from './access.js'
+import { httpErrors } from './errors.js'
+import { requestContext } from './request-context.js'
 
 /** One event of a stream: JSON under a name. */
 export interface StreamedEvent {
@@ -15,6 +17,14 @@ export interface EventStream {
   send(event: StreamedEvent): boolean
   /** Ends the answer. */
   close(): void
+}
+
+/** How many streams a group has open at most; what comes on top is refused. */
+export interface EventStreamLimits {
+  /** Of one client: a user, or an address where nobody is logged in. Default 32. */
+  readonly perClient?: number
+  /** Of all clients together. Default 1000. */
+  readonly total?: number
 }
 
 /** A comment now and then keeps proxies from cutting a connection on which nothing happens; access is checked anew before it. */
@@ -38,7 +48,15 @@ const unreadLimit = 1024 * 1024
  */
 export class EventStreams {
   readonly #open = new Set<EventStream>()
+  readonly #byClient = new Map<string, number>()
+  readonly #perClient: number
+  readonly #total: number
   #closed = false
+
+  constructor({ perClient = 32, total = 1000 }: EventStreamLimits = {}) {
+    this.#perClient = perClient
+    this.#total = total
+  }
 
   get size(): number {
     return this.#open.size
@@ -48,10 +66,13 @@ export class EventStreams {
    * Begins the answer of a request. It ends when the access ends by which the request was let in: at the latest 15 s after a token
    * was revoked or a device removed, at a token's `exp`, and in any case after a quarter of an hour. `onEnd` is called once, whoever
    * ends it. The handler then returns nothing.
+   *
+   * Throws a ZinError: 429 `TOO_MANY_STREAMS` when the client has too many, 503 `STREAMS_EXHAUSTED` when all together do.
    */
   open(ctx: Context, onEnd: () => void): EventStream {
-    const body = new PassThrough()
     const access = accessOf(ctx)
+    const release = this.#admit(ctx)
+    const body = new PassThrough()
     const holds = async (): Promise<boolean> => (await Promise.all(access.map((one) => one.holds()))).every(Boolean)
     const look = async (): Promise<void> => {
       if (await holds().catch(() => false)) write(': keep-alive\n\n')
@@ -63,7 +84,8 @@ export class EventStreams {
     end.unref()
     const write = (text: string): boolean => {
       if (body.writableEnded || body.destroyed) return false
-      if (body.writableLength + body.readableLength > unreadLimit) {
+      const unread = body.writableLength + body.readableLength
+      if (unread > 0 && unread + text.length > unreadLimit) {
         body.destroy()
         ctx.res.destroy()
         return false
@@ -79,6 +101,7 @@ export class EventStreams {
       clearInterval(keepAlive)
       clearTimeout(end)
       this.#open.delete(stream)
+      release()
       onEnd()
     })
     this.#open.add(stream)
@@ -91,6 +114,21 @@ export class EventStreams {
     write(': listening\n\n')
     if (this.#closed) stream.close()
     return stream
+  }
+
+  /** Counts one more stream of a client, and gives what takes it off again. */
+  #admit(ctx: Context): () => void {
+    const userId = requestContext()?.userId
+    const client = userId === undefined ? `address ${ctx.ip}` : `user ${userId}`
+    const open = this.#byClient.get(client) ?? 0
+    if (open >= this.#perClient) throw httpErrors.TOO_MANY_STREAMS(this.#perClient)
+    if (this.#open.size >= this.#total) throw httpErrors.STREAMS_EXHAUSTED(this.#total)
+    this.#byClient.set(client, open + 1)
+    return () => {
+      const left = (this.#byClient.get(client) ?? 1) - 1
+      if (left === 0) this.#byClient.delete(client)
+      else this.#byClient.set(client, left)
+    }
   }
 
   /** Ends every answer, also those that begin later. */

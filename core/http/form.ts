@@ -1,76 +1,97 @@
-import { createWriteStream, type WriteStream } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { Readable, Writable } from 'node:stream'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import type { Context } from 'koa'
 import { messageOf } from '../errors.js'
 import { httpErrors } from './errors.js'
+import { type Part, splitMultipart } from './multipart.js'
+
+/** Most fields of an urlencoded form. */
+const maxFields = 1000
+
+/** A file of a form, in `ctx.request.files` under the name of its part. */
+export interface Upload {
+  readonly filepath: string
+  readonly newFilename: string
+  /** As the client calls it: never a path to use. */
+  readonly originalFilename: string
+  readonly mimetype: string
+  /** In bytes. */
+  readonly size: number
+}
 
 /**
- * Parses an urlencoded or multipart form by koa-body from bytes that were read already. Files land in the system's
- * temporary folder, readable by this user only, and in `ctx.request.files`; they are removed when the request ends, or at
- * once when the form is broken.
+ * Parses an urlencoded or multipart form from bytes that were read already. Files land in the system's temporary folder,
+ * readable by this user only, and in `ctx.request.files`; they are removed when the request ends, or at once when the form
+ * is broken.
  */
-export async function parseForm(ctx: Context, bytes: Buffer): Promise<unknown> {
+export function parseForm(ctx: Context, bytes: Buffer): Promise<unknown> {
+  return ctx.is('multipart') ? parseMultipart(ctx, bytes) : parseUrlencoded(ctx, bytes)
+}
+
+async function parseUrlencoded(ctx: Context, bytes: Buffer): Promise<unknown> {
   const { koaBody } = await import('koa-body')
-  const limit = bytes.length
-  const uploads = new Uploads()
-  const parse = koaBody({
-    multipart: true,
-    json: false,
-    text: false,
-    formLimit: limit,
-    formidable: {
-      maxFileSize: limit,
-      maxTotalFileSize: limit,
-      maxFieldsSize: limit,
-      allowEmptyFiles: true,
-      minFileSize: 0,
-      // Its own default is what the folder was when it was first loaded.
-      uploadDir: tmpdir(),
-      fileWriteStreamHandler: (file) => uploads.open((file as unknown as { readonly filepath: string }).filepath),
-    },
-  })
-  const request: { body?: unknown; files?: unknown } = {}
+  const queryString = { parameterLimit: maxFields, arrayLimit: maxFields, throwOnLimitExceeded: true }
+  const parse = koaBody({ json: false, text: false, formLimit: bytes.length, queryString })
+  const request: { body?: unknown } = {}
   const req = Object.assign(Readable.from([bytes]), {
-    headers: { 'content-type': ctx.req.headers['content-type'], 'content-length': String(limit) },
+    headers: { 'content-type': ctx.req.headers['content-type'], 'content-length': String(bytes.length) },
   })
   // koa-body reads these four and no more of a context.
   const shadow = { method: 'POST', req, request, is: (types: string[]) => ctx.is(types) } as unknown as Parameters<typeof parse>[0]
   try {
     await parse(shadow, async () => undefined)
   } catch (error) {
-    await uploads.remove()
     throw httpErrors.INVALID_FORM(messageOf(error))
   }
-  if (ctx.res.closed || ctx.res.destroyed) await uploads.remove()
-  else ctx.res.once('close', () => void uploads.remove())
-  Object.assign(ctx.request, { files: request.files })
   return Object.fromEntries(Object.entries(request.body ?? {}))
 }
 
-/** The files of one form. */
-class Uploads {
-  readonly #streams: WriteStream[] = []
-  #removed = false
+async function parseMultipart(ctx: Context, bytes: Buffer): Promise<unknown> {
+  const [, quoted, token] = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;",]{1,70}))/i.exec(ctx.req.headers['content-type'] ?? '') ?? []
+  const boundary = quoted ?? token
+  if (boundary === undefined) throw httpErrors.INVALID_FORM('its Content-Type names no boundary')
+  const parts = splitMultipart(bytes, boundary)
+  const files = parts.filter((part) => part.filename !== undefined)
+  Object.assign(ctx.request, { files: byName(files, await store(ctx, files)) })
+  const fields = parts.filter((part) => part.filename === undefined)
+  return byName(
+    fields,
+    fields.map((field) => field.bytes.toString('utf8')),
+  )
+}
 
-  open(path: string): Writable {
-    // The parser opens the file of the part it is at even after it failed.
-    if (this.#removed) return new Writable({ write: (_chunk, _encoding, done) => done() })
-    const stream = createWriteStream(path, { flags: 'wx', mode: 0o600 })
-    this.#streams.push(stream)
-    return stream
+/** Values by the name of their part; those of one name as a list. */
+function byName<T>(parts: readonly Part[], values: readonly T[]): Record<string, T | T[]> {
+  const lists = new Map<string, T[]>()
+  for (const [index, { name }] of parts.entries()) {
+    const list = lists.get(name)
+    if (list) list.push(values[index] as T)
+    else lists.set(name, [values[index] as T])
   }
+  return Object.fromEntries([...lists].map(([name, list]) => [name, list.length === 1 ? (list[0] as T) : list]))
+}
 
-  /** Closes and removes every file, also one that is only being opened. */
-  async remove(): Promise<void> {
-    this.#removed = true
-    await Promise.allSettled(
-      this.#streams.map(async (stream) => {
-        stream.destroy()
-        if (!stream.closed) await new Promise<void>((resolve) => void stream.once('close', () => resolve()))
-        await rm(stream.path, { force: true })
-      }),
-    )
+/** Writes files, one after the other, and removes them when the request ends or one cannot be written. */
+async function store(ctx: Context, files: readonly Part[]): Promise<readonly Upload[]> {
+  const uploads: Upload[] = []
+  const remove = async (): Promise<void> => {
+    await Promise.allSettled(uploads.map(({ filepath }) => rm(filepath, { force: true })))
   }
+  try {
+    for (const { filename = '', type, bytes } of files) {
+      const newFilename = randomBytes(13).toString('hex').slice(1)
+      const filepath = join(tmpdir(), newFilename)
+      uploads.push({ filepath, newFilename, originalFilename: filename, mimetype: type ?? 'text/plain', size: bytes.length })
+      await writeFile(filepath, bytes, { flag: 'wx', mode: 0o600 })
+    }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+  if (ctx.res.closed || ctx.res.destroyed) await remove()
+  else ctx.res.once('close', () => void remove())
+  return uploads
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { awaitsContinue } from './body.js'
 import { announcesBody } from './headers.js'
+import { isFragmented } from './incoming.js'
+import { awaitsContinue } from './read-bytes.js'
 
 /** An unread body up to this size is read and dropped, and the connection stays open. */
 const dropQuietly = 64 * 1024
@@ -14,7 +15,8 @@ function isClosedUnread(req: IncomingMessage): boolean {
 
 /**
  * Closes the connection of a request whose body nobody read, so that the client still gets the answer: it is written at
- * once and ended when the client stopped sending. Closing while bytes arrive would reset the connection, answer included.
+ * once and ended when the client stopped sending. Closing while bytes arrive would reset the connection, answer included. What comes in
+ * tiny pieces is not read on: the client has the time of the linger to take the answer.
  *
  * A 401 says nothing about whether the body was read, and so how far the checks came: its `Connection` depends on the request
  * alone, and Node writes it, always in the same place.
@@ -38,10 +40,12 @@ export function closeAfterUnreadBody(req: IncomingMessage, res: ServerResponse):
     const timer = setTimeout(() => finish(), lingerMs).unref()
     const finish = (): void => {
       clearTimeout(timer)
-      req.off('end', finish).off('close', finish)
+      req.off('data', look).off('end', finish).off('close', finish)
       end()
     }
-    req.once('end', finish).once('close', finish).resume()
+    const look = (): void => void (isFragmented(req) ? req.pause() : req.resume())
+    req.once('end', finish).once('close', finish).on('data', look)
+    look()
     return res
   }) as typeof res.end
 }

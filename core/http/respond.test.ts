@@ -154,3 +154,33 @@ test('a stream that breaks off cuts the connection and is logged', async (t) => 
     [['error', 'disk failed']],
   )
 })
+
+test('no cache keeps a refusal, whoever wrote it; other errors may say themselves how long they hold', async (t) => {
+  const cached = (status: number, cacheControl?: string) =>
+    route({
+      method: 'GET',
+      path: `/${status}/${cacheControl ?? 'unsaid'}`,
+      handler: (ctx) => {
+        ctx.status = status
+        if (cacheControl !== undefined) ctx.set('Cache-Control', cacheControl)
+        return { error: 'x' }
+      },
+    })
+  const cases = [
+    [401, undefined, 'no-store'],
+    [401, 'public', 'no-store'],
+    [403, 'public', 'no-store'],
+    [404, undefined, 'no-store'],
+    [404, 'public', 'public'],
+    [503, undefined, 'no-store'],
+    [200, undefined, undefined],
+  ] as const
+  const { app } = makeApp(
+    t,
+    cases.map(([status, said]) => cached(status, said)),
+  )
+  for (const [status, said, kept] of cases) {
+    const answer = await app.inject({ path: `/${status}/${said ?? 'unsaid'}` })
+    assert.deepEqual([answer.status, answer.headers['cache-control']], [status, kept])
+  }
+})

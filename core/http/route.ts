@@ -63,7 +63,7 @@ export interface RouteSpec<
   readonly bodyType?: 'json' | 'form' | 'raw' | 'none'
   /** Builds the error of a request that fails validation. Default, and for undefined: 400 `VALIDATION_FAILED`. */
   onInvalid?(problems: readonly InvalidInput[]): ZinError | undefined
-  /** A probe is answered before host check, rate limit, authentication and body. Its path is static and it takes no input. */
+  /** A probe is answered before host check, authentication and body. Its path is static and it takes no input. */
   readonly probe?: boolean
   /** Left out of OpenAPI and `/docs`. */
   readonly hidden?: boolean

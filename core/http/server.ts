@@ -6,6 +6,8 @@ import type { Duplex } from 'node:stream'
 import { ZinError } from '../errors.js'
 import type { Address } from '../host/view.js'
 import type { Clock } from '../util/clock.js'
+import { Incoming } from './incoming.js'
+import { StalledClients } from './stalled.js'
 
 /** Time a client has for its headers, and for all of its request, in ms. */
 const headersTimeout = 20_000
@@ -15,16 +17,22 @@ const keepAliveTimeout = 65_000
 /** How long connections that are idle when draining begins may still send a request that was on its way, in ms. */
 const idleGraceMs = 100
 const drainCheckMs = 20
+const stalledCheckMs = 5000
 
 /** An HTTP server that can be drained. It takes connections from its port and from {@link HttpServer.connect}. */
 export class HttpServer {
   readonly #http: Server
   readonly #clock: Clock
   readonly #sockets = new Set<Socket>()
+  readonly #stalled = new StalledClients()
+  #stalledTimer: NodeJS.Timeout | undefined
 
   constructor(listener: RequestListener, clock: Clock) {
     this.#clock = clock
-    this.#http = createServer({ headersTimeout, requestTimeout, keepAliveTimeout, connectionsCheckingInterval: 5000 }, listener)
+    this.#http = createServer(
+      { IncomingMessage: Incoming, headersTimeout, requestTimeout, keepAliveTimeout, connectionsCheckingInterval: 5000 },
+      listener,
+    )
     // Node drops what comes beyond 2000 headers without a word, and with it what checks look for; their bytes are bounded anyway.
     this.#http.maxHeadersCount = 0
     // Without this listener Node tells every client to continue; ours does when the body is wanted.
@@ -32,6 +40,7 @@ export class HttpServer {
     this.#http.on('clientError', answerClientError)
     this.#http.on('connection', (socket: Socket) => {
       this.#sockets.add(socket)
+      this.#stalledTimer ??= setInterval(() => this.#stalled.check(this.#sockets, clock.monotonic()), stalledCheckMs).unref()
       socket.once('close', () => this.#sockets.delete(socket))
     })
   }
@@ -79,6 +88,8 @@ export class HttpServer {
   /** Closes the port and every connection at once. */
   async close(): Promise<void> {
     this.#stopAccepting()
+    clearInterval(this.#stalledTimer)
+    this.#stalledTimer = undefined
     // A second close only stops the timer that watches connections.
     this.#http.close()
     const closed = [...this.#sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve)))

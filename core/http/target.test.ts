@@ -15,6 +15,8 @@ test('ordinary targets are accepted', () => {
     '/a/%2F',
     "/a!$&'()*+,;=:@",
     '/a?x=../..',
+    '/a?x=C:\\b',
+    '/?\\',
   ]
   for (const target of targets) assert.equal(targetProblem(target), undefined, target)
 })
@@ -36,7 +38,9 @@ test('targets that a URL parser reads differently are refused', () => {
     '/a\x7f',
     '/ä',
     '/a?ä',
-    '/a?\\',
+    '/\\',
+    '/\\evil/a',
+    '/a\\b?c',
     '/a?b#c',
     '/.',
     '/..',

@@ -1,7 +1,7 @@
 const SLASH = 0x2f
 
-/** Bytes that no target may have: controls, space, non-ASCII, `\`, and `#`, which belongs to no request. */
-const forbidden = /[^\x21-\x7e]|[\\#]/
+/** Bytes that no target may have: controls, space, non-ASCII, and `#`, which belongs to no request. */
+const forbidden = /[^\x21-\x7e]|#/
 
 /** Paths that a URL parser leaves alone: no dot segment, plain or encoded, and nothing it would encode. */
 const untouched = /^(?:\/(?!\.|%2e)[\w.!$&'()*+,;=:@~%-]*)+$/i
@@ -25,8 +25,10 @@ export function queryOf(target: string): string {
 export function targetProblem(target: string): string | undefined {
   if (target.charCodeAt(0) !== SLASH) return 'is not in origin form, a path that begins with one slash'
   if (target.charCodeAt(1) === SLASH) return 'begins with two slashes'
-  if (forbidden.test(target)) return 'contains a backslash, a fragment, a space, a control byte or a byte outside of ASCII'
+  if (forbidden.test(target)) return 'contains a fragment, a space, a control byte or a byte outside of ASCII'
   const path = pathOf(target)
+  // Clients send it in a query as it is; in a path a URL parser makes it a slash.
+  if (path.includes('\\')) return 'has a backslash in its path'
   if (untouched.test(path)) return undefined
   return new URL(path, 'http://localhost').pathname === path ? undefined : 'has a path that a URL parser would rewrite'
 }

@@ -199,7 +199,7 @@ test('signedFetch by RFC 9421 covers what it sends, for every kind of body, with
       () => ({ status: 200, date: new Date() }),
       async (url, seen) => {
         const api = signedFetch({ profile: 'rfc9421', keyId: 'dev_1', ...credential, token: () => 'abc.def.ghi', timezone: 'Europe/Paris' })
-        await api(`${url}/p?q=1`, { headers: { 'content-digest': 'of the caller' } })
+        await api(`${url}/p?q=C:\\1`, { headers: { 'content-digest': 'of the caller' } })
         for (const body of ['text', new URLSearchParams({ a: '1' }), new Blob(['blob']), new Uint8Array([1, 2])])
           await api(`${url}/p?q=1`, { method: 'POST', body })
         await api(new Request(`${url}/p?q=1`, { method: 'PUT', body: '{}', headers: { 'content-type': 'application/json' } }))

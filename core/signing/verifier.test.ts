@@ -115,6 +115,7 @@ describe('freshness (layers 4 and 5)', () => {
 describe('the request target', () => {
   it('is signed as it came when it has one reading', () => {
     assert.deepEqual(signedTarget('/v1/a%20b/caf%C3%A9?z=1&a=%20x&a=2'), { pathname: '/v1/a%20b/caf%C3%A9', search: '?z=1&a=%20x&a=2' })
+    assert.deepEqual(signedTarget('/a?p=C:\\b'), { pathname: '/a', search: new URL('http://app/a?p=C:\\b').search })
     assert.deepEqual(signedTarget('/a?'), { pathname: '/a', search: '' })
     assert.deepEqual(signedTarget('/a??'), { pathname: '/a', search: '??' })
     assert.deepEqual(signedTarget('/a/', '/gateway'), { pathname: '/gateway/a/', search: '' })
@@ -132,6 +133,8 @@ describe('the request target', () => {
     '/x/%2E%2E/api',
     '/x/.%2e',
     '/a\\b',
+    '/a\\b?c',
+    '/\\evil/a?\\',
     '/a#b',
     '/a b',
     '/é',

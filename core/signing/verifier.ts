@@ -41,7 +41,7 @@ const plainPath = /^\/(?:[A-Za-z0-9_~-][A-Za-z0-9._~-]*\/)*(?:[A-Za-z0-9_~-][A-Z
  * @param authority the host that clients sign where a gateway in front changes `Host`; empty when it does not.
  */
 export function signedTarget(target: string, prefix = '', authority = ''): SignedTarget | undefined {
-  if (!target.startsWith('/') || target.startsWith('//') || /[\\#\u0000-\u0020\u007f-\uffff]/.test(target)) return undefined
+  if (!target.startsWith('/') || target.startsWith('//') || /[#\u0000-\u0020\u007f-\uffff]/.test(target)) return undefined
   const mark = target.indexOf('?')
   const pathname = mark < 0 ? target : target.slice(0, mark)
   const search = mark < 0 || mark === target.length - 1 ? '' : target.slice(mark)

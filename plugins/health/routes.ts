@@ -6,7 +6,7 @@ import type { Form, Health } from './service.js'
 
 const draftType = 'application/health+json'
 
-/** The probes. They answer before host check, rate limit, authentication and body; HEAD works as GET does. */
+/** The probes. They answer before host check, authentication and body; HEAD works as GET does. */
 export function healthRoutes(health: Health): readonly Route[] {
   return [
     defineRoute({

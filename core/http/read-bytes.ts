@@ -1,0 +1,89 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ZinError } from '../errors.js'
+import { httpErrors } from './errors.js'
+import { isFragmented } from './incoming.js'
+
+/** Copies the pieces of a body into one buffer, which grows with what arrived and never beyond the limit. */
+class BodyBuffer {
+  readonly #limit: number
+  #bytes: Buffer = Buffer.alloc(0)
+  #size = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  add(piece: Buffer): void {
+    const size = this.#size + piece.length
+    // Nearly every body comes in one piece, which is kept as it is.
+    if (this.#size === 0) this.#bytes = piece
+    else {
+      if (size > this.#bytes.length) this.#grow(size)
+      piece.copy(this.#bytes, this.#size)
+    }
+    this.#size = size
+  }
+
+  end(): Buffer {
+    return this.#bytes.length === this.#size ? this.#bytes : this.#bytes.subarray(0, this.#size)
+  }
+
+  #grow(size: number): void {
+    const grown = Buffer.allocUnsafeSlow(Math.max(size, Math.min(this.#limit, 2 * this.#bytes.length)))
+    this.#bytes.copy(grown, 0, 0, this.#size)
+    this.#bytes = grown
+  }
+}
+
+/**
+ * Reads the body of a request into one buffer; `done` gets it at once when it is complete. Rejects with a ZinError: 413
+ * `PAYLOAD_TOO_LARGE`, 400 `BODY_FRAGMENTED`, 400 `BODY_ABORTED`.
+ */
+export function readBytes(req: IncomingMessage, res: ServerResponse, limit: number, done: (bytes: Buffer) => void): Promise<Buffer> {
+  if (Number(req.headers['content-length']) > limit) return Promise.reject(httpErrors.PAYLOAD_TOO_LARGE(limit))
+  if (req.readableEnded) return Promise.reject(httpErrors.BODY_CONSUMED())
+  if (req.destroyed) return Promise.reject(httpErrors.BODY_ABORTED())
+  if (awaitsContinue(req)) continueReading(req, res)
+  return new Promise((resolve, reject) => {
+    const body = new BodyBuffer(limit)
+    let size = 0
+    const onData = (piece: Buffer): void => {
+      size += piece.length
+      if (size > limit) refuse(httpErrors.PAYLOAD_TOO_LARGE(limit))
+      else if (isFragmented(req)) refuse(httpErrors.BODY_FRAGMENTED())
+      else body.add(piece)
+    }
+    const refuse = (error: ZinError): void => {
+      req.pause()
+      fail(error)
+    }
+    let ended = false
+    const onEnd = (): void => {
+      ended = true
+      const bytes = body.end()
+      done(bytes)
+      resolve(bytes)
+    }
+    // A request closes when it was read and answered, too.
+    const onAbort = (): void => {
+      if (!ended) fail(httpErrors.BODY_ABORTED())
+    }
+    const fail = (error: ZinError): void => {
+      req.off('data', onData).off('end', onEnd).off('error', onAbort).off('close', onAbort)
+      reject(error)
+    }
+    req.on('data', onData).on('end', onEnd).on('error', onAbort).on('close', onAbort)
+  })
+}
+
+const continueSent = Symbol('zin.continueSent')
+
+/** Whether the client holds its body back until it is told to continue. */
+export function awaitsContinue(req: IncomingMessage): boolean {
+  return req.headers.expect !== undefined && !(continueSent in req)
+}
+
+function continueReading(req: IncomingMessage, res: ServerResponse): void {
+  Object.defineProperty(req, continueSent, { value: true })
+  res.writeContinue()
+}
