@@ -99,4 +99,4 @@ export {
 export { appSlug } from './util/app-slug.js'
 export type { Clock } from './util/clock.js'
 export { systemClock } from './util/clock.js'
-export { DeadlineError, withDeadline } from './util/deadline.js'
+export { DeadlineError, WaitBudget, withDeadline } from './util/deadline.js'

@@ -14,35 +14,47 @@ export interface Services {
   /** A user that may do everything, without database: `mysql://zin:zin@127.0.0.1:<port>`. */
   readonly mysqlUrl: string
   readonly mysqlPort: number
+  /** Stops a server's process, so that it takes connections and answers nothing, until `thaw`. */
+  freeze(server: Server): void
+  thaw(server: Server): void
   stop(): Promise<void>
 }
+
+export type Server = 'redis' | 'mysql'
 
 const readyWithinMs = 60_000
 
 /** Starts both on free ports of the loopback interface. Needs `redis-server` and `mariadbd`; see servers.mjs. */
 export async function startServices(): Promise<Services> {
   const folder = mkdtempSync(join(memoryFolder(), 'zin-'))
-  const children: ChildProcess[] = []
+  const children = new Map<Server, ChildProcess>()
   const stop = async (): Promise<void> => {
-    await Promise.all(children.map(end))
+    await Promise.all([...children.values()].map(end))
     rmSync(folder, { recursive: true, force: true })
   }
   try {
     const [redisPort, mysqlPort] = [await freePort(), await freePort()]
     await Promise.all([startRedis(folder, redisPort, children), startMariaDb(folder, mysqlPort, children)])
-    return { redisUrl: `redis://127.0.0.1:${redisPort}`, mysqlUrl: `mysql://zin:zin@127.0.0.1:${mysqlPort}`, mysqlPort, stop }
+    return {
+      redisUrl: `redis://127.0.0.1:${redisPort}`,
+      mysqlUrl: `mysql://zin:zin@127.0.0.1:${mysqlPort}`,
+      mysqlPort,
+      freeze: (server) => void children.get(server)?.kill('SIGSTOP'),
+      thaw: (server) => void children.get(server)?.kill('SIGCONT'),
+      stop,
+    }
   } catch (error) {
     await stop()
     throw error
   }
 }
 
-async function startRedis(folder: string, port: number, children: ChildProcess[]): Promise<void> {
+async function startRedis(folder: string, port: number, children: Map<Server, ChildProcess>): Promise<void> {
   const args = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'no', '--databases', '512']
-  await startServer(program('redis-server'), args, /ready to accept connections/i, children)
+  await startServer(program('redis-server'), args, /ready to accept connections/i, (child) => children.set('redis', child))
 }
 
-async function startMariaDb(folder: string, port: number, children: ChildProcess[]): Promise<void> {
+async function startMariaDb(folder: string, port: number, children: Map<Server, ChildProcess>): Promise<void> {
   const data = join(folder, 'mariadb')
   mkdirSync(data)
   const root = process.getuid?.() === 0 ? ['--user=root'] : []
@@ -74,14 +86,14 @@ async function startMariaDb(folder: string, port: number, children: ChildProcess
     '--innodb-log-file-size=16M',
     '--character-set-server=utf8mb4',
   ]
-  await startServer(program('mariadbd'), args, /ready for connections/, children)
+  await startServer(program('mariadbd'), args, /ready for connections/, (child) => children.set('mysql', child))
 }
 
 /** Resolves when the program prints that it is ready. */
-async function startServer(path: string, args: readonly string[], ready: RegExp, children: ChildProcess[]): Promise<void> {
+async function startServer(path: string, args: readonly string[], ready: RegExp, started: (child: ChildProcess) => void): Promise<void> {
   // A process group of its own: Ctrl-C in the terminal must not end a server before the tests that use it.
   const child = spawn(path, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true })
-  children.push(child)
+  started(child)
   let output = ''
   await new Promise<void>((resolve, reject) => {
     const give = (why: string): void => reject(new Error(`${path} ${why}:\n${output.slice(-2000)}`))
@@ -106,6 +118,8 @@ async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
   const ended = once(child, 'exit')
   child.kill('SIGTERM')
+  // A frozen one would never hear of it.
+  child.kill('SIGCONT')
   const hard = setTimeout(() => child.kill('SIGKILL'), 10_000)
   await ended
   clearTimeout(hard)

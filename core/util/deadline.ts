@@ -22,3 +22,29 @@ export async function withDeadline<T>(work: Promise<T> | T, ms: number, message:
     clearTimeout(timer)
   }
 }
+
+/**
+ * Bounds what one request waits for its stores: each wait gets what the earlier ones have left, so that their sum has one bound.
+ * The time between two waits does not count.
+ */
+export class WaitBudget {
+  #leftMs: number
+  readonly #message: string
+
+  /** @param message of the {@link DeadlineError} that a wait ends with when nothing is left. */
+  constructor(ms: number, message: string) {
+    this.#leftMs = ms
+    this.#message = message
+  }
+
+  /** The result of `task`: at once when it is there, else when it has come. A task that comes too late is not begun. */
+  run<T>(task: () => T | Promise<T>): T | Promise<T> {
+    if (this.#leftMs <= 0) throw new DeadlineError(this.#message)
+    const began = performance.now()
+    const result = task()
+    if (!(result instanceof Promise)) return result
+    return withDeadline(result, this.#leftMs, this.#message).finally(() => {
+      this.#leftMs -= performance.now() - began
+    })
+  }
+}

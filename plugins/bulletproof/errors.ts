@@ -1,4 +1,5 @@
-import { defineErrors, ZinError } from 'zin'
+import { defineErrors, type WaitBudget, ZinError } from 'zin'
+import { storeUnavailable } from 'zin/plugins/jwt'
 import type { Pending } from './pending.js'
 
 export const bulletproofErrors = defineErrors({
@@ -31,24 +32,15 @@ export const bulletproofErrors = defineErrors({
 /** The one body of every refusal. */
 export const unauthorizedBody = { error: 'Unauthorized', message: 'Unauthorized', code: 'UNAUTHORIZED', reason: 'unauthorized' } as const
 
-/** A store or a secret resolver gives no answer: neither yes nor no may be said. */
-export function storeUnavailable(cause: unknown): ZinError {
-  return new ZinError('AUTH_STORE_UNAVAILABLE', 'Authentication is not possible right now; try again in a few seconds', {
-    status: 503,
-    headers: { 'Retry-After': '2' },
-    cause,
-  })
-}
-
-/** Runs what depends on a store; whatever fails in it is a 503. */
-export function needingStore<T>(task: () => Promise<T>): Promise<T>
-export function needingStore<T>(task: () => Pending<T>): Pending<T>
-export function needingStore<T>(task: () => Pending<T>): Pending<T> {
+/** Runs what depends on a store; whatever fails in it is a 503. @param waits bounds it, when it is a part of a request. */
+export function needingStore<T>(task: () => Promise<T>, waits?: WaitBudget): Promise<T>
+export function needingStore<T>(task: () => Pending<T>, waits?: WaitBudget): Pending<T>
+export function needingStore<T>(task: () => Pending<T>, waits?: WaitBudget): Pending<T> {
   const fail = (error: unknown): never => {
     throw error instanceof ZinError && error.code === 'AUTH_STORE_UNAVAILABLE' ? error : storeUnavailable(error)
   }
   try {
-    const result = task()
+    const result = waits === undefined ? task() : waits.run(task)
     return result instanceof Promise ? result.catch(fail) : result
   } catch (error) {
     return fail(error)

@@ -13,7 +13,7 @@ import {
   type SignatureHeaderNames,
   type SignatureProfile,
 } from 'zin'
-import type { Claims } from 'zin/plugins/jwt'
+import { authBudget, type Claims } from 'zin/plugins/jwt'
 import { unauthorizedBody } from './errors.js'
 import type { AuthDecision } from './hooks.js'
 import { after, type Pending } from './pending.js'
@@ -102,6 +102,7 @@ function incomingOf(ctx: Context): Incoming {
     target: ctx.originalUrl,
     rawHeaders: ctx.req.rawHeaders,
     verified: ctx.state.tokenVerified as Claims | undefined,
+    waits: authBudget(ctx),
     body: () => (announcesBody(ctx.req) ? captureBody(ctx) : noBytes),
   }
 }

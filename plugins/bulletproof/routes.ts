@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
 import { defineRoute, type Route } from 'zin'
-import type { Claims } from 'zin/plugins/jwt'
+import { type Claims, withinAuthBudget } from 'zin/plugins/jwt'
 import type { Device, Devices } from './devices.js'
 import { bulletproofErrors } from './errors.js'
 import { deviceIdParams, deviceList, message } from './schema.js'
@@ -18,7 +18,7 @@ export function deviceRoutes(devices: Devices): readonly Route[] {
       response: { 200: deviceList },
       async handler(ctx) {
         ctx.set('Cache-Control', 'no-store')
-        const list = await devices.list(userOf(ctx))
+        const list = await withinAuthBudget(ctx, () => devices.list(userOf(ctx)))
         return { devices: list.map((device) => shown(device, (ctx.state.signer as Signer).keyId)) }
       },
     }),
@@ -31,7 +31,8 @@ export function deviceRoutes(devices: Devices): readonly Route[] {
       response: { 200: message },
       async handler(ctx) {
         const { id } = ctx.input.params
-        if (!(await devices.remove(id, userOf(ctx)))) throw bulletproofErrors.DEVICE_NOT_FOUND(id)
+        const removed = await withinAuthBudget(ctx, () => devices.remove(id, userOf(ctx)))
+        if (!removed) throw bulletproofErrors.DEVICE_NOT_FOUND(id)
         return { message: 'Device removed' }
       },
     }),

@@ -19,6 +19,7 @@ import {
   type SignatureReader,
   signatureReader,
   signedTarget,
+  type WaitBudget,
 } from 'zin'
 import type { Claims, Tokens } from 'zin/plugins/jwt'
 import type { Kv } from 'zin/plugins/kv'
@@ -40,6 +41,8 @@ export interface Incoming {
   readonly rawHeaders: readonly string[]
   /** Claims, when an earlier middleware of the same request verified the token. */
   readonly verified: Claims | undefined
+  /** What the request may wait for stores. */
+  readonly waits: WaitBudget
   /** The bytes of the wire; called only after the signature fits. */
   body(): Pending<Uint8Array>
 }
@@ -90,7 +93,7 @@ export class Verification {
     const claim = this.#readSignature(request.rawHeaders)
     if (!claim.ok) return claim
     const revocation = { keys: tokens.revocationKeys(user), read: (values: readonly (string | null)[]) => tokens.isRevokedBy(user, values) }
-    return after(this.#read(claim, revocation, true), (found) => {
+    return after(this.#read(request, claim, revocation, true), (found) => {
       if (found.revoked) return { ok: false, layer: 2, reason: 'the token is revoked' }
       const bind = (signer: Signer): SignatureFault | undefined =>
         allowedProfile(claim, found.device) ??
@@ -109,6 +112,7 @@ export class Verification {
     const claim = this.#readSignature(request.rawHeaders)
     if (!claim.ok) return claim
     const found = await this.#read(
+      request,
       claim,
       ownLookup(() => false),
       from.includes('device'),
@@ -139,10 +143,10 @@ export class Verification {
   }
 
   /** The pin is written before the answer, so that a client that saw one accepted request is safe from a downgrade. */
-  #accepted(claim: SignatureClaim, device: DeviceRecord | undefined): Pending<void> {
+  #accepted({ waits }: Incoming, claim: SignatureClaim, device: DeviceRecord | undefined): Pending<void> {
     if (device === undefined) return
     const pins = claim.profile === 'rfc9421' && device.profile === 'v1'
-    return after(pins ? needingStore(() => this.#parts.devices.pin(device.deviceId)) : undefined, () => this.#parts.seen(device))
+    return after(pins ? needingStore(() => this.#parts.devices.pin(device.deviceId), waits) : undefined, () => this.#parts.seen(device))
   }
 
   /** The claims, or why there are none. */
@@ -156,7 +160,7 @@ export class Verification {
     }
   }
 
-  #read(claim: SignatureClaim, revocation: Lookup<boolean>, devices: boolean): Pending<Found> {
+  #read({ waits }: Incoming, claim: SignatureClaim, revocation: Lookup<boolean>, devices: boolean): Pending<Found> {
     const { nonces, secrets, clock } = this.#parts
     const ofDevice = devices ? nonceKey(`device:${claim.keyId}`, claim.nonce) : undefined
     return needingStore<Found>(() => {
@@ -170,7 +174,7 @@ export class Verification {
         const candidates = devices && !revoked ? secrets.find(claim.keyId, device, clock.now()) : secrets.shared(claim.keyId, clock.now())
         return after(candidates, (candidates) => ({ revoked, device, glance, candidates, ofDevice }))
       })
-    })
+    }, waits)
   }
 
   /** What follows the body is one step, so that a request whose stores are in memory waits for its body and for nothing else. */
@@ -202,8 +206,8 @@ export class Verification {
       const late = checkFreshness(claim, clock.now(), windowMs)
       if (late !== undefined) return late
       const key = (signer.kind === 'device' ? ofDevice : undefined) ?? nonceKey(`key:${found.id}`, claim.nonce)
-      const first = needingStore(() => nonces.claim(key, Number(claim.timestamp), glance.birth))
-      return after(first, (first) => (first ? after(this.#accepted(claim, device), () => accept(signer)) : replayed))
+      const first = needingStore(() => nonces.claim(key, Number(claim.timestamp), glance.birth), request.waits)
+      return after(first, (first) => (first ? after(this.#accepted(request, claim, device), () => accept(signer)) : replayed))
     })
   }
 }
@@ -227,8 +231,8 @@ interface Steps<R> {
 }
 
 /** The request with its body here, and nothing said of its token yet. */
-function withBody({ method, target, rawHeaders }: Incoming, body: Uint8Array): Incoming {
-  return { method, target, rawHeaders, verified: undefined, body: () => body }
+function withBody(request: Incoming, body: Uint8Array): Incoming {
+  return { ...request, verified: undefined, body: () => body }
 }
 
 /** The bearer token, when the request has one `Authorization` header and no second one. */

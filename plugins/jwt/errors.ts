@@ -41,12 +41,3 @@ export function unauthorized(why: string): ZinError {
     cause: new Error(why),
   })
 }
-
-/** The store of revocations gives no answer: neither yes nor no may be said. */
-export function storeUnavailable(cause: unknown): ZinError {
-  return new ZinError('AUTH_STORE_UNAVAILABLE', 'Authentication is not possible right now; try again in a few seconds', {
-    status: 503,
-    headers: { 'Retry-After': '2' },
-    cause,
-  })
-}

@@ -1,6 +1,7 @@
 import type { Context, Middleware } from 'koa'
 import { noteAccess, type Responders, requestContext, ZinError } from 'zin'
 import { unauthorized, unauthorizedBody } from './errors.js'
+import { withinAuthBudget } from './store-time.js'
 import type { AttachUser, Tokens } from './tokens.js'
 
 export interface AuthParts {
@@ -19,7 +20,7 @@ export function authMiddleware({ tokens, checkers, responders, refused }: AuthPa
     try {
       const claims = tokens.verify(bearerOf(ctx))
       layer = 2
-      if (await tokens.isRevoked(claims)) throw unauthorized('the token is revoked')
+      if (await withinAuthBudget(ctx, () => tokens.isRevoked(claims))) throw unauthorized('the token is revoked')
       ctx.state.tokenVerified = claims
       attachUser(ctx, claims)
       noteAccess(ctx, () => tokens.access(claims))

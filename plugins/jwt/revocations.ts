@@ -1,6 +1,6 @@
 import type { Clock } from 'zin'
 import type { Kv } from 'zin/plugins/kv'
-import { storeUnavailable } from './errors.js'
+import { storeUnavailable } from './store-time.js'
 
 /** Where revocations are kept: text by key, each with a life. */
 export interface Revocations {

@@ -1,6 +1,6 @@
 import type { Clock } from 'zin'
+import { storeUnavailable } from 'zin/plugins/jwt'
 import type { Kv } from 'zin/plugins/kv'
-import { storeUnavailable } from './errors.js'
 
 /** Counts events by key in windows that begin with the first one. */
 export interface Counters {

@@ -37,12 +37,3 @@ export function loginBusy(): ZinError {
     headers: { 'Retry-After': '1' },
   })
 }
-
-/** A store gives no answer: nobody is let in, and nobody is told that a password is wrong. */
-export function storeUnavailable(cause: unknown): ZinError {
-  return new ZinError('AUTH_STORE_UNAVAILABLE', 'Authentication is not possible right now; try again in a few seconds', {
-    status: 503,
-    headers: { 'Retry-After': '2' },
-    cause,
-  })
-}

@@ -1,7 +1,7 @@
 import type { Context } from 'koa'
 import { defineRoute, type Route, type SignatureHeaderNames } from 'zin'
 import type { Signer } from 'zin/plugins/bulletproof'
-import type { Claims } from 'zin/plugins/jwt'
+import { type Claims, withinAuthBudget } from 'zin/plugins/jwt'
 import { loginBody, loginResponse, meResponse, messageResponse } from './schema.js'
 import type { Login } from './service.js'
 
@@ -20,12 +20,13 @@ export function loginRoutes(login: Login, names: SignatureHeaderNames): readonly
         noStore(ctx)
         const { headers } = ctx.req
         const timezone = headers[names.timezone]
-        return login.login({
+        const request = {
           ...ctx.input.body,
           address: ctx.ip,
           timezone: typeof timezone === 'string' ? timezone : undefined,
           userAgent: headers['user-agent'],
-        })
+        }
+        return withinAuthBudget(ctx, () => login.login(request))
       },
     }),
     defineRoute({
@@ -36,7 +37,7 @@ export function loginRoutes(login: Login, names: SignatureHeaderNames): readonly
       response: messageResponse,
       handler: async (ctx) => {
         noStore(ctx)
-        await login.logout(claimsOf(ctx), signingDevice(ctx))
+        await withinAuthBudget(ctx, () => login.logout(claimsOf(ctx), signingDevice(ctx)))
         return { message: 'Logged out' }
       },
     }),
@@ -48,7 +49,7 @@ export function loginRoutes(login: Login, names: SignatureHeaderNames): readonly
       response: messageResponse,
       handler: async (ctx) => {
         noStore(ctx)
-        await login.logoutAll(claimsOf(ctx))
+        await withinAuthBudget(ctx, () => login.logoutAll(claimsOf(ctx)))
         return { message: 'Logged out everywhere' }
       },
     }),

@@ -1,7 +1,7 @@
 import type { Context, Middleware } from 'koa'
 import { HostCheck, noteAccess } from 'zin'
 import type { SignedRequests } from 'zin/plugins/bulletproof'
-import type { Claims, Tokens } from 'zin/plugins/jwt'
+import { type Claims, type Tokens, withinAuthBudget } from 'zin/plugins/jwt'
 import { opsErrors, unauthorized } from './errors.js'
 import { isForwarded, localProblem } from './local.js'
 import { loopbackNames } from './mode.js'
@@ -98,7 +98,8 @@ export class OpsGuard implements Ops {
     const token = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(authorization)?.[1]
     if (tokens === undefined || token === undefined) throw unauthorized()
     const claims = verified(tokens, token)
-    if (claims === undefined || claims.deviceId !== undefined || (await tokens.isRevoked(claims))) throw unauthorized()
+    if (claims === undefined || claims.deviceId !== undefined) throw unauthorized()
+    if (await withinAuthBudget(ctx, () => tokens.isRevoked(claims))) throw unauthorized()
     noteAccess(ctx, () => tokens.access(claims))
     return claims
   }
