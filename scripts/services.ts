@@ -54,7 +54,8 @@ async function startRedis(folder: string, port: number, children: Map<Server, Ch
   await startServer(program('redis-server'), args, /ready to accept connections/i, (child) => children.set('redis', child))
 }
 
-async function startMariaDb(folder: string, port: number, children: Map<Server, ChildProcess>): Promise<void> {
+/** Starts a MariaDB with its data in a folder of its own; the child is put into `children`. */
+export async function startMariaDb(folder: string, port: number, children: Map<Server, ChildProcess>): Promise<void> {
   const data = join(folder, 'mariadb')
   mkdirSync(data)
   const root = process.getuid?.() === 0 ? ['--user=root'] : []
@@ -156,7 +157,7 @@ export async function freePort(): Promise<number> {
 }
 
 /** Memory-backed where there is such a folder: test data need not reach a disk. */
-function memoryFolder(): string {
+export function memoryFolder(): string {
   try {
     accessSync('/dev/shm', constants.W_OK)
     return '/dev/shm'

@@ -8,16 +8,16 @@ export class DeadlineError extends ZinError {
 }
 
 /**
- * Waits for `work`, at most `ms`; then rejects with a {@link DeadlineError} that carries `message`.
+ * Waits for `work`, at most `ms`; then rejects with a {@link DeadlineError} that carries the message, or with the error made.
  * The timer is cleared in any case.
  */
-export async function withDeadline<T>(work: Promise<T> | T, ms: number, message: string): Promise<T> {
+export async function withDeadline<T>(work: Promise<T> | T, ms: number, late: string | (() => Error)): Promise<T> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new DeadlineError(message)), ms)
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(typeof late === 'string' ? new DeadlineError(late) : late()), ms)
   })
   try {
-    return await Promise.race([work, late])
+    return await Promise.race([work, limit])
   } finally {
     clearTimeout(timer)
   }

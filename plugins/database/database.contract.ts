@@ -44,6 +44,9 @@ const createTags = defineMigration({
 })
 const never = defineMigration({ id: '0003_never', up: () => Promise.reject(new Error('must not run')), down: () => Promise.resolve() })
 
+/** How long statements may take in tests that are not about it, in ms. */
+export const limits = { statementTimeoutMs: 5000, migrationTimeoutMs: 60_000 }
+
 /** What every store must do. */
 export function databaseContract(name: string, makeStore: () => Promise<ContractStore>): void {
   describe(`database on ${name}`, () => {
@@ -51,7 +54,7 @@ export function databaseContract(name: string, makeStore: () => Promise<Contract
     let database: OwnedDatabase
     const log = memoryLogger()
     const open = (): OwnedDatabase =>
-      createDatabase({ configs: [store.config], clock: systemClock, log, connectTimeoutMs: 5000, acquireTimeoutMs: 300 })
+      createDatabase({ configs: [store.config], clock: systemClock, log, connectTimeoutMs: 5000, acquireTimeoutMs: 300, ...limits })
     const migratorOf = (owner: OwnedDatabase, known: readonly (readonly [string, Migration])[]): Migrations =>
       createMigrator({
         connection: owner.main,

@@ -6,7 +6,7 @@ import { systemClock } from 'zin'
 import { memoryLogger } from 'zin/testing'
 import type { MysqlConfig } from './connections/config.js'
 import { openSocket, query } from './connections/mysql-socket.js'
-import { databaseContract } from './database.contract.js'
+import { databaseContract, limits } from './database.contract.js'
 import { createDatabase, type OwnedDatabase } from './service.js'
 
 const server = new URL(process.env.TEST_MYSQL_URL ?? 'mysql://TEST_MYSQL_URL-is-not-set')
@@ -46,7 +46,7 @@ describe('database on a server that answers with a refusal', () => {
   let store: Awaited<ReturnType<typeof makeDatabase>>
   let database: OwnedDatabase
   const open = (config: MysqlConfig): OwnedDatabase =>
-    createDatabase({ configs: [config], clock: systemClock, log: memoryLogger(), connectTimeoutMs: 5000, acquireTimeoutMs: 300 })
+    createDatabase({ configs: [config], clock: systemClock, log: memoryLogger(), connectTimeoutMs: 5000, acquireTimeoutMs: 300, ...limits })
   before(async () => {
     store = await makeDatabase()
     database = open(store.config)
@@ -106,6 +106,7 @@ describe('database on a server that gives up one of two that wait for each other
       log: memoryLogger(),
       connectTimeoutMs: 5000,
       acquireTimeoutMs: 5000,
+      ...limits,
     })
     await database.connect()
     await sql`create table counters (id integer primary key, n integer not null)`.execute(database.tables())

@@ -7,7 +7,7 @@ import { sql } from 'kysely'
 import { type SettingValues, systemClock } from 'zin'
 import { memoryLogger } from 'zin/testing'
 import { type ConfigInput, type ConnectionConfig, connectionConfigs } from './connections/config.js'
-import { databaseContract } from './database.contract.js'
+import { databaseContract, limits } from './database.contract.js'
 import { createDatabase } from './service.js'
 import type { databaseSettings } from './settings.js'
 
@@ -21,12 +21,14 @@ const settings: SettingValues<typeof databaseSettings> = {
   DB_PASSWORD: '',
   DB_POOL_LIMIT: 10,
   DB_CONNECT_TIMEOUT_MS: 10_000,
-  DB_ACQUIRE_TIMEOUT_MS: 10_000,
+  DB_STATEMENT_TIMEOUT_MS: 5000,
+  DB_MIGRATION_TIMEOUT_MS: 600_000,
+  DB_ACQUIRE_TIMEOUT_MS: 5000,
   DB_MIGRATE: 'auto',
 }
 const input: ConfigInput = { settings, options: { connections: {} }, dataDir: '/data', production: false }
 const openOne = (config: ConnectionConfig, connectTimeoutMs = 400) =>
-  createDatabase({ configs: [config], clock: systemClock, log: memoryLogger(), connectTimeoutMs, acquireTimeoutMs: 300 })
+  createDatabase({ configs: [config], clock: systemClock, log: memoryLogger(), connectTimeoutMs, acquireTimeoutMs: 300, ...limits })
 
 databaseContract('SQLite', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'zin-database-'))

@@ -38,6 +38,8 @@ export const database = definePlugin({
       known: () => host.migrations(),
       connectTimeoutMs: settings.DB_CONNECT_TIMEOUT_MS,
       acquireTimeoutMs: settings.DB_ACQUIRE_TIMEOUT_MS,
+      statementTimeoutMs: settings.DB_STATEMENT_TIMEOUT_MS,
+      migrationTimeoutMs: settings.DB_MIGRATION_TIMEOUT_MS,
     })
     ctx.provide(databaseService, service)
     ctx.command(migrateCommand({ migrations: service.migrations, app: host.app }))

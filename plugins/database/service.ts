@@ -18,6 +18,8 @@ export interface DatabaseDeps {
   readonly known?: () => readonly { readonly plugin: string; readonly migration: Migration }[]
   readonly connectTimeoutMs: number
   readonly acquireTimeoutMs: number
+  readonly statementTimeoutMs: number
+  readonly migrationTimeoutMs: number
 }
 
 /** The service and what only the plugin itself may do with it. */

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
@@ -13,6 +14,7 @@ import { openEmbedded } from './embedded/open.js'
 import { encodeValue } from './embedded/values.js'
 import { queues, queuesService } from './index.js'
 
+const linux = { skip: process.platform !== 'linux' }
 const child = fileURLToPath(new URL('./testing/embedded-child.ts', import.meta.url))
 const run = (
   rootDir: string,
@@ -26,6 +28,7 @@ describe('the embedded queue store', () => {
   let rootDir: string
   before(async () => {
     rootDir = await mkdtemp(join(tmpdir(), 'zin-embedded-'))
+    await mkdir(dataDir(), { recursive: true })
   })
   after(() => rm(rootDir, { recursive: true, force: true }))
   const dataDir = (): string => join(rootDir, '.zin', 'data')
@@ -78,11 +81,37 @@ describe('the embedded queue store', () => {
   })
 
   it('takes over a lock whose pid belongs to another process by now', async () => {
-    await writeFile(join(dataDir(), 'lock'), JSON.stringify({ pid: process.pid, started: '1', host: (await import('node:os')).hostname() }))
+    await writeFile(join(dataDir(), 'lock'), JSON.stringify({ pid: process.pid, started: '1', host: hostname() }))
     const store = await openEmbedded({ dataDir: dataDir(), fsync: true })
     assert.equal((JSON.parse(await readFile(join(dataDir(), 'lock'), 'utf8')) as { pid: number }).pid, process.pid)
     await assert.rejects(openEmbedded({ dataDir: dataDir(), fsync: true }), { code: 'ZIN_DATA_IN_USE', message: /which is this one/ })
     await store.close()
+  })
+
+  it('takes over the lock of a process that ended and whose parent does not ask for its exit code', linux, async () => {
+    const parent = spawn('sh', ['-c', 'sleep 600 & echo $!; exec sleep 600'], { stdio: ['ignore', 'pipe', 'ignore'] })
+    try {
+      const [line] = (await once(createInterface({ input: parent.stdout }), 'line')) as [string]
+      const pid = Number(line)
+      const fields = async () => (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? []
+      const holder = { pid, started: (await fields())[19], host: hostname() }
+      await writeFile(join(dataDir(), 'lock'), JSON.stringify(holder))
+      await assert.rejects(openEmbedded({ dataDir: dataDir(), fsync: true }), { code: 'ZIN_DATA_IN_USE' })
+      process.kill(pid, 'SIGKILL')
+      while ((await fields())[0] !== 'Z') await turn()
+      await (await openEmbedded({ dataDir: dataDir(), fsync: true })).close()
+    } finally {
+      parent.kill('SIGKILL')
+    }
+  })
+
+  it('takes over a lock from before the last boot of the machine, although a process has that pid and start again', linux, async () => {
+    const started = (await readFile(`/proc/${process.ppid}/stat`, 'utf8')).split(') ')[1]?.split(' ')[19]
+    const holder = { pid: process.ppid, started, host: hostname() }
+    await writeFile(join(dataDir(), 'lock'), JSON.stringify(holder))
+    await assert.rejects(openEmbedded({ dataDir: dataDir(), fsync: true }), { code: 'ZIN_DATA_IN_USE' })
+    await writeFile(join(dataDir(), 'lock'), JSON.stringify({ ...holder, boot: 'an earlier one' }))
+    await (await openEmbedded({ dataDir: dataDir(), fsync: true })).close()
   })
 
   it('keeps its files small: a maintenance run removes the dead rows of finished jobs', async () => {

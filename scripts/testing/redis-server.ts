@@ -12,6 +12,8 @@ export interface RedisServer {
   kill(): Promise<void>
   /** It takes connections and answers nothing. */
   hang(): void
+  /** Ends a `hang`. */
+  resume(): void
   stop(): Promise<void>
 }
 
@@ -47,6 +49,7 @@ export async function redisServer(...args: readonly string[]): Promise<RedisServ
     start,
     kill,
     hang: () => void child?.kill('SIGSTOP'),
+    resume: () => void child?.kill('SIGCONT'),
     async stop() {
       await kill()
       rmSync(folder, { recursive: true, force: true })

@@ -1,11 +1,10 @@
-import type { DatabaseConnection, Driver, TransactionSettings } from 'kysely'
-import { databaseErrors } from '../errors.js'
+import type { DatabaseConnection, Driver } from 'kysely'
+import type { ZinError } from 'zin'
 
 export interface BoundedDriverOptions {
-  readonly name: string
   readonly acquireTimeoutMs: number
-  /** How a transaction begins, where the dialect's own way will not do. */
-  readonly begin?: (connection: DatabaseConnection, settings: TransactionSettings) => Promise<void>
+  /** The error when no connection became free in time. */
+  readonly late: () => ZinError
   /** Told about the outcome of every acquire that reached the store. */
   readonly onAcquire?: (error: unknown) => void
 }
@@ -27,30 +26,26 @@ export function forwardingDriver(inner: Driver): Driver {
   }
 }
 
-/**
- * A Kysely driver that waits for a connection only so long. Neither dialect bounds this by itself, and code that uses
- * `tables()` inside a transaction on SQLite's only connection would wait for ever.
- */
+/** A Kysely driver that waits for a connection only so long; the pool does not bound this by itself. */
 export function boundedDriver(inner: Driver, options: BoundedDriverOptions): Driver {
   return {
     ...forwardingDriver(inner),
     acquireConnection: () => acquire(inner, options),
-    ...(options.begin && { beginTransaction: options.begin }),
   }
 }
 
-function acquire(inner: Driver, { name, acquireTimeoutMs, onAcquire }: BoundedDriverOptions): Promise<DatabaseConnection> {
+function acquire(inner: Driver, { acquireTimeoutMs, late, onAcquire }: BoundedDriverOptions): Promise<DatabaseConnection> {
   return new Promise((resolve, reject) => {
-    let late = false
+    let over = false
     const timer = setTimeout(() => {
-      late = true
-      reject(databaseErrors.DATABASE_BUSY(name, acquireTimeoutMs))
+      over = true
+      reject(late())
     }, acquireTimeoutMs)
     inner.acquireConnection().then(
       (connection) => {
         clearTimeout(timer)
         onAcquire?.(undefined)
-        if (late) void inner.releaseConnection(connection)
+        if (over) void inner.releaseConnection(connection)
         else resolve(connection)
       },
       (error: unknown) => {

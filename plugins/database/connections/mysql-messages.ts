@@ -4,10 +4,14 @@ import type { MysqlConfig } from './config.js'
 
 /** The boot error of a server that did not answer in time. */
 export function unreachable(config: MysqlConfig, waitedMs: number, error: unknown): ZinError {
-  const reason = messageOf(error) || codeOf(error)
   return databaseErrors.DATABASE_UNAVAILABLE(
-    `${whoIs(config)} could not be reached within ${waitedMs} ms: ${reason}. ${mend(config, 'Start the server, or correct', 'host and port', 'DB_HOST and DB_PORT')}`,
+    `${whoIs(config)} could not be reached within ${waitedMs} ms: ${reasonOf(error)}. ${mend(config, 'Start the server, or correct', 'host and port', 'DB_HOST and DB_PORT')}`,
   )
+}
+
+/** The error of a server that was reachable before and does not respond now. */
+export function silent(where: string, waitedMs: number): ZinError {
+  return databaseErrors.DATABASE_UNAVAILABLE(`Database ${where} did not respond within ${waitedMs} ms`)
 }
 
 /** The boot error of a server that answered and refused. */
@@ -20,6 +24,11 @@ export function refusal(config: MysqlConfig, error: unknown): ZinError {
   return databaseErrors.DATABASE_CONFIG(
     `${whoIs(config)} refused the connection: ${codeOf(error)}. ${hints[codeOf(error)] ?? messageOf(error)}`,
   )
+}
+
+/** Some errors of sockets have a code and no message. */
+export function reasonOf(error: unknown): string {
+  return messageOf(error) || codeOf(error)
 }
 
 function whoIs(config: MysqlConfig): string {

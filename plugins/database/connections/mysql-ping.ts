@@ -1,7 +1,7 @@
 import type { Connection as MysqlSocket } from 'mysql2'
 import type { Clock } from 'zin'
 import { databaseErrors } from '../errors.js'
-import type { OpenSocket } from './mysql-socket.js'
+import { discard, type OpenSocket } from './mysql-socket.js'
 
 export interface Pinger {
   /** Integer ms, the connect included when there was none. Rejects on abort and after 5 s. */
@@ -17,7 +17,7 @@ export function createPinger(open: OpenSocket, clock: Clock, where: string): Pin
   let opening: Promise<MysqlSocket> | undefined
 
   const drop = (stale: MysqlSocket): void => {
-    stale.destroy()
+    discard(stale)
     if (kept === stale) kept = undefined
   }
 

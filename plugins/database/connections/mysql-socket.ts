@@ -1,4 +1,8 @@
+import type { Duplex } from 'node:stream'
 import type { ConnectionOptions, Connection as MysqlSocket } from 'mysql2'
+import { withDeadline } from 'zin'
+
+const killMs = 2000
 
 /** Opens a connection outside of the pool. It is the caller's to destroy. */
 export type OpenSocket = (limitMs: number) => Promise<MysqlSocket>
@@ -11,17 +15,32 @@ export async function openSocket(options: ConnectionOptions, limitMs: number): P
     // An error after the log-in is seen by whoever uses the connection next.
     socket.on('error', () => undefined)
     const timer = setTimeout(() => {
-      socket.destroy()
+      discard(socket)
       reject(Object.assign(new Error(`no answer within ${Math.round(limitMs)} ms`), { code: 'ETIMEDOUT' }))
     }, limitMs)
     socket.connect((error) => {
       clearTimeout(timer)
       if (error) {
-        socket.destroy()
+        discard(socket)
         reject(error)
       } else resolve(socket)
     })
   })
+}
+
+/** Ends a connection now: `destroy` of mysql2 alone waits for the server to end it as well, which one that hangs never does. */
+export function discard(socket: MysqlSocket): void {
+  socket.destroy()
+  ;(socket as unknown as { readonly stream: Duplex }).stream.destroy()
+}
+
+/** Ends the connection of that number and what runs on it, if the server does so within 2 s. */
+export async function killOn(open: OpenSocket, threadId: number): Promise<void> {
+  const socket = await open(killMs).catch(() => undefined)
+  if (socket === undefined) return
+  // A server that hung and runs again has ended it by itself.
+  await withDeadline(query(socket, 'kill ?', [threadId]), killMs, '').catch(() => undefined)
+  discard(socket)
 }
 
 /** One statement on a connection. */

@@ -8,19 +8,21 @@ import type { MysqlConfig } from './config.js'
 import { retryingDriver } from './conflicts.js'
 import type { Connection } from './connection.js'
 import { boundedDriver } from './driver.js'
-import { refusal, unreachable } from './mysql-messages.js'
+import { migrationLock } from './mysql-lock.js'
+import { refusal, silent, unreachable } from './mysql-messages.js'
 import { createPinger } from './mysql-ping.js'
-import { type OpenSocket, openSocket, query } from './mysql-socket.js'
+import { boundedPool } from './mysql-pool.js'
+import { discard, killOn, type OpenSocket, openSocket } from './mysql-socket.js'
 
 export interface MysqlDeps {
   readonly clock: Clock
   readonly log: Logger
   readonly acquireTimeoutMs: number
   readonly connectTimeoutMs: number
+  readonly statementTimeoutMs: number
+  readonly migrationTimeoutMs: number
 }
 
-/** How long a process waits for another one's migrations, in seconds. */
-const migrationWaitSeconds = 300
 const closeTimeoutMs = 5000
 
 /** A pool on a MySQL or MariaDB server. */
@@ -36,12 +38,12 @@ export function mysqlConnection(config: MysqlConfig, deps: MysqlDeps): Connectio
     timezone: 'Z',
     supportBigNumbers: true,
     maxPreparedStatements: 256,
-    connectTimeout: Math.min(deps.connectTimeoutMs, 5000),
+    connectTimeout: Math.min(deps.connectTimeoutMs, deps.statementTimeoutMs, 5000),
     enableKeepAlive: true,
   }
   const socket: OpenSocket = (limitMs) => openSocket(options, limitMs)
   const pinger = createPinger(socket, deps.clock, where)
-  let open: { readonly pool: Pool; readonly sockets: Set<PoolConnection>; readonly tables: Kysely<unknown> } | undefined
+  let open: OpenPool | undefined
   let opening: Promise<void> | undefined
   let connected = false
 
@@ -50,7 +52,7 @@ export function mysqlConnection(config: MysqlConfig, deps: MysqlDeps): Connectio
     else if (isUnavailable(error)) connected = false
   }
 
-  const openPool = async () => {
+  const openPool = async (): Promise<OpenPool> => {
     const [{ Kysely, MysqlDialect }, { createPool }] = await Promise.all([import('kysely'), import('mysql2')])
     const pool = createPool({ ...options, connectionLimit: config.poolLimit })
     const sockets = new Set<PoolConnection>()
@@ -59,21 +61,30 @@ export function mysqlConnection(config: MysqlConfig, deps: MysqlDeps): Connectio
       connection.on('error', saw)
       connection.on('end', () => sockets.delete(connection))
     })
-    const dialect = new MysqlDialect({ pool })
-    const tables = new Kysely<unknown>({
-      dialect: {
-        createAdapter: () => dialect.createAdapter(),
-        createIntrospector: (db) => dialect.createIntrospector(db),
-        createQueryCompiler: () => dialect.createQueryCompiler(),
-        createDriver: () =>
-          boundedDriver(retryingDriver(dialect.createDriver()), {
-            name: config.name,
-            acquireTimeoutMs: deps.acquireTimeoutMs,
-            onAcquire: saw,
-          }),
-      },
-    })
-    return { pool, sockets, tables }
+    const onLost = (connection: PoolConnection, error: unknown): void => {
+      sockets.delete(connection)
+      saw(error)
+      // The server may be well and the statement slow: it must not run on beside those that take its place in the pool.
+      void killOn(socket, connection.threadId)
+    }
+    const handle = (statementTimeoutMs: number): Kysely<unknown> => {
+      const dialect = new MysqlDialect({ pool: boundedPool(pool, { statementTimeoutMs, where, onLost }) })
+      return new Kysely<unknown>({
+        dialect: {
+          createAdapter: () => dialect.createAdapter(),
+          createIntrospector: (db) => dialect.createIntrospector(db),
+          createQueryCompiler: () => dialect.createQueryCompiler(),
+          createDriver: () =>
+            boundedDriver(retryingDriver(dialect.createDriver()), {
+              late: () =>
+                connected ? databaseErrors.DATABASE_BUSY(config.name, deps.acquireTimeoutMs) : silent(where, deps.acquireTimeoutMs),
+              acquireTimeoutMs: deps.acquireTimeoutMs,
+              onAcquire: saw,
+            }),
+        },
+      })
+    }
+    return { pool, sockets, tables: handle(deps.statementTimeoutMs), patient: handle(deps.migrationTimeoutMs) }
   }
 
   const connect = async (): Promise<void> => {
@@ -112,19 +123,16 @@ export function mysqlConnection(config: MysqlConfig, deps: MysqlDeps): Connectio
         throw error
       }
     },
-    // A lock of the server belongs to a connection: it ends with the process, however that ends.
     async exclusive(task) {
       const holder = await socket(deps.connectTimeoutMs)
       try {
-        const name = `zin_migrate:${config.database}`.slice(0, 64)
-        const [row] = await query<{ got: number | null }>(holder, 'select get_lock(?, ?) as got', [name, migrationWaitSeconds])
-        if (row?.got !== 1) throw databaseErrors.MIGRATION_LOCKED(where, migrationWaitSeconds * 1000)
+        await migrationLock(holder, { database: config.database, where, limitMs: deps.statementTimeoutMs, log: deps.log })
         return await task()
       } finally {
-        holder.destroy()
+        discard(holder)
       }
     },
-    step: (task) => task(opened().tables),
+    step: (task) => task(opened().patient),
     async close() {
       await opening?.catch(() => undefined)
       pinger.close()
@@ -134,6 +142,14 @@ export function mysqlConnection(config: MysqlConfig, deps: MysqlDeps): Connectio
       if (closing) await endPool(closing.pool, closing.sockets)
     },
   }
+}
+
+interface OpenPool {
+  readonly pool: Pool
+  readonly sockets: Set<PoolConnection>
+  readonly tables: Kysely<unknown>
+  /** For migrations, whose statements may take long. */
+  readonly patient: Kysely<unknown>
 }
 
 /** Tries to log in until it works or the time is over; a refusal (wrong password, no such database) is not retried. */
@@ -151,7 +167,7 @@ async function reach(socket: OpenSocket, config: MysqlConfig, { log, connectTime
       if (!told) log.warn({ host: config.host, port: config.port, reason: messageOf(error) }, 'database not reachable yet, trying again')
       told = true
     } finally {
-      attempt?.destroy()
+      if (attempt) discard(attempt)
     }
     await new Promise((resolve) => setTimeout(resolve, wait))
   }
@@ -169,5 +185,5 @@ async function endPool(pool: Pool, sockets: ReadonlySet<PoolConnection>): Promis
     late,
   ])
   clearTimeout(timer)
-  for (const socket of sockets) socket.destroy()
+  for (const socket of sockets) discard(socket)
 }

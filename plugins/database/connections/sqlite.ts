@@ -2,25 +2,29 @@ import { chmod, mkdir, open as openFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Kysely } from 'kysely'
 import type Libsql from 'libsql'
-import type { Clock } from 'zin'
-import { messageOf, systemClock } from 'zin'
+import type { Clock, Logger } from 'zin'
+import { messageOf, ZinError } from 'zin'
 import { databaseErrors } from '../errors.js'
 import type { SqliteConfig } from './config.js'
 import type { Connection } from './connection.js'
-import { boundedDriver } from './driver.js'
+import { sqliteDriver } from './sqlite-driver.js'
+import { type LockWait, locked, whileLocked } from './sqlite-lock.js'
 
 export interface SqliteDeps {
   readonly clock: Clock
+  readonly log: Logger
   readonly acquireTimeoutMs: number
+  readonly connectTimeoutMs: number
+  readonly statementTimeoutMs: number
 }
 
-/** How long a statement or the begin of a transaction waits for another process's write, in ms. */
-const busyTimeoutMs = 5000
 /** How long a migration waits for another process's migrations, in ms. */
 const migrationWaitMs = 300_000
+const pingLimitMs = 5000
 
 /** A SQLite file in WAL mode with full sync, on one connection. */
-export function sqliteConnection(config: SqliteConfig, { clock, acquireTimeoutMs }: SqliteDeps): Connection {
+export function sqliteConnection(config: SqliteConfig, deps: SqliteDeps): Connection {
+  const { clock, log, connectTimeoutMs } = deps
   let open: { readonly file: Libsql.Database; readonly tables: Kysely<unknown> } | undefined
   let opening: Promise<void> | undefined
 
@@ -30,32 +34,36 @@ export function sqliteConnection(config: SqliteConfig, { clock, acquireTimeoutMs
     try {
       await mkdir(dirname(config.file), { recursive: true, mode: 0o700 })
       await keepPrivate(config.file)
-      file = new Database(config.file, { timeout: busyTimeoutMs } as Libsql.Options)
-      file.exec('pragma journal_mode = wal')
-      file.exec('pragma synchronous = full')
-      file.exec('pragma foreign_keys = on')
+      const made = new Database(config.file)
+      file = made
+      made.exec('pragma busy_timeout = 0')
+      await unlocked(connectTimeoutMs, () => made.exec('pragma journal_mode = wal'), { onWait })
+      made.exec('pragma synchronous = full')
+      made.exec('pragma foreign_keys = on')
     } catch (error) {
       file?.close()
+      if (error instanceof ZinError) throw error
       throw databaseErrors.DATABASE_UNAVAILABLE(
         `The database file ${config.file} cannot be opened: ${messageOf(error)}. Check that its folder (ZIN_DATA_DIR) is writable and the file is a SQLite database`,
       )
     }
-    const dialect = new SqliteDialect({ database: file })
+    const made = file
+    const dialect = new SqliteDialect({ database: made })
     const tables = new Kysely<unknown>({
       dialect: {
         createAdapter: () => dialect.createAdapter(),
         createIntrospector: (db) => dialect.createIntrospector(db),
         createQueryCompiler: () => dialect.createQueryCompiler(),
-        createDriver: () =>
-          boundedDriver(dialect.createDriver(), {
-            name: config.name,
-            acquireTimeoutMs,
-            begin: () => beginImmediate(opened().file),
-          }),
+        createDriver: () => sqliteDriver(dialect.createDriver(), { ...deps, file: made, name: config.name, path: config.file }),
       },
     })
-    open = { file, tables }
+    open = { file: made, tables }
   }
+
+  const onWait = (): void => log.warn({ file: config.file }, 'waiting for another process that has locked the database file')
+
+  const unlocked = <T>(limitMs: number, work: () => T | Promise<T>, wait: Partial<LockWait>): Promise<T> =>
+    whileLocked({ limitMs, late: () => locked(config.file, limitMs), ...wait }, work)
 
   const opened = () => {
     if (!open) throw databaseErrors.DATABASE_NOT_STARTED(config.name)
@@ -80,48 +88,21 @@ export function sqliteConnection(config: SqliteConfig, { clock, acquireTimeoutMs
     async ping(signal) {
       signal?.throwIfAborted()
       const started = clock.monotonic()
-      opened().file.prepare('select count(*) from sqlite_schema').get()
+      await unlocked(pingLimitMs, () => opened().file.prepare('select count(*) from sqlite_schema').get(), { signal })
       return Math.round(clock.monotonic() - started)
     },
     // Every step is one transaction that reads the ledger first, so the file's own write lock is the lock.
     exclusive: (task) => task(),
-    async step(task) {
-      const deadline = systemClock.monotonic() + migrationWaitMs
-      for (;;) {
-        try {
-          return await opened().tables.transaction().execute(task)
-        } catch (error) {
-          if (!isBusy(error)) throw error
-          if (systemClock.monotonic() > deadline) throw databaseErrors.MIGRATION_LOCKED(config.file, migrationWaitMs)
-        }
-      }
-    },
+    step: (task) =>
+      unlocked(migrationWaitMs, () => opened().tables.transaction().execute(task), {
+        onWait,
+        late: () => databaseErrors.MIGRATION_LOCKED(config.file, migrationWaitMs),
+      }),
     async close() {
       await opening?.catch(() => undefined)
       open?.file.close()
       open = undefined
     },
-  }
-}
-
-/**
- * Takes the write lock at the begin: a transaction that reads first and writes later would fail as soon as another
- * process wrote in between. It waits without blocking, since SQLite's own wait would stop the whole process.
- */
-async function beginImmediate(file: Libsql.Database): Promise<void> {
-  // Waiting for another process happens in real time, whatever clock the app has.
-  const deadline = systemClock.monotonic() + busyTimeoutMs
-  for (let wait = 2; ; wait = Math.min(wait * 2, 50)) {
-    file.exec('pragma busy_timeout = 0')
-    try {
-      file.exec('begin immediate')
-      return
-    } catch (error) {
-      if (!isBusy(error) || systemClock.monotonic() > deadline) throw error
-    } finally {
-      file.exec(`pragma busy_timeout = ${busyTimeoutMs}`)
-    }
-    await new Promise((resolve) => setTimeout(resolve, wait))
   }
 }
 
@@ -134,8 +115,4 @@ async function keepPrivate(file: string): Promise<void> {
   const handle = await openFile(file, 'a', 0o600)
   await handle.close()
   await Promise.allSettled([file, `${file}-wal`, `${file}-shm`].map((path) => chmod(path, 0o600)))
-}
-
-function isBusy(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && error.code === 'SQLITE_BUSY'
 }

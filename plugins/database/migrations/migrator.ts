@@ -34,7 +34,7 @@ export function createMigrator({ connection, known, clock, log }: MigratorDeps):
       .map((entry) => ({ plugin: entry.plugin, id: entry.migration.id, run: entry.migration }))
 
   const applied = async ({ plugins }: MigrationFilter): Promise<readonly AppliedMigration[]> => {
-    await ledger.create(connection.tables())
+    await connection.step((db) => ledger.create(db))
     return (await ledger.read(connection.tables())).filter((row) => plugins?.includes(row.plugin) !== false)
   }
 

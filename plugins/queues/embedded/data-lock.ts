@@ -5,8 +5,10 @@ import { queueErrors } from '../errors.js'
 
 interface Holder {
   readonly pid: number
-  /** Start of the process in ticks since boot; empty where the system does not tell. A pid alone may be another process's by now. */
+  /** When the process started. A pid alone may be another process's by now: those of a container begin anew with it. */
   readonly started: string
+  /** Which boot of the machine `started` counts from; empty where the system does not tell. */
+  readonly boot: string
   readonly host: string
 }
 
@@ -26,11 +28,16 @@ export async function lockData(dir: string): Promise<DataLock> {
   await mkdir(dir, { recursive: true, mode: 0o700 })
   const file = join(dir, 'lock')
   const own = `${file}.${process.pid}.${Math.random().toString(36).slice(2)}`
-  const me: Holder = { pid: process.pid, started: await startOf(process.pid), host: hostname() }
+  const me: Holder = {
+    pid: process.pid,
+    started: (await processOf(process.pid))?.started ?? String(performance.timeOrigin),
+    boot: (await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => '')).trim(),
+    host: hostname(),
+  }
   const content = `${JSON.stringify(me)}\n`
   await writeFile(own, content, { flag: 'wx', mode: 0o600 })
   try {
-    await claim(file, own, dir)
+    await claim(file, own, dir, me)
   } finally {
     await unlink(own).catch(() => undefined)
   }
@@ -51,13 +58,13 @@ export async function lockData(dir: string): Promise<DataLock> {
 }
 
 /** A link appears whole or not at all, so nobody reads a half-written lock. */
-async function claim(file: string, own: string, dir: string): Promise<void> {
+async function claim(file: string, own: string, dir: string, me: Holder): Promise<void> {
   for (let attempt = 0; attempt < 10; attempt++) {
     if (await linked(own, file)) return
     const found = await readFile(file, 'utf8').catch(() => undefined)
     if (found === undefined) continue
     const holder = parseHolder(found)
-    if (holder && (await lives(holder, file))) throw queueErrors.ZIN_DATA_IN_USE(dir, nameOf(holder))
+    if (holder && (await lives(holder, me, file))) throw queueErrors.ZIN_DATA_IN_USE(dir, nameOf(holder))
     // Of several that find a dead holder's file, one moves it away; whoever moved a new one instead puts it back.
     const aside = `${own}.old`
     await rename(file, aside).catch(() => undefined)
@@ -77,8 +84,8 @@ async function linked(from: string, to: string): Promise<boolean> {
   }
 }
 
-async function lives(holder: Holder, file: string): Promise<boolean> {
-  if (holder.host !== hostname()) {
+async function lives(holder: Holder, me: Holder, file: string): Promise<boolean> {
+  if (holder.host !== me.host) {
     const { stat } = await import('node:fs/promises')
     const touched = await stat(file).then(
       (stats) => stats.mtimeMs,
@@ -86,25 +93,31 @@ async function lives(holder: Holder, file: string): Promise<boolean> {
     )
     return Date.now() - touched < abandonedAfterMs
   }
+  if (holder.boot !== '' && holder.boot !== me.boot) return false
+  if (holder.pid === me.pid) return holder.started === me.started
   try {
     process.kill(holder.pid, 0)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
   }
-  return holder.started === '' || (await startOf(holder.pid)) === holder.started
+  const found = await processOf(holder.pid)
+  // Ended, and kept in the table because its parent has not asked for its exit code.
+  if (found?.state === 'Z' || found?.state === 'X') return false
+  return found === undefined || holder.started === '' || found.started === holder.started
 }
 
-/** Field 22 of /proc/<pid>/stat; the name before it may hold spaces and parentheses. */
-async function startOf(pid: number): Promise<string> {
+/** Fields 3 and 22 of /proc/<pid>/stat; the name before them may hold spaces and parentheses. */
+async function processOf(pid: number): Promise<{ readonly state: string; readonly started: string } | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return fields[0] && fields[19] ? { state: fields[0], started: fields[19] } : undefined
 }
 
 function parseHolder(text: string): Holder | undefined {
   try {
     const value = JSON.parse(text) as Partial<Holder>
     return typeof value.pid === 'number' && value.pid > 0
-      ? { pid: value.pid, started: String(value.started ?? ''), host: String(value.host ?? '') }
+      ? { pid: value.pid, started: String(value.started ?? ''), boot: String(value.boot ?? ''), host: String(value.host ?? '') }
       : undefined
   } catch {
     return undefined

@@ -1,0 +1,90 @@
+import type { MysqlPool, MysqlPoolConnection, MysqlQueryResult } from 'kysely'
+import type { Pool, PoolConnection } from 'mysql2'
+import { withDeadline, type ZinError } from 'zin'
+import { databaseErrors } from '../errors.js'
+import { isConflict, isUnavailable } from '../failures.js'
+import { reasonOf } from './mysql-messages.js'
+import { discard } from './mysql-socket.js'
+
+export interface BoundedPoolOptions {
+  readonly statementTimeoutMs: number
+  /** For messages. */
+  readonly where: string
+  /** Called after a connection was given up because the server did not respond. */
+  readonly onLost: (connection: PoolConnection, error: ZinError) => void
+}
+
+/**
+ * What Kysely needs of a pool, with a deadline on each statement. A connection whose statement was late never returns to the pool:
+ * the late response would be taken for that of the next statement. Whether the statement took effect is unknown, so it is not repeated.
+ */
+export function boundedPool(pool: Pool, options: BoundedPoolOptions): MysqlPool {
+  const known = new WeakMap<PoolConnection, MysqlPoolConnection>()
+  const bounded = (connection: PoolConnection): MysqlPoolConnection => {
+    const made = known.get(connection) ?? boundedConnection(connection, options)
+    known.set(connection, made)
+    return made
+  }
+  return {
+    getConnection: (callback) => {
+      pool.getConnection((error, connection) => {
+        if (error) callback(honest(error, `Database ${options.where} cannot be reached`), undefined as never)
+        else callback(undefined, bounded(connection))
+      })
+    },
+    end: (callback) => pool.end(callback),
+  }
+}
+
+function boundedConnection(connection: PoolConnection, { statementTimeoutMs, where, onLost }: BoundedPoolOptions): MysqlPoolConnection {
+  let lost: ZinError | undefined
+
+  const inTime = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (lost) throw lost
+    return withDeadline(work(), statementTimeoutMs, () => {
+      lost ??= databaseErrors.DATABASE_UNAVAILABLE(
+        `Database ${where} did not respond to a statement within ${statementTimeoutMs} ms. Whether the statement took effect is unknown`,
+      )
+      discard(connection)
+      onLost(connection, lost)
+      return lost
+    })
+  }
+
+  const run = (sql: string, values: readonly unknown[]): Promise<MysqlQueryResult> =>
+    new Promise((resolve, reject) => {
+      connection.query(sql, [...values], (error: unknown, result: unknown) => {
+        if (error) reject(honest(error, `Database ${where} did not complete a statement`))
+        else resolve(result as MysqlQueryResult)
+      })
+    })
+
+  async function* rowsOf<T>(sql: string, values: readonly unknown[]): AsyncIterableIterator<T> {
+    const stream = connection.query(sql, [...values]).stream({ objectMode: true })
+    const rows = stream[Symbol.asyncIterator]()
+    try {
+      // Only the wait for a row counts, not what the reader does between two of them.
+      for (let next = await inTime(() => rows.next()); !next.done; next = await inTime(() => rows.next())) yield next.value
+    } finally {
+      stream.destroy()
+    }
+  }
+
+  return {
+    query: ((sql: string, values: readonly unknown[], callback?: (error: unknown, result: unknown) => void) => {
+      if (callback === undefined) return { stream: () => rowsOf(sql, values) }
+      inTime(() => run(sql, values)).then(
+        (result) => callback(undefined, result),
+        (error: unknown) => callback(error, undefined),
+      )
+      return undefined
+    }) as MysqlPoolConnection['query'],
+    release: () => connection.release(),
+  }
+}
+
+/** The driver's own error becomes a 503 when the server is away; what another transaction caused stays, to be repeated. */
+function honest(error: unknown, what: string): unknown {
+  if (!isUnavailable(error) || isConflict(error)) return error
+  return Object.assign(databaseErrors.DATABASE_UNAVAILABLE(`${what}: ${reasonOf(error)}`), { cause: error })
+}

@@ -1,0 +1,101 @@
+import type { CompiledQuery, DatabaseConnection, Driver } from 'kysely'
+import type Libsql from 'libsql'
+import { withDeadline } from 'zin'
+import { databaseErrors } from '../errors.js'
+import { forwardingDriver } from './driver.js'
+import { locked, whileLocked } from './sqlite-lock.js'
+
+export interface SqliteDriverOptions {
+  readonly file: Libsql.Database
+  readonly name: string
+  readonly path: string
+  /** How long a statement waits for this process's own transaction, in ms. */
+  readonly acquireTimeoutMs: number
+  /** How long a statement waits for another process's lock, in ms. */
+  readonly statementTimeoutMs: number
+}
+
+const writes = /^\s*(?:insert|update|delete|replace|create|alter|drop|with\b[\s\S]*\b(?:insert|update|delete))\b/i
+
+/** The lock comes first: a prepared statement of libsql that finds the file locked stays open, and no later commit would succeed. */
+function alone<T>(file: Libsql.Database, run: () => T): T {
+  file.exec('begin immediate')
+  try {
+    const result = run()
+    file.exec('commit')
+    return result
+  } catch (error) {
+    if (file.inTransaction) file.exec('rollback')
+    throw error
+  }
+}
+
+/**
+ * All callers share the one connection of the file. Statements of a transaction stand together: others wait for its end. What
+ * another process has locked is tried again without blocking, and meanwhile other statements run.
+ */
+export function sqliteDriver(inner: Driver, { file, name, path, acquireTimeoutMs, statementTimeoutMs }: SqliteDriverOptions): Driver {
+  let owner: DatabaseConnection | undefined
+  const waiting = new Set<() => void>()
+
+  const free = (connection: DatabaseConnection): void => {
+    if (owner !== connection) return
+    owner = undefined
+    const woken = [...waiting]
+    waiting.clear()
+    for (const wake of woken) wake()
+  }
+
+  const attempt = async <T>(connection: DatabaseConnection, run: () => T | Promise<T>): Promise<T> => {
+    const busy = () => databaseErrors.DATABASE_BUSY(name, acquireTimeoutMs)
+    return whileLocked({ limitMs: statementTimeoutMs, late: () => locked(path, statementTimeoutMs) }, async () => {
+      while (owner !== undefined && owner !== connection) {
+        let wake: () => void = () => undefined
+        const freed = new Promise<void>((resolve) => {
+          wake = resolve
+          waiting.add(wake)
+        })
+        await withDeadline(freed, acquireTimeoutMs, busy).finally(() => waiting.delete(wake))
+      }
+      return run()
+    })
+  }
+
+  const end = async (connection: DatabaseConnection, statement: 'commit' | 'rollback'): Promise<void> => {
+    await attempt(connection, () => {
+      // An error such as a full disk ends a transaction by itself.
+      if (file.inTransaction || statement === 'commit') file.exec(statement)
+    })
+    free(connection)
+  }
+
+  return {
+    ...forwardingDriver(inner),
+    async acquireConnection() {
+      const raw = await inner.acquireConnection()
+      await inner.releaseConnection(raw)
+      const connection: DatabaseConnection = {
+        executeQuery: <Row>(query: CompiledQuery) => {
+          const run = () => raw.executeQuery<Row>(query)
+          return attempt(connection, () => (owner === undefined && writes.test(query.sql) ? alone(file, run) : run()))
+        },
+        async *streamQuery(query, chunkSize) {
+          await attempt(connection, () => undefined)
+          yield* raw.streamQuery(query, chunkSize)
+        },
+      }
+      return connection
+    },
+    // A transaction that read first and wrote later would fail as soon as another process wrote in between.
+    beginTransaction: (connection) =>
+      attempt(connection, () => {
+        file.exec('begin immediate')
+        owner = connection
+      }),
+    commitTransaction: (connection) => end(connection, 'commit'),
+    rollbackTransaction: (connection) => end(connection, 'rollback').finally(() => free(connection)),
+    async releaseConnection(connection) {
+      if (owner === connection) await end(connection, 'rollback').finally(() => free(connection))
+    },
+  }
+}

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { sql } from 'kysely'
+import Libsql from 'libsql'
+import { definePlugin, systemClock } from 'zin'
+import { health } from 'zin/plugins/health'
+import { createTestHost, memoryLogger, type TestHost } from 'zin/testing'
+import { limits } from './database.contract.js'
+import { type Database, database, databaseService, defineMigration } from './index.js'
+import { createDatabase } from './service.js'
+
+const createNotes = defineMigration({
+  id: '0001_create_notes',
+  up: (db) => sql`create table notes (id text primary key)`.execute(db).then(() => undefined),
+  down: () => Promise.resolve(),
+})
+const notes = definePlugin({ name: 'notes', version: '1.0.0', dependencies: ['database'], setup: (ctx) => ctx.migration(createNotes) })
+
+describe('a SQLite file that another connection has locked', () => {
+  let dir: string
+  let host: TestHost
+  let db: Database
+  let other: Libsql.Database
+  const boot = (env: Readonly<Record<string, string>>) => createTestHost({ plugins: [database(), health(), notes()], dataDir: dir, env })
+  before(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'zin-locked-'))
+    host = await boot({ DB_STATEMENT_TIMEOUT_MS: '60000' })
+    db = host.service(databaseService)
+    other = new Libsql(join(dir, 'app.db'))
+  })
+  after(async () => {
+    other.close()
+    await host.stop()
+    await rm(dir, { recursive: true, force: true })
+  })
+  const write = (id: string, to = db) => to.insertIfAbsent('notes', { id })
+  const ids = async () => (await sql<{ id: string }>`select id from notes order by id`.execute(db.tables())).rows.map(({ id }) => id)
+
+  it('holds up neither liveness nor reads while writes and transactions wait, and these go through in the end', async () => {
+    other.exec('begin exclusive')
+    const done: string[] = []
+    const waiting = [write('a'), db.transaction((tx) => tx.insertInto('notes').values({ id: 'b' }).execute())]
+    const written = Promise.all(waiting).then(() => done.push('written'))
+    assert.equal((await host.inject({ method: 'GET', path: '/health/live' })).status, 200)
+    assert.deepEqual(await ids(), [])
+    assert.ok(Number.isInteger(await db.ping()))
+    done.push('answered')
+    other.exec('commit')
+    await written
+    assert.deepEqual(done, ['answered', 'written'])
+    assert.deepEqual(await ids(), ['a', 'b'])
+  })
+
+  it('ends in a 503 after the time of a statement, and nothing of it is written later', async () => {
+    const second = await boot({ DB_STATEMENT_TIMEOUT_MS: '100' })
+    const impatient = second.service(databaseService)
+    other.exec('begin exclusive')
+    const failed = [write('c', impatient), impatient.transaction((tx) => tx.insertInto('notes').values({ id: 'd' }).execute())]
+    for (const one of failed) {
+      await assert.rejects(one, (error) => {
+        assert.deepEqual([(error as { code?: string }).code, (error as { status?: number }).status], ['DATABASE_UNAVAILABLE', 503])
+        assert.match(String(error), /app\.db has been locked by another process for 100 ms/)
+        return impatient.isUnavailable(error)
+      })
+    }
+    other.exec('commit')
+    assert.equal(await write('e', impatient), true)
+    assert.deepEqual(await ids(), ['a', 'b', 'e'])
+    await second.stop()
+  })
+
+  it('makes migrations wait, which say what they wait for', async () => {
+    await sql`drop table notes`.execute(db.tables())
+    await sql`delete from zin_migrations`.execute(db.tables())
+    other.exec('begin exclusive')
+    const log = memoryLogger()
+    const starting = createDatabase({
+      configs: [{ name: 'default', driver: 'sqlite', file: join(dir, 'app.db') }],
+      known: () => [{ plugin: 'notes', migration: createNotes }],
+      clock: systemClock,
+      log,
+      ...limits,
+      connectTimeoutMs: 5000,
+      acquireTimeoutMs: 5000,
+      statementTimeoutMs: 100,
+    })
+    await starting.connect()
+    const migrated = starting.migrations.up()
+    while (!/waiting for another process that has locked the database file/.test(log.text())) await setImmediate()
+    assert.match(log.text(), /app\.db/)
+    other.exec('commit')
+    assert.deepEqual(
+      (await migrated).map(({ id, status }) => [id, status]),
+      [['0001_create_notes', 'done']],
+    )
+    assert.equal(await write('f', starting), true)
+    await starting.close()
+  })
+})
