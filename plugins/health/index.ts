@@ -20,7 +20,11 @@ export const health = definePlugin({
   uses: { database: optional(databaseService), kv: optional(kvService) },
   provides: [healthChecksService],
   settings: defineSettings({
-    CACHE_DRIVER: { type: 'string', default: 'memory', summary: 'Where the app caches; `kv` makes readiness probe the kv store' },
+    CACHE_DRIVER: {
+      type: 'enum',
+      default: 'memory',
+      values: ['memory', 'kv'],
+      summary: 'Where the app caches; `kv` makes readiness probe the kv store' },
   }),
   options: healthOptions,
   setup(ctx) {

@@ -14,6 +14,7 @@ export const queueErrors = defineErrors({
     message: (name: string) => `"${name.slice(0, 60)}" is no name of a queue: use 1 to 100 letters, digits, "_", "-" or "."`,
   },
   QUEUE_INVALID_JOB: { status: 400, message: (queue: string, what: string) => `The job for queue "${queue}" is refused: ${what}` },
+  QUEUE_INVALID_TEXT: { status: 400, message: () => 'An id or name has the character NUL, which the queue store cannot keep. Remove it' },
   PAYLOAD_TOO_LARGE: {
     status: 413,
     message: (queue: string, bytes: number, limit: number) =>

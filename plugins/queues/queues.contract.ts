@@ -361,6 +361,8 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
       await assert.rejects(queues.add(queue, 'x', circular), { code: 'QUEUE_INVALID_JOB' })
       await assert.rejects(queues.add(queue, 'x', 'x'.repeat(1_048_576)), { code: 'PAYLOAD_TOO_LARGE', status: 413 })
       assert.ok((await queues.add(queue, 'x', 'x'.repeat(1_048_574))).id)
+      await assert.rejects(queues.schedule(queue, 'a\0b', { every: 60_000 }, { name: 'x' }), { code: 'QUEUE_INVALID_JOB', status: 400 })
+      assert.equal(await queues.fail(queue, 'a\0b', 'no'), false)
     })
 
     it('logs the errors of a worker with the name of its queue and goes on', async () => {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { describe, it } from 'node:test'
-import { createTestHost } from 'zin/testing'
-import { queues, queuesService } from './index.js'
+import { after, before, describe, it } from 'node:test'
+import { Queue } from 'bullmq'
+import { createTestHost, type TestHost } from 'zin/testing'
+import { type Queues, queues, queuesService } from './index.js'
 import { queuesContract } from './queues.contract.js'
 
 const REDIS_URL = process.env.TEST_REDIS_URL ?? 'TEST_REDIS_URL is not set'
@@ -30,6 +31,39 @@ describe('two apps on one Redis', () => {
     assert.equal((await one.service(queuesService).counts('emails')).waiting, 1)
     assert.equal((await two.service(queuesService).counts('emails')).waiting, 0)
     await Promise.all([one.stop(), two.stop()])
+  })
+})
+
+describe('queues on Redis with settings of their own', () => {
+  const APP_NAME = `test-${randomUUID()}`
+  let host: TestHost
+  let service: Queues
+  before(async () => {
+    host = await createTestHost({ plugins: [queues()], env: { REDIS_URL, APP_NAME, QUEUE_MAX_JOB_BYTES: '1024' } })
+    service = host.service(queuesService)
+  })
+  after(() => host.stop())
+
+  it('take jobs of QUEUE_MAX_JOB_BYTES and no larger ones', async () => {
+    const text = (bytes: number) => 'x'.repeat(bytes - '""'.length)
+    assert.ok((await service.add('sized', 'job', text(1024))).id)
+    await assert.rejects(service.add('sized', 'job', text(1025)), { code: 'PAYLOAD_TOO_LARGE', message: /1025 bytes.*the limit is 1024/ })
+  })
+
+  it('keep at most 1000 completed jobs of a producer that is not ours', async () => {
+    const url = new URL(REDIS_URL)
+    const connection = { host: url.hostname, port: Number(url.port), db: Number(url.pathname.slice(1)) }
+    const bare = new Queue('bare', { connection, prefix: `{${APP_NAME}}` })
+    await bare.addBulk(Array.from({ length: 1003 }, (_, i) => ({ name: `job-${i}`, data: {} })))
+    await bare.close()
+    const worker = service.worker('bare', async () => undefined, { concurrency: 50 })
+    await new Promise<void>((resolve) => {
+      let left = 1003
+      worker.on('completed', () => {
+        if (--left === 0) resolve()
+      })
+    })
+    assert.equal((await service.counts('bare')).completed, 1000)
   })
 })
 

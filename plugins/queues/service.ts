@@ -4,7 +4,7 @@ import { type Clock, type Logger, messageOf } from 'zin'
 import type { QueueBackend } from './backend.js'
 import { loadBullmq } from './bullmq.js'
 import { queueErrors } from './errors.js'
-import { checkJob } from './job-check.js'
+import { checkJob, isStorableText } from './job-check.js'
 import type { QueueCounts, Queues } from './queues.js'
 import { quietErrors } from './quiet-errors.js'
 import { closeWorker, within } from './shutdown.js'
@@ -116,8 +116,9 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes }: QueuesD
       const { removeOnComplete, removeOnFail, ...others } = options
       const made = makeWorker(name, processor, {
         ...others,
-        ...(removeOnComplete && { removeOnComplete: opened().keep(removeOnComplete) }),
-        ...(removeOnFail && { removeOnFail: opened().keep(removeOnFail) }),
+        // For jobs that say nothing of it, which those of other producers are; also in the queues of the app.
+        removeOnComplete: opened().keep(removeOnComplete ?? keepCompleted),
+        removeOnFail: opened().keep(removeOnFail ?? keepFailed),
       })
       made.on('error', (error) => onError({ queue: name, worker: made.name }, error))
       made.on('closed', () => workers.delete(made))
@@ -142,12 +143,13 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes }: QueuesD
       return ask(() => flowProducer().add(checked))
     },
     async schedule(name, id, timing, { name: jobName, data, options = {} }) {
-      checkJob(name, jobName, data, options, maxJobBytes)
+      checkJob(name, jobName, data, { ...options, jobId: id }, maxJobBytes)
       // It types what it answers as always there, and answers nothing when the last date is past.
       return ask(() => queue(name).upsertJobScheduler(id, timing, { name: jobName, data, opts: kept(options) }))
     },
     fail: (name, id, reason) =>
       ask(async () => {
+        if (!isStorableText(id)) return false
         const token = randomUUID()
         if (!(await opened().claim(queue(name), id, { token, lockMs: failMs, reason }))) return false
         const job = await queue(name).getJob(id)

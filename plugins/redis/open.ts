@@ -112,6 +112,8 @@ function reasonOf(error: unknown): string {
   return messageOf(error) || code
 }
 
+const commandTimeoutMs = 5000
+
 function makeClient({ target, name, mode, connectTimeoutMs, keyPrefix }: OpenRedisOptions): RedisClient {
   // Not import(), which reads every file twice: once to find the names that it exports.
   const ioredis = createRequire(import.meta.url)('ioredis') as typeof import('ioredis')
@@ -127,7 +129,8 @@ function makeClient({ target, name, mode, connectTimeoutMs, keyPrefix }: OpenRed
     // A socket that was gone before keeps a timer of this length.
     disconnectTimeout: 1000,
     lazyConnect: true,
-    ...(failFast && { commandTimeout: 5000 }),
+    // A connection without any response that long is given up: what is sent to a server that hangs would pile up.
+    ...(failFast && { commandTimeout: commandTimeoutMs, socketTimeout: commandTimeoutMs }),
     ...(keyPrefix !== undefined && { keyPrefix }),
     ...(target.username !== undefined && { username: target.username }),
     ...(target.password !== undefined && { password: target.password }),

@@ -1,3 +1,4 @@
+import { callbackify } from 'node:util'
 import type { MysqlPool, MysqlPoolConnection, MysqlQueryResult } from 'kysely'
 import type { Pool, PoolConnection } from 'mysql2'
 import { withDeadline, type ZinError } from 'zin'
@@ -73,10 +74,7 @@ function boundedConnection(connection: PoolConnection, { statementTimeoutMs, whe
   return {
     query: ((sql: string, values: readonly unknown[], callback?: (error: unknown, result: unknown) => void) => {
       if (callback === undefined) return { stream: () => rowsOf(sql, values) }
-      inTime(() => run(sql, values)).then(
-        (result) => callback(undefined, result),
-        (error: unknown) => callback(error, undefined),
-      )
+      callbackify(() => inTime(() => run(sql, values)))(callback)
       return undefined
     }) as MysqlPoolConnection['query'],
     release: () => connection.release(),

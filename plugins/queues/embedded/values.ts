@@ -1,3 +1,5 @@
+import { queueErrors } from '../errors.js'
+
 /** A value as the text protocol takes it, or null. Dates become ISO text, arrays PostgreSQL arrays, other objects JSON. */
 export function encodeValue(value: unknown): string | Buffer | null {
   if (value === null || value === undefined) return null
@@ -5,7 +7,10 @@ export function encodeValue(value: unknown): string | Buffer | null {
   if (value instanceof Date) return value.toISOString()
   if (Array.isArray(value)) return encodeArray(value)
   if (typeof value === 'object') return JSON.stringify(value)
-  return String(value)
+  const text = String(value)
+  // Of an id in a path, say. PostgreSQL's own error would not tell who is to blame.
+  if (text.includes('\0')) throw queueErrors.QUEUE_INVALID_TEXT()
+  return text
 }
 
 function encodeArray(values: readonly unknown[]): string {

@@ -1,6 +1,6 @@
 import type { FlowJob as BullFlow, Job, JobNode } from 'bullmq'
 import { type Clock, messageOf } from 'zin'
-import type { Queues } from 'zin/plugins/queues'
+import { isStorableText, type Queues } from 'zin/plugins/queues'
 import { refuse, workerErrors } from '../errors.js'
 import type { HookSlots } from '../hook-slots.js'
 import type { WorkerRecord } from '../record/record.js'
@@ -133,6 +133,7 @@ export class WorkerJobs {
 
   /** False when there is none. */
   async dropSchedule(record: WorkerRecord, id: string): Promise<boolean> {
+    if (!isStorableText(id)) return false
     return this.#reach('The schedule was not removed', (queues) =>
       queues.queue(record.queueName).removeJobScheduler(schedulerId(record.name, id)),
     )
