@@ -242,6 +242,22 @@ describe('the host', () => {
     assert.match(error.message, /door: failed in start: guard refused the start: closed today/)
   })
 
+  it('gives what comes before a start the time of its own that a listener asks for', async () => {
+    const slow = definePlugin({
+      name: 'slow',
+      version: '1.0.0',
+      deadlines: { start: 20 },
+      setup: ({ hooks }) =>
+        void hooks.on('beforePluginStart', {
+          timeoutMs: 5000,
+          handler: (plugin) => (plugin === 'slow' ? new Promise((resolve) => void setTimeout(resolve, 60)) : undefined),
+        }),
+      start() {},
+    })
+    const host = await createTestHost({ plugins: [slow()] })
+    await host.stop()
+  })
+
   it('counts as production unless NODE_ENV names another environment, and keeps the name as given', async () => {
     const seen = async (NODE_ENV: string) => {
       const host = new Host({}, { rootDir: '.', env: plainEnv({ NODE_ENV }), log: memoryLogger() })

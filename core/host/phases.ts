@@ -31,12 +31,13 @@ export async function runPhase(
   const begun = clock.monotonic()
   const own = unit.plugin.spec.deadlines?.[phase] ?? phaseDeadlines[phase]
   const ms = phase === 'stop' ? Math.min(own, shutdown.leftMs) : own
-  const work = instrument(unit.name, async () => {
-    unit.waitingFor = 'beforePluginStart'
-    await before?.()
-    await unit.run(phase)
-  })
   try {
+    if (before !== undefined) {
+      unit.waitingFor = 'beforePluginStart'
+      // Its listeners have deadlines of their own, and a migration needs a long one.
+      await orAborted(instrument(unit.name, before), shutdown.boot)
+    }
+    const work = instrument(unit.name, () => unit.run(phase))
     await withDeadline(phase === 'stop' ? work : orAborted(work, shutdown.boot), ms, '')
   } catch (error) {
     if (!(error instanceof DeadlineError) || error.message !== '') throw error

@@ -24,7 +24,8 @@ export const health = definePlugin({
       type: 'enum',
       default: 'memory',
       values: ['memory', 'kv'],
-      summary: 'Where the app caches; `kv` makes readiness probe the kv store' },
+      summary: 'Where the app caches; `kv` makes readiness probe the kv store',
+    },
   }),
   options: healthOptions,
   setup(ctx) {
