@@ -15,6 +15,9 @@ for (const stream of [process.stdout, process.stderr]) {
 process.exitCode = await main(process.argv.slice(2), {
   cwd: process.cwd(),
   env: process.env,
+  get stdin() {
+    return process.stdin
+  },
   stdout: process.stdout,
   stderr: process.stderr,
 })

@@ -25,7 +25,7 @@ const orders = definePlugin({
       options: { id: { type: 'string', summary: 'which' } }, run: ({ options, print }) => print.record({ id: options.id }),
     })
     command({ name: 'order:list', aliases: ['ol'], summary: 'Lists orders', needs: 'running app', json: true, run: async ({ app, print }) => print.record(await app.request({ method: 'GET', path: '/orders' })) })
-    command({ name: 'order:refuse', summary: 'Refuses', needs: 'config', run: ({ print }) => { print.error('say which order'); return 2 } })
+    command({ name: 'order:refuse', summary: 'Refuses', needs: 'config', json: true, run: ({ print }) => { print.error('say which order'); return 2 } })
     command({ name: 'order:fail', summary: 'Fails', needs: 'config', run: () => { throw new Error('no luck with Bearer canarycanarycanary') } })
   },
 })
@@ -204,6 +204,30 @@ test('a failing command is one line without a secret, and a stack only with DEBU
   assert.match((await zin(['order:fail'], folder, { DEBUG: 'zin' })).err, /\n {4}at .*zin\.config\.ts:\d+:\d+/)
 })
 
+test('with --json every failure is one line of JSON on stderr, stdout is empty, and the exit code is the same', async () => {
+  const failures = [
+    {
+      args: ['plugns', '--json'],
+      code: 2,
+      error: 'Usage',
+      report: 'ZIN_USAGE',
+      message: /^unknown command "plugns"; did you mean "plugins"\?$/,
+    },
+    { args: ['routes', '--json', '--idd'], code: 2, error: 'Usage', report: 'ZIN_USAGE', message: /^unknown option --idd/ },
+    { args: ['order:list', '--json', '--port', '9'], code: 1, error: 'App unreachable', report: 'ZIN_APP_UNREACHABLE', message: /^no app/ },
+  ]
+  for (const { args, code, error, report, message } of failures) {
+    const failed = await zin(args)
+    assert.deepEqual([failed.code, failed.out], [code, ''], args.join(' '))
+    const body = JSON.parse(failed.err)
+    assert.deepEqual([body.error, body.code], [error, report])
+    assert.match(body.message, message)
+  }
+  const refused = await zin(['order:refuse', '--json'])
+  assert.deepEqual([refused.code, refused.out], [2, ''])
+  assert.deepEqual(JSON.parse(refused.err), { error: 'Command failed', message: 'say which order', code: 'ZIN_COMMAND_FAILED' })
+})
+
 test('what a command of a plugin refuses says which command it was', async () => {
   assert.deepEqual(await zin(['order:refuse']), { code: 2, out: '', err: 'zin order:refuse: say which order\n' })
 })
@@ -242,11 +266,17 @@ test('start serves until SIGTERM, a command reaches it signed, and a second star
   const none = await zin(['order:list', '--port', '9'])
   assert.deepEqual(
     [none.code, none.err],
-    [1, 'zin order:list: no app answers on http://127.0.0.1:9; start it with "zin start" [ZIN_APP_UNREACHABLE]\n'],
+    [
+      1,
+      'zin order:list: no app answers on http://127.0.0.1:9; start it with "zin start", or say where it runs with --url, or with --host and --port [ZIN_APP_UNREACHABLE]\n',
+    ],
   )
   const app = await startApp(['--port', '0'])
   const listed = await zin(['ol', '--json'])
   assert.deepEqual([listed.code, JSON.parse(listed.out)], [0, { signed: 'zin-cli' }])
+  const other = await zin(['order:list', '--url', app.url], folder, { SHOP_NAME: 'kiosk' })
+  assert.equal(other.code, 1)
+  assert.match(other.err, /^zin order:list: another app than "kiosk", the one of this folder, runs on http:\S+; .* \[OTHER_APP\]\n$/)
   const second = await zin(['start', '--port', new URL(app.url).port])
   assert.equal(second.code, 1)
   assert.match(second.err, /^zin start: .*port is in use.*\n$/)
@@ -304,7 +334,7 @@ test('new makes an app, and asks for a folder only on a terminal', async () => {
   assert.doesNotMatch(made.out, /keys/)
   assert.match(await readFile(join(target, '.env'), 'utf8'), /^APP_NAME=made$/m)
   const spaced = await zin(['new', "my ü's shop", '--example', 'full'])
-  assert.match(spaced.out, /\n {2}cd 'my ü'\\''s shop'\n[\s\S]*Its keys are in \.env/)
+  assert.match(spaced.out, /\n {2}cd 'my ü'\\''s shop'\n[\s\S]*Its keys are in \.env; do not commit it/)
   assert.match(await readFile(join(folder, "my ü's shop", '.env'), 'utf8'), /^APP_NAME=my-s-shop$/m)
   assert.equal((await zin(['new', 'made'])).code, 1)
   assert.deepEqual(await zin(['new']), { code: 2, out: '', err: 'zin new: missing argument <dir>: the folder of the app\n' })

@@ -9,6 +9,7 @@ import { type TestContext, test } from 'node:test'
 import type { HostView } from '../host/view.js'
 import { createHeaders } from '../signing/client.js'
 import { createAppClient } from './client.js'
+import type { CommandShape, Printer } from './command.js'
 
 async function serve(t: TestContext, listener: RequestListener): Promise<number> {
   const server: Server = createServer(listener).listen(0, '127.0.0.1')
@@ -33,6 +34,7 @@ async function appIn(t: TestContext, port: number, run?: unknown): Promise<HostV
 }
 
 const signal = new AbortController().signal
+const print: Pick<Printer, 'waiting'> = { waiting: (_what, work) => work }
 const echo: RequestListener = async (request: IncomingMessage, response) => {
   let body = ''
   for await (const chunk of request) body += chunk
@@ -57,7 +59,13 @@ async function freePort(): Promise<number> {
 
 test('a request is signed with the shared secret over host, path, query and body, under the key id zin-cli', async (t) => {
   const app = await appIn(t, await serve(t, echo))
-  const client = await createAppClient({ app, options: {}, env: { BULLETPROOF_SIGNING_SECRET: '', AUTH_KEY: 'k1', APP_KEY: 'k2' }, signal })
+  const client = await createAppClient({
+    app,
+    options: {},
+    env: { BULLETPROOF_SIGNING_SECRET: '', AUTH_KEY: 'k1', APP_KEY: 'k2' },
+    print,
+    signal,
+  })
   const seen = await client.request<Echo>({
     method: 'POST',
     path: '/api/x',
@@ -84,11 +92,11 @@ test('a request is signed with the shared secret over host, path, query and body
 
 test('the header prefix is a setting, and without a secret nothing is signed', async (t) => {
   const app = await appIn(t, await serve(t, echo))
-  const other = await createAppClient({ app, options: {}, env: { APP_KEY: 'k', SIGNATURE_HEADER_PREFIX: 'x-my-' }, signal })
+  const other = await createAppClient({ app, options: {}, env: { APP_KEY: 'k', SIGNATURE_HEADER_PREFIX: 'x-my-' }, print, signal })
   const signed = await other.request<Echo>({ method: 'GET', path: '/' })
   assert.equal(signed.headers['x-my-device-id'], 'zin-cli')
   assert.match(signed.headers['signature-input'] ?? '', /"x-my-device-id"/)
-  const plain = await createAppClient({ app, options: {}, env: {}, signal })
+  const plain = await createAppClient({ app, options: {}, env: {}, print, signal })
   const unsigned = await plain.request<Echo>({ method: 'GET', path: '/' })
   assert.deepEqual(
     Object.keys(unsigned.headers).filter((name) => /^(x-sig-|signature)/.test(name)),
@@ -99,7 +107,7 @@ test('the header prefix is a setting, and without a secret nothing is signed', a
 test('--url wins over --host and --port, these over the running app, and that over the configuration', async (t) => {
   const app = await appIn(t, 1, { pid: process.pid, host: '0.0.0.0', port: 4321 })
   const baseUrl = async (options: Record<string, unknown>, of = app) =>
-    (await createAppClient({ app: of, options, env: {}, signal })).baseUrl
+    (await createAppClient({ app: of, options, env: {}, print, signal })).baseUrl
   assert.equal(await baseUrl({ url: 'https://x.example/base/', port: 5 }), 'https://x.example/base')
   assert.equal(await baseUrl({ port: 5 }), 'http://127.0.0.1:5')
   assert.equal(await baseUrl({ host: '::1', port: 5 }), 'http://[::1]:5')
@@ -112,49 +120,62 @@ test('--url wins over --host and --port, these over the running app, and that ov
 test('an address that is no plain http address is refused', async (t) => {
   const app = await appIn(t, 1)
   for (const url of ['ftp://x', 'nonsense', 'http://user:pass@x', 'http://x/?a=1']) {
-    await assert.rejects(createAppClient({ app, options: { url }, env: {}, signal }), { code: 'ZIN_USAGE' })
+    await assert.rejects(createAppClient({ app, options: { url }, env: {}, print, signal }), { code: 'ZIN_USAGE' })
   }
-  const client = await createAppClient({ app, options: {}, env: {}, signal })
+  const client = await createAppClient({ app, options: {}, env: {}, print, signal })
   await assert.rejects(client.request({ method: 'GET', path: '@evil.example/' }), { name: 'TypeError' })
 })
 
 test('when nothing listens the error says where it looked and how to start the app', async (t) => {
   const port = await freePort()
-  const client = await createAppClient({ app: await appIn(t, port), options: {}, env: {}, signal })
+  const client = await createAppClient({ app: await appIn(t, port), options: {}, env: {}, print, signal })
   await assert.rejects(client.request({ method: 'GET', path: '/' }), {
     code: 'ZIN_APP_UNREACHABLE',
-    message: `no app answers on http://127.0.0.1:${port}; start it with "zin start"`,
+    message: `no app answers on http://127.0.0.1:${port}; start it with "zin start", or say where it runs with --url, or with --host and --port`,
   })
 })
 
-test('a refusal becomes an error with the code, message and details of the answer', async (t) => {
+test('a refusal becomes an error with the code, message and details of the answer, and names commands in place of routes', async (t) => {
   const port = await serve(t, (request, response) => {
     if (request.url === '/html') return void response.writeHead(502).end('<p>')
-    response
-      .writeHead(request.url === '/401' ? 401 : 404)
-      .end(JSON.stringify({ error: 'Not found', message: 'No worker is named "x"', code: 'WORKER_NOT_FOUND', details: { name: 'x' } }))
+    const message = 'No worker is named "x"; GET /api/workers lists those there are, GET /api/workers/x/versions the versions'
+    const status = Number(request.url?.slice(1))
+    const code = { 404: 'WORKER_NOT_FOUND', 401: 'UNAUTHORIZED', 421: 'OTHER_APP' }[status]
+    response.writeHead(status).end(JSON.stringify({ error: 'Not found', message, code, details: { name: 'x' } }))
   })
-  const client = await createAppClient({ app: await appIn(t, port), options: {}, env: {}, signal })
-  await assert.rejects(client.request({ method: 'GET', path: '/404' }), {
-    code: 'WORKER_NOT_FOUND',
-    status: 404,
-    message: 'GET /404: No worker is named "x"',
-    details: { name: 'x' },
+  const commands: readonly CommandShape[] = [
+    { name: 'worker:list', summary: '', needs: 'running app', route: 'GET /api/workers' },
+    { name: 'worker:versions', summary: '', needs: 'running app', route: 'GET /api/workers/:name/versions' },
+  ]
+  const given = { app: await appIn(t, port), options: {}, commands, print, signal }
+  const client = await createAppClient({ ...given, env: {} })
+  const ask = (path: string) => client.request({ method: 'GET', path })
+  const message = 'No worker is named "x"; "zin worker:list" lists those there are, "zin worker:versions x" the versions'
+  await assert.rejects(ask('/404'), { code: 'WORKER_NOT_FOUND', status: 404, title: 'Not found', message, details: { name: 'x' } })
+  await assert.rejects(ask('/html'), {
+    code: 'ZIN_APP_ANSWER',
+    message: `what listens on http://127.0.0.1:${port} answers GET /html with 502, and not as an app of Zin does; is another server there, or a proxy?`,
   })
-  await assert.rejects(client.request({ method: 'GET', path: '/html' }), { code: 'ZIN_APP_ANSWER', message: 'GET /html: answered 502' })
-  await assert.rejects(client.request({ method: 'GET', path: '/401' }), {
-    message: /was not signed: BULLETPROOF_SIGNING_SECRET, AUTH_KEY and APP_KEY are empty$/,
+  await assert.rejects(ask('/401'), {
+    message: `${message}; the request was not signed: BULLETPROOF_SIGNING_SECRET, AUTH_KEY and APP_KEY are empty here`,
+  })
+  await assert.rejects(ask('/421'), {
+    message: `another app than "a", the one of this folder, runs on http://127.0.0.1:${port}; say where this one runs with --url, or with --host and --port`,
+  })
+  const signed = await createAppClient({ ...given, env: { APP_KEY: 'k' } })
+  await assert.rejects(signed.request({ method: 'GET', path: '/401' }), {
+    message: /is the signing secret here the one of the running app/,
   })
 })
 
 test('an app that does not answer is given up, as is a request after Ctrl-C', async (t) => {
   const port = await serve(t, () => undefined)
   const app = await appIn(t, port)
-  const slow = await createAppClient({ app, options: {}, env: {}, signal, timeoutMs: 50 })
+  const slow = await createAppClient({ app, options: {}, env: {}, print, signal, timeoutMs: 50 })
   await assert.rejects(slow.request({ method: 'GET', path: '/' }), {
     code: 'ZIN_APP_TIMEOUT',
     message: /did not answer GET within 0\.05 s/,
   })
-  const stopped = await createAppClient({ app, options: {}, env: {}, signal: AbortSignal.abort() })
+  const stopped = await createAppClient({ app, options: {}, env: {}, print, signal: AbortSignal.abort() })
   await assert.rejects(stopped.request({ method: 'GET', path: '/' }), { code: 'ZIN_ABORTED' })
 })

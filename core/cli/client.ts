@@ -4,7 +4,8 @@ import { messageOf, ZinError } from '../errors.js'
 import { readRunFile } from '../host/run-file.js'
 import type { HostView } from '../host/view.js'
 import { createHeaders } from '../signing/client.js'
-import type { AppClient } from './command.js'
+import { type Answer, bodyOf, refusal } from './client-refusal.js'
+import type { AppClient, CommandShape, Printer } from './command.js'
 import { UsageError } from './usage-error.js'
 
 export interface AppClientOptions {
@@ -12,6 +13,10 @@ export interface AppClientOptions {
   /** `--url`, `--host` and `--port`. */
   readonly options: Readonly<Record<string, unknown>>
   readonly env: Readonly<Record<string, string | undefined>>
+  /** What the words of the app are put into: a command for each route that has one. */
+  readonly commands?: readonly CommandShape[]
+  /** Says what a long answer waits for. */
+  readonly print: Pick<Printer, 'waiting'>
   /** Ends requests on Ctrl-C. */
   readonly signal: AbortSignal
   /** Of one request, in ms. Default 10000. */
@@ -27,7 +32,7 @@ const cliKeyId = 'zin-cli'
  */
 export async function createAppClient(given: AppClientOptions): Promise<AppClient> {
   const baseUrl = await findApp(given)
-  const { env } = given
+  const { env, commands = [] } = given
   const secret = env.BULLETPROOF_SIGNING_SECRET || env.AUTH_KEY || env.APP_KEY || ''
   return {
     baseUrl,
@@ -37,12 +42,18 @@ export async function createAppClient(given: AppClientOptions): Promise<AppClien
       query = {},
       body,
       timeoutMs = given.timeoutMs ?? 10_000,
+      waitingFor = `the app on ${baseUrl}`,
     }: Parameters<AppClient['request']>[0]): Promise<T> {
       if (!path.startsWith('/')) throw new TypeError(`the path "${path}" must begin with /`)
       const url = `${baseUrl}${pathWith(path, query)}`
       const text = body === undefined ? undefined : JSON.stringify(body)
       // The second header tells the ops guard that no web page of another origin sent this.
-      const headers: Record<string, string> = { accept: 'application/json', 'x-requested-with': 'zin-cli' }
+      const headers: Record<string, string> = {
+        accept: 'application/json',
+        'x-requested-with': 'zin-cli',
+        // Another app may listen there, and take the request for its own.
+        'x-zin-app': encodeURIComponent(given.app.name),
+      }
       if (text !== undefined)
         Object.assign(headers, { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) })
       if (secret !== '')
@@ -61,9 +72,12 @@ export async function createAppClient(given: AppClientOptions): Promise<AppClien
             headerPrefix: env.SIGNATURE_HEADER_PREFIX || 'x-sig-',
           }),
         )
-      const answer = await send(url, { method, headers, body: text, baseUrl, signal: given.signal, timeoutMs })
+      const answer = await given.print.waiting(
+        waitingFor,
+        send(url, { method, headers, body: text, baseUrl, signal: given.signal, timeoutMs }),
+      )
       if (answer.status >= 200 && answer.status < 300) return bodyOf(answer.text) as T
-      throw refusal(`${method} ${path}`, answer, secret !== '')
+      throw refusal({ answer, request: `${method} ${path}`, baseUrl, appName: given.app.name, signed: secret !== '', commands })
     },
   }
 }
@@ -116,11 +130,6 @@ function pathWith(path: string, query: Readonly<Record<string, string | number |
   return search.size === 0 ? path : `${path}${path.includes('?') ? '&' : '?'}${search}`
 }
 
-interface Answer {
-  readonly status: number
-  readonly text: string
-}
-
 interface SendOptions {
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
@@ -151,34 +160,10 @@ async function send(url: string, options: SendOptions): Promise<Answer> {
       })
     const { code = '' } = error as NodeJS.ErrnoException
     const reason = code === 'ECONNREFUSED' ? '' : ` (${code || messageOf(error)})`
-    throw new ZinError('ZIN_APP_UNREACHABLE', `no app answers on ${baseUrl}${reason}; start it with "zin start"`, {
+    const advice = 'start it with "zin start", or say where it runs with --url, or with --host and --port'
+    throw new ZinError('ZIN_APP_UNREACHABLE', `no app answers on ${baseUrl}${reason}; ${advice}`, {
       status: 503,
       cause: error,
     })
   }
-}
-
-function bodyOf(text: string): unknown {
-  try {
-    return text === '' ? undefined : JSON.parse(text)
-  } catch {
-    return text
-  }
-}
-
-function refusal(what: string, { status, text }: Answer, signed: boolean): ZinError {
-  const body = bodyOf(text)
-  const { message, code, details } = (typeof body === 'object' && body !== null ? body : {}) as {
-    message?: unknown
-    code?: unknown
-    details?: unknown
-  }
-  const said = typeof message === 'string' ? message : `answered ${status}`
-  const hint =
-    status !== 401
-      ? ''
-      : signed
-        ? '; is the signing secret here the one of the running app, and the address one by which it knows itself (a gateway must pass on Host, or the app set signedAuthority)?'
-        : '; the request was not signed: BULLETPROOF_SIGNING_SECRET, AUTH_KEY and APP_KEY are empty'
-  return new ZinError(typeof code === 'string' ? code : 'ZIN_APP_ANSWER', `${what}: ${said}${hint}`, { status, details })
 }

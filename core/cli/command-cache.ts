@@ -9,7 +9,7 @@ interface CacheContent {
 }
 
 /** Facts that `zin help` shows; functions stay out. */
-const shapeKeys = ['name', 'aliases', 'summary', 'args', 'options', 'json', 'needs'] as const
+const shapeKeys = ['name', 'aliases', 'summary', 'args', 'options', 'json', 'confirms', 'needs'] as const
 
 const cacheIn = (configFile: string): string => join(dirname(configFile), '.zin', 'cache', 'commands.json')
 

@@ -1,3 +1,4 @@
+import type { Readable, Writable } from 'node:stream'
 import type { HostView } from '../host/view.js'
 import type { Resolved, ServiceRef, Uses } from '../services/ref.js'
 
@@ -46,10 +47,19 @@ export interface ArgSpec {
 export interface Printer {
   readonly json: boolean
   line(text?: string): void
-  /** One line on stderr, after `zin <command>: `. */
+  /** One line on stderr: after `zin <command>: `, or with `--json` the object `{error, message, code}`. */
   error(text: string): void
-  table(rows: readonly Readonly<Record<string, unknown>>[], columns?: readonly string[]): void
-  record(value: Readonly<Record<string, unknown>>): void
+  /** Waits for `work`. When it takes over a second, stderr says once that the command waits for `what`; not with `--json`. */
+  waiting<T>(what: string, work: Promise<T>): Promise<T>
+  /** Rows are objects of any type, interfaces included. Without `columns`: all fields. */
+  table<Row extends object>(rows: readonly Row[], columns?: readonly (keyof Row & string)[]): void
+  record(value: object): void
+}
+
+/** Where a person can be asked. */
+export interface Dialog {
+  readonly input: Readable
+  readonly output: Writable
 }
 
 /** Signed HTTP to the running app. Non-2xx answers throw a ZinError with the answer's code and message. */
@@ -62,6 +72,8 @@ export interface AppClient {
     body?: unknown
     /** How long the answer may take, in ms. Default 10000. */
     timeoutMs?: number
+    /** What a person is told that a long answer waits for. Default: the app. */
+    waitingFor?: string
   }): Promise<T>
 }
 
@@ -75,6 +87,13 @@ export interface CommandContext<O extends OptionSpecs = OptionSpecs> {
   readonly host: HostView
   /** Present when `needs` is `running app`. */
   readonly app: AppClient
+  /** Present on a terminal, unless the user passed `--json`. Lists and questions of @clack/prompts take it as it is. */
+  readonly dialog: Dialog | undefined
+  /**
+   * To be called before something is lost that cannot be brought back; `loss` says what, as a sentence without its stop. A person at a
+   * terminal has to type the name of the app; elsewhere the user has to pass `--yes`. Throws when that does not happen.
+   */
+  confirm(loss: string): Promise<void>
   /** A service, when `needs` is `services`. */
   service<T>(ref: ServiceRef<T>): T
   /** Aborted on Ctrl-C. */
@@ -97,7 +116,14 @@ export interface CommandSpec<O extends OptionSpecs = OptionSpecs> {
   readonly options?: O
   /** Adds `--json`. */
   readonly json?: boolean
+  /** Adds `--yes`, for a command that calls `confirm`. */
+  readonly confirms?: boolean
   readonly needs: 'nothing' | 'config' | 'services' | 'running app'
+  /**
+   * With `running app`: the route that the command shows, as it is registered: `GET /api/workers/:name`. A message of the app that
+   * refers to the route then refers to the command, with the parameters as its arguments.
+   */
+  readonly route?: string
   /** With `services`: plugins to start instead of the one that owns the command, with all they depend on. */
   readonly starts?: readonly string[]
   run(ctx: CommandContext<O>): number | void | Promise<number | void>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ZinError } from '../errors.js'
 import { BootError } from '../host/boot-error.js'
-import { describeError, isDebugging } from './describe-error.js'
+import { describeError, isDebugging, jsonError } from './describe-error.js'
 import { UsageError } from './usage-error.js'
 
 test('an error is one line with the command and the code, a usage error has no code', () => {
@@ -21,17 +21,35 @@ test('a failed boot has one line for each cause', () => {
   ])
   assert.deepEqual(describeError(error, 'start', false), [
     'zin start: kv: failed in start: redis://u:********@host does not answer [KV_UNREACHABLE]',
-    'zin start: mine: failed in setup: x is\\nundefined',
+    'zin start: mine: failed in setup: x is',
+    '    undefined',
   ])
 })
 
 test('secrets and control characters never reach the terminal, and stacks only when debugging', () => {
   const error = new Error('Bearer canarycanarycanary \u001b[31m\nforged')
   const plain = describeError(error, 'x', false)
-  assert.equal(plain.length, 1)
+  assert.deepEqual(plain, ['zin x: Bearer ******** \\u001b[31m', '    forged'])
   const debug = describeError(error, 'x', true)
   assert.ok(debug.some((line) => /^ {4}at .*describe-error\.test\.ts/.test(line)))
   for (const line of debug) assert.doesNotMatch(line, /canary|\u001b|\n/)
+})
+
+test('with --json an error is one object on one line, with the fields of an HTTP error and no secret', () => {
+  const failed = new ZinError('WORKER_NOT_FOUND', 'No worker\nis named "x\u202e"', { details: { name: 'x', password: 'canary' } })
+  const line = jsonError(failed)
+  assert.doesNotMatch(line, /canary|[\n\u202e]/)
+  assert.deepEqual(JSON.parse(line), {
+    error: 'Worker not found',
+    message: 'No worker\nis named "x\u202e"',
+    code: 'WORKER_NOT_FOUND',
+    details: { name: 'x', password: '********' },
+  })
+  const missing = Object.assign(new Error('no file'), { code: 'ENOENT' })
+  assert.deepEqual(JSON.parse(jsonError(missing)), { error: 'Command failed', message: 'no file', code: 'ENOENT' })
+  assert.deepEqual(JSON.parse(jsonError('text')), { error: 'Command failed', message: 'text', code: 'ZIN_COMMAND_FAILED' })
+  const boot = JSON.parse(jsonError(new BootError([{ plugin: 'kv', phase: 'start', error: new Error('redis://u:canary@host is away') }])))
+  assert.deepEqual(boot.details, ['kv: failed in start: redis://u:********@host is away'])
 })
 
 test('debugging is asked for by DEBUG=zin or LOG_LEVEL=debug', () => {

@@ -3,9 +3,9 @@ import { messageOf } from '../errors.js'
 import type { Command } from './command.js'
 import { readCommandCache } from './command-cache.js'
 import { coreCommands, handlesSignals } from './commands/index.js'
-import { describeError, isDebugging, printable } from './describe-error.js'
+import { describeError, isDebugging, jsonError, printable } from './describe-error.js'
 import { type OpenApp, openApp } from './open-app.js'
-import { asksForHelp } from './options.js'
+import { asksForHelp, asksForJson } from './options.js'
 import { zinPackage } from './package-root.js'
 import { type Match, type OwnedCommand, Program } from './program.js'
 import { runCommand, type Terminal } from './run-command.js'
@@ -35,7 +35,8 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
     return await withSignals(false, (signal) => runCommand(found, terminal, signal, app))
   } catch (error) {
     const unknown = error instanceof UsageError && error.message.startsWith('unknown command')
-    for (const line of describeError(error, unknown ? undefined : name, isDebugging(terminal.env))) terminal.stderr.write(`${line}\n`)
+    const lines = asksForJson(argv) ? [jsonError(error)] : describeError(error, unknown ? undefined : name, isDebugging(terminal.env))
+    for (const line of lines) terminal.stderr.write(`${line}\n`)
     return error instanceof UsageError ? 2 : 1
   }
 }

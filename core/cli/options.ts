@@ -11,22 +11,37 @@ export interface ParsedArguments {
 
 const jsonOption = { json: { type: 'boolean', summary: 'Print JSON' } } satisfies OptionSpecs
 
+const yesOption = { yes: { type: 'boolean', summary: 'Do not ask before something is lost' } } satisfies OptionSpecs
+
 const appOptions = {
   url: { type: 'string', summary: 'Address of the app; default: the one that runs here' },
   host: { type: 'string', summary: 'Host of the app' },
   port: { type: 'int', summary: 'Port of the app', min: 1, max: 65_535 },
 } satisfies OptionSpecs
 
-/** All options of a command: its own, and those that `json` and `needs` bring along. Its own win. */
+/** All options of a command: its own, and those that `json`, `confirms` and `needs` add. Its own win. */
 export function optionsOf(command: CommandShape): OptionSpecs {
-  return { ...(command.needs === 'running app' ? appOptions : {}), ...(command.json ? jsonOption : {}), ...command.options }
+  return {
+    ...(command.needs === 'running app' ? appOptions : {}),
+    ...(command.json ? jsonOption : {}),
+    ...(command.confirms ? yesOption : {}),
+    ...command.options,
+  }
 }
 
 /** Whether help is asked for anywhere before `--`. */
 export function asksForHelp(argv: readonly string[]): boolean {
+  return beforeDashes(argv).some((word) => word === '--help' || word === '-h')
+}
+
+/** Whether JSON is asked for anywhere before `--`, by a command line that may be wrong otherwise. */
+export function asksForJson(argv: readonly string[]): boolean {
+  return beforeDashes(argv).includes('--json')
+}
+
+function beforeDashes(argv: readonly string[]): readonly string[] {
   const end = argv.indexOf('--')
-  const head = end < 0 ? argv : argv.slice(0, end)
-  return head.includes('--help') || head.includes('-h')
+  return end < 0 ? argv : argv.slice(0, end)
 }
 
 /**

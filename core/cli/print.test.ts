@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createPrinter, fitWidths } from './print.js'
+import { createPrinter } from './print.js'
 
 class Sink {
   text = ''
@@ -55,23 +55,39 @@ test('an empty table says so, and is [] as JSON', () => {
   assert.deepEqual(JSON.parse(json.out.text), [])
 })
 
-test('a table on a terminal never is wider than the terminal, and loses no text', () => {
-  const { out, print } = printer({ columns: 60 })
-  const wide = 'abcdefghij'.repeat(12)
-  print.table([{ name: 'n', text: wide, other: 'some words that are long enough to wrap' }])
-  const lines = out.text
-    .replace(/\u001b\[[\d;]*m/g, '')
-    .trimEnd()
-    .split('\n')
-  for (const line of lines) assert.ok(line.length <= 60, `${line.length}: ${line}`)
-  const column = lines.map((line) => line.split('│')[2]?.trim() ?? '').join('')
-  assert.ok(column.includes(wide))
+test('rows may be of an interface, and columns are names of its fields', () => {
+  interface Worker {
+    readonly name: string
+    readonly busy: number
+  }
+  const workers: readonly Worker[] = [{ name: 'emails', busy: 2 }]
+  const { out, print } = printer()
+  print.table(workers, ['busy', 'name'])
+  assert.equal(out.text, 'busy  name\n2     emails\n')
+  // @ts-expect-error: there is no such field
+  print.table(workers, ['nmae'])
 })
 
-test('columns are narrowed from the widest, and not below what can be read', () => {
-  assert.deepEqual(fitWidths([4, 50, 10], 40), [4, 26, 10])
-  assert.deepEqual(fitWidths([4, 5], 40), [4, 5])
-  assert.deepEqual(fitWidths([50, 50], 4), [6, 6])
+test('a record on a terminal wraps between words and keeps what has none in one piece', () => {
+  const { out, print } = printer({ columns: 30 })
+  const url = `https://example.com/${'x'.repeat(40)}`
+  print.record({ name: 'emails', why: 'a sentence that is longer than the line', url, none: undefined })
+  assert.deepEqual(out.text.split('\n'), [
+    'name  emails',
+    'why   a sentence that is',
+    '      longer than the line',
+    `url   ${url}`,
+    'none',
+    '',
+  ])
+})
+
+test('heads are bold only where styles are wanted', () => {
+  for (const colors of [true, false]) {
+    const out = new Sink(80)
+    createPrinter({ stdout: out, stderr: new Sink(), json: false, colors, command: 'x' }).table([{ a: 1 }])
+    assert.equal(out.text, colors ? '\u001b[1ma\u001b[22m\n1\n' : 'a\n1\n')
+  }
 })
 
 test('control characters of printed data cannot drive the terminal', () => {

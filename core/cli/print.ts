@@ -1,6 +1,8 @@
-import { createRequire } from 'node:module'
+import { ZinError } from '../errors.js'
 import { escapeControls } from '../log/escape.js'
 import type { Printer } from './command.js'
+import { jsonError } from './describe-error.js'
+import { fittedTable, plainTable, wrapWords } from './table.js'
 
 /** The part of a stream that is written to. */
 export interface Output {
@@ -13,6 +15,8 @@ export interface PrinterOptions {
   readonly stdout: Output
   readonly stderr: Output
   readonly json: boolean
+  /** Whether to use the terminal's styles. Default false. */
+  readonly colors?: boolean
   /** Name of the command that prints. */
   readonly command: string
 }
@@ -21,23 +25,34 @@ export interface PrinterOptions {
  * Prints for people, or with `json` exactly one JSON document on stdout per table or record; then lines go to stderr.
  * What is printed may come from requests and jobs: control characters are made visible.
  */
-export function createPrinter({ stdout, stderr, json, command }: PrinterOptions): Printer {
+export function createPrinter({ stdout, stderr, json, colors = false, command }: PrinterOptions): Printer {
+  const bold = (text: string): string => (colors ? `\u001b[1m${text}\u001b[22m` : text)
+  // Some pseudo-terminals have no size.
+  const room = stdout.isTTY ? stdout.columns || 80 : undefined
   const printJson = (value: unknown): void => void stdout.write(`${JSON.stringify(value, null, 2)}\n`)
   return {
     json,
     line: (text = '') => void (json ? stderr : stdout).write(`${text}\n`),
-    error: (text) => void stderr.write(`zin ${command}: ${text}\n`),
+    error: (text) => void stderr.write(json ? `${jsonError(new ZinError('ZIN_COMMAND_FAILED', text))}\n` : `zin ${command}: ${text}\n`),
+    async waiting(what, work) {
+      const timer = setTimeout(() => json || stderr.write(`zin ${command}: waiting for ${what} …\n`), 1_000)
+      return work.finally(() => clearTimeout(timer))
+    },
     table(rows, columns) {
       if (json) return printJson(rows)
-      const heads = columns ?? [...new Set(rows.flatMap((row) => Object.keys(row)))]
       if (rows.length === 0) return void stdout.write('none\n')
-      const cells = rows.map((row) => heads.map((head) => cellText(row[head])))
-      stdout.write(`${stdout.isTTY ? boxed(heads, cells, stdout.columns ?? 80) : aligned(heads, cells)}\n`)
+      const heads = columns ?? [...new Set(rows.flatMap((row) => Object.keys(row)))]
+      const cells = rows.map((row) => heads.map((head) => cellText((row as Readonly<Record<string, unknown>>)[head])))
+      stdout.write(`${room === undefined ? plainTable(heads, cells) : fittedTable(heads, cells, room, bold)}\n`)
     },
     record(value) {
       if (json) return printJson(value)
       const width = Math.max(0, ...Object.keys(value).map((key) => key.length))
-      for (const [key, field] of Object.entries(value)) stdout.write(`${key.padEnd(width)}  ${cellText(field)}\n`)
+      for (const [key, field] of Object.entries(value)) {
+        const text = cellText(field)
+        const lines = room === undefined ? [text] : wrapWords(text, room - width - 2)
+        stdout.write(`${key.padEnd(width)}  ${lines.join(`\n${' '.repeat(width + 2)}`)}`.trimEnd().concat('\n'))
+      }
     },
   }
 }
@@ -46,52 +61,4 @@ function cellText(value: unknown): string {
   if (value === undefined || value === null) return ''
   if (Array.isArray(value) && value.every((item) => typeof item !== 'object')) return escapeControls(value.join(', '))
   return escapeControls(typeof value === 'object' ? JSON.stringify(value) : String(value))
-}
-
-function aligned(heads: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = columnWidths(heads, rows)
-  return [heads, ...rows]
-    .map((row) =>
-      row
-        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
-}
-
-function boxed(heads: readonly string[], rows: readonly (readonly string[])[], terminal: number): string {
-  // Loaded here: most commands print no table on a terminal.
-  const Table = createRequire(import.meta.url)('cli-table3') as typeof import('cli-table3')
-  // Two blanks of padding and one border a column, and the last border.
-  const room = terminal - heads.length * 3 - 1
-  const table = new Table({
-    head: [...heads],
-    colWidths: fitWidths(columnWidths(heads, rows), room).map((width) => width + 2),
-    wordWrap: true,
-    wrapOnWordBoundary: false,
-    style: { head: ['bold'], border: [] },
-  })
-  table.push(...rows.map((row) => [...row]))
-  return table.toString()
-}
-
-function columnWidths(heads: readonly string[], rows: readonly (readonly string[])[]): number[] {
-  return heads.map((head, index) => rows.reduce((width, row) => Math.max(width, row[index]?.length ?? 0), head.length))
-}
-
-/** The least width a squeezed column keeps. */
-const minWidth = 6
-
-/** Takes width from the widest column, one character at a time, until all fit. */
-export function fitWidths(wanted: readonly number[], room: number): number[] {
-  const widths = [...wanted]
-  let sum = widths.reduce((total, width) => total + width, 0)
-  while (sum > room) {
-    const widest = Math.max(...widths)
-    if (widest <= minWidth) break
-    widths[widths.indexOf(widest)] = widest - 1
-    sum--
-  }
-  return widths
 }

@@ -1,6 +1,9 @@
+import type { Readable, Writable } from 'node:stream'
 import { ZinError } from '../errors.js'
 import type { ServiceRef } from '../services/ref.js'
-import type { AppClient, Command, CommandContext, Printer } from './command.js'
+import { wantsColors } from '../util/colors.js'
+import type { AppClient, Command, CommandContext, Dialog, Printer } from './command.js'
+import { confirmLoss } from './confirm.js'
 import { type OpenApp, openApp } from './open-app.js'
 import { parseArguments } from './options.js'
 import { createPrinter, type Output } from './print.js'
@@ -11,6 +14,7 @@ export interface Terminal {
   readonly cwd: string
   /** Normally `process.env`; a loaded app writes missing values of `.env` into it. */
   readonly env: Record<string, string | undefined>
+  readonly stdin?: Readable & { readonly isTTY?: boolean }
   readonly stdout: Output
   readonly stderr: Output
 }
@@ -22,10 +26,15 @@ export async function runCommand(match: Match<Command>, terminal: Terminal, sign
   let app = opened
   try {
     const { args, options } = parseArguments(command, rest)
-    const print = createPrinter({ stdout: terminal.stdout, stderr: terminal.stderr, json: options.json === true, command: command.name })
+    const { stdout, stderr } = terminal
+    const colors = wantsColors(stdout, terminal.env)
+    const print = createPrinter({ stdout, stderr, json: options.json === true, colors, command: command.name })
     if (needsApp) app ??= await openApp({ cwd: terminal.cwd, environment: terminal.env, roles: [] })
-    if (app !== undefined && command.needs === 'services') await app.host.startOnly(command.starts ?? [plugin])
-    const client = app !== undefined && command.needs === 'running app' ? await clientFor(app, options, signal) : undefined
+    if (app !== undefined && command.needs === 'services') {
+      const names = command.starts ?? [plugin]
+      await print.waiting(`${names.join(', ')} to start`, app.host.startOnly(names))
+    }
+    const client = app !== undefined && command.needs === 'running app' ? await clientFor(app, options, print, signal) : undefined
     const context = contextFor(command, { args, options, print, terminal, signal, app: needsApp ? app : undefined, client })
     return (await command.run(context)) ?? 0
   } finally {
@@ -33,10 +42,16 @@ export async function runCommand(match: Match<Command>, terminal: Terminal, sign
   }
 }
 
-async function clientFor(app: OpenApp, options: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<AppClient> {
+async function clientFor(
+  app: OpenApp,
+  options: Readonly<Record<string, unknown>>,
+  print: Printer,
+  signal: AbortSignal,
+): Promise<AppClient> {
   // Loaded here: it brings node:http and node:https along.
   const { createAppClient } = await import('./client.js')
-  return createAppClient({ app: app.host.view.app, options, env: app.loaded.env.values, signal })
+  const commands = app.host.commands().map(({ command }) => command)
+  return createAppClient({ app: app.host.view.app, options, env: app.loaded.env.values, commands, print, signal })
 }
 
 interface ContextParts {
@@ -62,6 +77,20 @@ function contextFor(command: Command, { args, options, print, terminal, signal, 
     cwd: terminal.cwd,
     env: app?.loaded.env.values ?? terminal.env,
     signal,
+    get dialog() {
+      return dialogOf(terminal, print)
+    },
+    confirm: async (loss) => {
+      if (!command.confirms)
+        throw new ZinError('ZIN_COMMAND_NEEDS', `the command "${command.name}" calls confirm; it must say confirms: true`)
+      await confirmLoss({
+        appName: app?.host.view.app.name ?? 'zin',
+        loss,
+        yes: options.yes === true,
+        dialog: dialogOf(terminal, print),
+        signal,
+      })
+    },
     get host() {
       if (app === undefined) throw absent('the host', 'config')
       return app.host.view
@@ -75,4 +104,11 @@ function contextFor(command: Command, { args, options, print, terminal, signal, 
       return app.host.service(ref)
     },
   }
+}
+
+/** Asked for when it is needed: the standard input of a command that reads none stays untouched. */
+function dialogOf({ stdin, stdout }: Terminal, print: Printer): Dialog | undefined {
+  if (print.json || !stdout.isTTY || !stdin?.isTTY) return undefined
+  // A terminal is a whole stream.
+  return { input: stdin, output: stdout as Output & Writable }
 }

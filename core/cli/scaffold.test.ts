@@ -60,12 +60,18 @@ test('two apps have two names, in the place of the name of the example and witho
   assert.equal(await readFile(join(zin.root, 'other', '.env'), 'utf8'), 'APP_NAME=other\n')
 })
 
-test('an empty folder is taken, one with files and a file are refused untouched', async (t) => {
+test('an empty folder and a new repository are taken, a folder with files and a file are refused untouched', async (t) => {
   const zin = await zinIn(t)
   const empty = join(zin.root, 'empty')
   await mkdir(empty)
   await scaffold({ target: empty, example: 'minimal', zin })
   await assert.rejects(scaffold({ target: empty, example: 'minimal', zin }), { code: 'ZIN_TARGET_USED', message: /is not empty/ })
+  const repository = join(zin.root, 'repository')
+  await mkdir(join(repository, '.git'), { recursive: true })
+  await writeFile(join(repository, '.git', 'HEAD'), 'ref: refs/heads/main')
+  await scaffold({ target: repository, example: 'minimal', zin })
+  assert.equal(await readFile(join(repository, '.git', 'HEAD'), 'utf8'), 'ref: refs/heads/main')
+  assert.match(await readFile(join(repository, '.gitignore'), 'utf8'), /^\.env$/m)
   const file = join(zin.root, 'file')
   await writeFile(file, 'kept')
   await assert.rejects(scaffold({ target: file, example: 'minimal', zin }), { code: 'ZIN_TARGET_USED', message: /is a file/ })

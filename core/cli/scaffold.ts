@@ -9,7 +9,7 @@ export type ExampleName = (typeof exampleNames)[number]
 const skipped = new Set(['node_modules', '.zin', '.env', 'dist', 'package-lock.json'])
 
 export interface ScaffoldOptions {
-  /** Absolute. Made when missing; must be empty. */
+  /** Absolute. Made when missing; must be empty but for the `.git` of a new repository. */
   readonly target: string
   readonly example: ExampleName
   readonly zin: ZinPackage
@@ -81,7 +81,7 @@ async function refuseUsed(target: string): Promise<void> {
       code === 'ENOTDIR' ? `${target} is a file; name a new folder` : `cannot read ${target}: ${(error as Error).message}`,
     )
   }
-  if (entries.length > 0) throw new ZinError('ZIN_TARGET_USED', `${target} is not empty; name a new folder`)
+  if (entries.some((name) => name !== '.git')) throw new ZinError('ZIN_TARGET_USED', `${target} is not empty; name a new folder`)
 }
 
 async function readText(file: string): Promise<string | undefined> {

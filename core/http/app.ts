@@ -59,6 +59,8 @@ export class HttpApp {
   readonly #ids = new RequestIds()
   readonly #errors: ErrorResponder
   readonly #hosts: HostCheck | undefined
+  /** As clients send it in `X-Zin-App`. */
+  readonly #name: string
   readonly #koa: Koa
   readonly #server: HttpServer
   #rank: (plugin: string) => number = () => 0
@@ -70,6 +72,7 @@ export class HttpApp {
     this.#options = options
     this.#errors = new ErrorResponder(options)
     this.#hosts = options.allowedHosts && new HostCheck(options.allowedHosts)
+    this.#name = encodeURIComponent(options.info.title)
     this.#table = this.#build([])
     const { trustedProxies, production } = options
     this.#koa = new Koa({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies, env: production ? 'production' : 'development' })
@@ -230,6 +233,8 @@ export class HttpApp {
 
   #answer(ctx: Context, table: LiveTable): MaybePromise {
     if (this.#hosts && !this.#isServed(ctx, this.#hosts)) throw httpErrors.MISDIRECTED()
+    const meant = ctx.req.headers['x-zin-app']
+    if (meant !== undefined && meant !== this.#name) throw httpErrors.OTHER_APP()
     checkHead(ctx.req, ctx.res)
     return table.run(ctx)
   }

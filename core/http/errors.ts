@@ -30,6 +30,7 @@ export const httpErrors = defineErrors({
     status: 503,
     message: (most: number) => `${most} event streams are open, the most that there may be; try again later`,
   },
+  OTHER_APP: { status: 421, message: () => 'The request is meant for another app, the one that its header X-Zin-App names' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, message: (expected: string) => `The body must be ${expected}` },
   UNSUPPORTED_CONTENT_ENCODING: { status: 415, message: () => 'The body must not be compressed; send it without Content-Encoding' },
   TOO_EARLY: { status: 425, message: () => 'Early data is taken for GET and HEAD only; send the request again after the handshake' },

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import { isatty } from 'node:tty'
 import { pino } from 'pino'
 import { ZinError } from '../errors.js'
+import { wantsColors } from '../util/colors.js'
 import { maskText, redactFacts } from './redact.js'
 import { textFormatter } from './text.js'
 import type { Logger, LogLevel } from './types.js'
@@ -107,7 +107,7 @@ function descriptorSink(dest: number | string): Sink {
         file.once('error', () => resolve())
         file.end()
       }),
-    colors: typeof dest === 'number' && isatty(dest) && terminal.hasColors(),
+    colors: typeof dest === 'number' && wantsColors(terminal, process.env),
   }
 }
 

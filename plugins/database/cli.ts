@@ -1,6 +1,7 @@
 import { type Command, type CommandContext, defineCommand, type HostView, type OptionSpec, type OptionSpecs, type Printer } from 'zin'
 import { databaseErrors } from './errors.js'
 import type { MigrationResult, Migrations } from './migrations/migrations.js'
+import type { KnownMigration } from './migrations/plan.js'
 
 export interface MigrateCommandDeps {
   readonly migrations: Migrations
@@ -50,7 +51,7 @@ export function migrationCommand({ name, summary, app, scope, migrations, plugin
     fresh: { type: 'boolean', summary: 'Undo every migration and apply all again' },
     force: { type: 'boolean', summary: 'Allow --rollback, --reset and --fresh in production' },
   } as const satisfies OptionSpecs
-  const run = async ({ options, print, host }: CommandContext<typeof specs>): Promise<number> => {
+  const run = async ({ options, print, host, confirm }: CommandContext<typeof specs>): Promise<number> => {
     const { status, rollback, step, reset, fresh, force } = options
     const chosen = modes.filter((mode) => options[mode]).map((mode) => `--${mode}`)
     if (chosen.length > 1) throw databaseErrors.MIGRATION_REFUSED(`${chosen.join(' and ')} exclude each other; give one`)
@@ -69,9 +70,15 @@ export function migrationCommand({ name, summary, app, scope, migrations, plugin
       return 0
     }
     const results: MigrationResult[] = []
-    if (rollback) results.push(...(await history.down(step === undefined ? 'batch' : { steps: step }, filter)))
-    if (reset || fresh) results.push(...(await history.down('all', filter)))
-    if (!rollback && !reset && !hasFailed(results)) results.push(...(await history.up(filter)))
+    if (rollback || reset || fresh) {
+      const scope = !rollback ? 'all' : step === undefined ? 'batch' : { steps: step }
+      const undone = await history.undoable(scope, filter)
+      if (undone.length > 0)
+        await confirm(`${chosen[0]} undoes ${undone.length} migration(s) and drops what they made, with all rows: ${namesOf(undone)}`)
+      results.push(...(await print.waiting('the lock of the migrations, or a migration', history.down(scope, filter))))
+    }
+    if (!rollback && !reset && !hasFailed(results))
+      results.push(...(await print.waiting('the lock of the migrations, or a migration', history.up(filter))))
     return report(results, print)
   }
   return defineCommand({
@@ -80,18 +87,20 @@ export function migrationCommand({ name, summary, app, scope, migrations, plugin
     needs: 'services',
     starts: ['database'],
     json: true,
+    confirms: true,
     options: { ...specs, [scope.name]: scope.spec },
     run: (context) => run(context as unknown as CommandContext<typeof specs>),
   })
 }
 
+/** `kv 0001_create_kv, login 0001_create_users` */
+function namesOf(migrations: readonly KnownMigration[]): string {
+  return migrations.map(({ plugin, id }) => `${plugin} ${id}`).join(', ')
+}
+
 function report(results: readonly MigrationResult[], print: Printer): number {
   if (results.length === 0 && !print.json) print.line('Nothing to migrate')
-  else
-    print.table(
-      results.map((result) => ({ ...result })),
-      ['plugin', 'id', 'direction', 'status', 'durationMs', 'error'],
-    )
+  else print.table(results, ['plugin', 'id', 'direction', 'status', 'durationMs', 'error'])
   return hasFailed(results) ? 1 : 0
 }
 

@@ -122,20 +122,19 @@ describe('zin migrate', () => {
   })
   after(() => host.stop())
 
-  const migrate = async (options: Readonly<Record<string, unknown>>) => {
+  const migrate = async (options: Readonly<Record<string, unknown>>, confirm = async (_loss: string): Promise<void> => undefined) => {
     const rows: Record<string, unknown>[] = []
-    const print: Printer = {
+    const print: Pick<Printer, 'json' | 'table' | 'waiting'> = {
       json: true,
-      line: () => undefined,
-      error: () => undefined,
-      record: () => undefined,
-      table: (given) => void rows.push(...given),
+      table: (given) => void rows.push(...(given as readonly Record<string, unknown>[])),
+      waiting: (_what, work) => work,
     }
     const entry = host.host.commands().find(({ command }) => command.name === 'migrate')
     const context = {
       args: {},
       options,
       print,
+      confirm,
       host: host.host.view,
       cwd: '',
       env: {},
@@ -171,6 +170,34 @@ describe('zin migrate', () => {
     await migrate({})
   })
 
+  it('asks before it undoes anything, and says what is lost', async () => {
+    const losses: string[] = []
+    const refuse = async (loss: string): Promise<void> => {
+      losses.push(loss)
+      throw new Error('no')
+    }
+    for (const options of [{ rollback: true, step: 1 }, { reset: true, plugin: 'notes' }, { fresh: true }])
+      await assert.rejects(migrate(options, refuse), { message: 'no' })
+    const lost = (option: string, ...names: string[]): string =>
+      `--${option} undoes ${names.length} migration(s) and drops what they made, with all rows: ${names.join(', ')}`
+    assert.deepEqual(losses, [
+      lost('rollback', 'tags 0001_tags'),
+      lost('reset', 'notes 0001_notes'),
+      lost('fresh', 'tags 0001_tags', 'notes 0001_notes'),
+    ])
+    assert.deepEqual(
+      (await migrate({ status: true })).rows.map((row) => row[2]),
+      ['applied', 'applied'],
+    )
+  })
+
+  it('does not ask when there is nothing to undo or to lose', async () => {
+    const never = async (): Promise<void> => assert.fail('asked')
+    await migrate({ rollback: true, plugin: 'notes' })
+    assert.deepEqual((await migrate({ reset: true, plugin: 'notes' }, never)).rows, [])
+    assert.deepEqual((await migrate({}, never)).rows, [['notes', '0001_notes', 'up', 'done']])
+  })
+
   it('refuses options that exclude each other, and plugins that do not exist', async () => {
     await assert.rejects(migrate({ reset: true, fresh: true }), { code: 'MIGRATION_REFUSED', message: /--reset and --fresh/ })
     await assert.rejects(migrate({ step: 1 }), { message: /--step goes with --rollback/ })
@@ -183,8 +210,9 @@ describe('zin migrate', () => {
       env: { NODE_ENV: 'production' },
     })
     const command = production.host.commands().find((entry) => entry.command.name === 'migrate')?.command
-    const print: Printer = { json: true, line: () => undefined, error: () => undefined, record: () => undefined, table: () => undefined }
-    const context = (options: object) => ({ args: {}, options, print, host: production.host.view }) as unknown as CommandContext
+    const print: Pick<Printer, 'json' | 'table' | 'waiting'> = { json: true, table: () => undefined, waiting: (_what, work) => work }
+    const confirm = async (): Promise<void> => undefined
+    const context = (options: object) => ({ args: {}, options, print, confirm, host: production.host.view }) as unknown as CommandContext
     await assert.rejects(async () => command?.run(context({ reset: true })), { message: /--reset loses data; in production add --force/ })
     assert.equal(await command?.run(context({ reset: true, force: true })), 0)
     await production.stop()

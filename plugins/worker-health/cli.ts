@@ -8,11 +8,12 @@ export const workerHealthCommands: readonly Command[] = [
     summary: 'Show the health score of a worker and what takes points off',
     args: [{ name: 'name', summary: 'Name of the worker' }],
     needs: 'running app',
+    route: 'GET /api/workers/:name/health',
     json: true,
     run: async ({ app, args, print }) => {
       const path = `/api/workers/${encodeURIComponent(args.name ?? '')}/health`
       const { health } = await app.request<{ health: HealthReport & { name: string } }>({ method: 'GET', path })
-      if (print.json) return print.record({ ...health })
+      if (print.json) return print.record(health)
       print.line(`${health.name}: ${health.score} of 100${health.monitored ? '' : ', not monitored'}`)
       for (const { penalty, reason } of health.terms) print.line(`  -${penalty}  ${reason}`)
       for (const check of health.checks) print.line(`  ${check.node}: ${check.healthy ? 'healthy' : `not healthy, ${check.error}`}`)

@@ -18,6 +18,7 @@ const list = defineCommand({
   name: 'worker:list',
   summary: 'List the workers of the running app',
   needs: 'running app',
+  route: 'GET /api/workers',
   json: true,
   options: {
     status: { type: 'string', summary: 'Only those that run, or only the others', values: ['active', 'inactive'] },
@@ -26,9 +27,9 @@ const list = defineCommand({
   run: async ({ app, options, print }) => {
     const workers = await allWorkers(app, { status: options.status, includeInactive: options.all ? 'true' : undefined })
     print.table(
-      workers.map(({ name, queueName, state, version, concurrency, desired, rollout }) => ({
+      workers.map(({ name, queueName: queue, state, version, concurrency, desired, rollout }) => ({
         name,
-        queue: queueName,
+        queue,
         state,
         desired,
         version,
@@ -45,10 +46,11 @@ const status = defineCommand({
   summary: 'Show state, health and metrics of a worker',
   args: named,
   needs: 'running app',
+  route: 'GET /api/workers/:name/status',
   json: true,
   run: async ({ app, args, print }) => {
     const answer = await app.request<{ status: WorkerStatus }>({ method: 'GET', path: at(args.name, '/status') })
-    print.record({ ...answer.status })
+    print.record(answer.status)
   },
 })
 
@@ -57,10 +59,11 @@ const show = defineCommand({
   summary: 'Show the whole record of a worker',
   args: named,
   needs: 'running app',
+  route: 'GET /api/workers/:name',
   json: true,
   run: async ({ app, args, print }) => {
     const answer = await app.request<{ worker: WorkerView }>({ method: 'GET', path: at(args.name) })
-    print.record({ ...answer.worker })
+    print.record(answer.worker)
   },
 })
 
@@ -86,17 +89,11 @@ const nodes = defineCommand({
   run: async ({ app, options, print }) => {
     if (options.worker !== undefined) {
       const answer = await app.request<{ nodes: readonly WorkerOnNode[] }>({ method: 'GET', path: at(options.worker, '/nodes') })
-      print.table(
-        answer.nodes.map((node) => ({ ...node })),
-        ['node', 'state', 'version', 'concurrency', 'busy', 'observedGeneration', 'error'],
-      )
+      print.table(answer.nodes, ['node', 'state', 'version', 'concurrency', 'busy', 'observedGeneration', 'error'])
       return
     }
     const answer = await app.request<{ nodes: readonly NodeView[] }>({ method: 'GET', path: '/api/nodes' })
-    print.table(
-      answer.nodes.map((node) => ({ ...node })),
-      ['id', 'region', 'consumes', 'alive', 'startedAt'],
-    )
+    print.table(answer.nodes, ['id', 'region', 'consumes', 'alive', 'startedAt'])
   },
 })
 
@@ -105,6 +102,7 @@ const versions = defineCommand({
   summary: 'List the versions of a worker',
   args: named,
   needs: 'running app',
+  route: 'GET /api/workers/:name/versions',
   json: true,
   run: async ({ app, args, print }) => {
     const answer = await app.request<{ versions: readonly VersionView[] }>({ method: 'GET', path: at(args.name, '/versions') })

@@ -47,7 +47,14 @@ describe('zin migrate:worker', () => {
   it('works while migrations wait, and tells outcome and refusals by its exit code', async () => {
     assert.deepEqual((await rows(['--status', '--all'])).toSorted(), ['far-watcher pending', 'watcher pending', 'workers pending'])
     assert.deepEqual(await rows([]), ['workers up'])
-    const plain = await zin(['--rollback', '--step', '9', '--all'])
+    const unasked = await zin(['--fresh', '--all'])
+    assert.deepEqual([unasked.code, unasked.out], [2, ''])
+    assert.match(
+      unasked.err,
+      /^zin migrate:worker: --fresh undoes \d migration\(s\) .*: .*workers .*\. Add --yes .*; nothing was changed\n$/,
+    )
+    assert.deepEqual((await rows(['--status', '--all'])).toSorted(), ['far-watcher pending', 'watcher pending', 'workers applied'])
+    const plain = await zin(['--rollback', '--step', '9', '--all', '--yes'])
     assert.match(plain.out, /workers .* down .*done/)
     assert.equal(plain.code, 0)
     const refused = await zin(['--fresh', '--reset'])

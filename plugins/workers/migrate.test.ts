@@ -39,16 +39,16 @@ describe('zin migrate:worker', () => {
 
   const migrate = async (options: Readonly<Record<string, unknown>>, of = host) => {
     const rows: string[] = []
-    const print: Printer = {
+    const print: Pick<Printer, 'json' | 'table' | 'waiting'> = {
       json: true,
-      line: () => undefined,
-      error: () => undefined,
-      record: () => undefined,
-      table: (given) => void rows.push(...given.map((row) => `${row.plugin} ${row.direction ?? row.status}`)),
+      table: (given) =>
+        void rows.push(...(given as readonly Record<string, string>[]).map((row) => `${row.plugin} ${row.direction ?? row.status}`)),
+      waiting: (_what, work) => work,
     }
+    const confirm = async (): Promise<void> => undefined
     const { view } = of.host
     const command = migrateWorkerCommand({ app: view.app, database: of.service(databaseService) })
-    assert.equal(await command.run({ options, print, host: view } as unknown as CommandContext), 0)
+    assert.equal(await command.run({ options, print, confirm, host: view } as unknown as CommandContext), 0)
     return rows
   }
 

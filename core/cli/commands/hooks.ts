@@ -7,7 +7,7 @@ export const hooksCommand = defineCommand({
   json: true,
   run({ host, print }) {
     const hooks = host.hooks()
-    if (print.json) return print.table(hooks.map((hook) => ({ ...hook })))
+    if (print.json) return print.table(hooks)
     const rows = hooks.map(({ name, kind, owner, args, listeners, summary }) => ({
       hook: `${name}(${args.join(', ')})`,
       kind,

@@ -1,6 +1,6 @@
 import { relative, resolve, sep } from 'node:path'
 import { ZinError } from '../../errors.js'
-import { defineCommand } from '../command.js'
+import { type Dialog, defineCommand } from '../command.js'
 import { zinPackage } from '../package-root.js'
 import { type ExampleName, exampleNames, scaffold } from '../scaffold.js'
 import { UsageError } from '../usage-error.js'
@@ -9,19 +9,22 @@ export const newCommand = defineCommand({
   name: 'new',
   summary: 'Make an app from an example',
   needs: 'nothing',
-  args: [{ name: 'dir', summary: 'folder of the app; made when missing, must be empty', required: false }],
-  options: { example: { type: 'string', summary: 'Where to begin', values: exampleNames, default: 'full' } },
-  async run({ args, options, cwd, print, signal }) {
-    const dir = args.dir ?? (await askForFolder(signal))
+  args: [{ name: 'dir', summary: 'folder of the app; made when missing, must be empty but for .git', required: false }],
+  options: {
+    example: { type: 'string', summary: 'Where to begin; default: full, or what you choose on a terminal', values: exampleNames },
+  },
+  async run({ args, options, cwd, dialog, print, signal }) {
+    const dir = args.dir ?? (await askForFolder(dialog, signal))
+    const example = (options.example as ExampleName | undefined) ?? (await askForExample(dialog, signal))
     const target = resolve(cwd, dir)
-    const { hasKeys } = await scaffold({ target, example: options.example as ExampleName, zin: zinPackage() })
+    const { hasKeys } = await scaffold({ target, example, zin: zinPackage() })
     const folder = relative(cwd, target) || '.'
-    print.line(`Made ${folder} from the example "${options.example}". Next:`)
+    print.line(`Made ${folder} from the example "${example}". Next:`)
     if (folder !== '.') print.line(`  cd ${quoted(folder)}`)
     print.line('  npm install')
     print.line('  npm run dev      start it and restart it on changes')
     print.line('  npm test         run its tests')
-    if (hasKeys) print.line('Its keys are in .env, which belongs in no repository.')
+    if (hasKeys) print.line('Its keys are in .env; do not commit it.')
   },
 })
 
@@ -30,16 +33,34 @@ function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text.replaceAll(sep, '/')) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
-async function askForFolder(signal: AbortSignal): Promise<string> {
-  if (!process.stdin.isTTY) throw new UsageError('missing argument <dir>: the folder of the app')
+async function askForFolder(dialog: Dialog | undefined, signal: AbortSignal): Promise<string> {
+  if (dialog === undefined) throw new UsageError('missing argument <dir>: the folder of the app')
   // Loaded here: only a question needs it.
-  const { isCancel, text } = await import('@clack/prompts')
+  const { text } = await import('@clack/prompts')
   const answer = await text({
     message: 'In which folder shall the app be made?',
     placeholder: 'my-app',
+    ...dialog,
     signal,
     validate: (given) => ((given ?? '').trim() === '' ? 'Name a folder' : undefined),
   })
-  if (isCancel(answer)) throw new ZinError('ZIN_ABORTED', 'nothing was made')
-  return answer.trim()
+  return answered(answer).trim()
+}
+
+const hints: Readonly<Record<ExampleName, string>> = {
+  minimal: 'one route; no database, no key',
+  full: 'login, signed requests, workers, health',
+  'custom-plugin': 'workers, and a plugin of your own',
+}
+
+async function askForExample(dialog: Dialog | undefined, signal: AbortSignal): Promise<ExampleName> {
+  if (dialog === undefined) return 'full'
+  const { select } = await import('@clack/prompts')
+  const options = exampleNames.map((value) => ({ value, label: value, hint: hints[value] }))
+  return answered(await select<ExampleName>({ message: 'From which example?', options, initialValue: 'full', ...dialog, signal }))
+}
+
+function answered<T>(answer: T | symbol): T {
+  if (typeof answer === 'symbol') throw new ZinError('ZIN_ABORTED', 'nothing was made')
+  return answer
 }

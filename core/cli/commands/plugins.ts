@@ -37,7 +37,7 @@ function inOrder(reports: readonly PluginReport[], order: readonly string[]): Pl
 
 function printAll(reports: readonly PluginReport[], print: Printer): void {
   if (print.json) {
-    print.table(reports.map((report) => ({ ...report })))
+    print.table(reports)
     return
   }
   const rows = reports.map(({ name, version, level, after, provides, description, state }) => ({
@@ -73,7 +73,7 @@ function explain(name: string, reports: readonly PluginReport[], print: Printer)
 
 function printPlan(plan: BootPlan, print: Printer): void {
   if (print.json) {
-    print.record({ ...plan })
+    print.record(plan)
     return
   }
   print.line(`${plan.app} would boot these plugins, level by level:`)

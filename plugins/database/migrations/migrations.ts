@@ -18,6 +18,8 @@ export interface Migrations {
   status(filter?: MigrationFilter): Promise<readonly MigrationStatus[]>
   /** Applies what is pending. A failed one ends its plugin's turn and is in the results; other plugins go on. */
   up(filter?: MigrationFilter): Promise<readonly MigrationResult[]>
+  /** What {@link Migrations.down} would undo, in its order. */
+  undoable(scope: RollbackScope, filter?: MigrationFilter): Promise<readonly KnownMigration[]>
   /** Undoes applied ones, newest first; a failed one ends the rollback. */
   down(scope: RollbackScope, filter?: MigrationFilter): Promise<readonly MigrationResult[]>
 }

@@ -120,6 +120,8 @@ export function createMigrator({ connection, known, clock, log }: MigratorDeps):
         })
       }),
 
+    undoable: (scope, filter = {}) => inTurn(async () => rollbackOf(stepsOf(filter), await applied(filter), scope)),
+
     down: (scope, filter = {}) =>
       inTurn(() =>
         connection.exclusive(async () => {

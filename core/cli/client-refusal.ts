@@ -1,0 +1,61 @@
+import { ZinError } from '../errors.js'
+import type { CommandShape } from './command.js'
+import { inCommands } from './command-words.js'
+
+export interface Answer {
+  readonly status: number
+  readonly text: string
+}
+
+/** The body of an answer: parsed when it is JSON, else its text. */
+export function bodyOf(text: string): unknown {
+  try {
+    return text === '' ? undefined : JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+export interface Refused {
+  readonly answer: Answer
+  /** Method and path. */
+  readonly request: string
+  readonly baseUrl: string
+  readonly appName: string
+  readonly signed: boolean
+  readonly commands: readonly CommandShape[]
+}
+
+/** The error of a command whose request was refused: the words of the app, and what the person at the terminal can do. */
+export function refusal({ answer: { status, text }, request, baseUrl, appName, signed, commands }: Refused): ZinError {
+  const body = bodyOf(text)
+  const { error, message, code, details } = (typeof body === 'object' && body !== null ? body : {}) as Readonly<Record<string, unknown>>
+  if (typeof message !== 'string' || typeof code !== 'string')
+    return new ZinError(
+      'ZIN_APP_ANSWER',
+      `what listens on ${baseUrl} answers ${request} with ${status}, and not as an app of Zin does; is another server there, or a proxy?`,
+      { status },
+    )
+  if (code === 'OTHER_APP')
+    return new ZinError(
+      code,
+      `another app than "${appName}", the one of this folder, runs on ${baseUrl}; say where this one runs with --url, or with --host and --port`,
+      { status },
+    )
+  const hint = hintOf({ status, code, baseUrl, signed })
+  return new ZinError(code, `${inCommands(message, commands)}${hint === undefined ? '' : `; ${hint}`}`, {
+    status,
+    details,
+    ...(typeof error === 'string' ? { title: error } : {}),
+  })
+}
+
+type Hinted = Pick<Refused, 'baseUrl' | 'signed'> & { readonly status: number; readonly code: string }
+
+function hintOf({ status, code, baseUrl, signed }: Hinted): string | undefined {
+  if (code === 'NOT_FOUND') return `does ${baseUrl} run the app as it is in this folder? It may need a restart`
+  if (status !== 401) return undefined
+  return signed
+    ? 'is the signing secret here the one of the running app, and the address one by which it knows itself (a gateway must pass on Host, or the app set signedAuthority)?'
+    : 'the request was not signed: BULLETPROOF_SIGNING_SECRET, AUTH_KEY and APP_KEY are empty here'
+}

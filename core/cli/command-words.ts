@@ -1,0 +1,24 @@
+import type { CommandShape } from './command.js'
+
+/** Puts the command in the place of each route that a message names, where a command says that it stands for the route. */
+export function inCommands(message: string, commands: readonly CommandShape[]): string {
+  const routes = commands.flatMap(({ name, route }) => (route === undefined ? [] : [{ name, pattern: patternOf(route) }]))
+  return routes.reduce(
+    (text, { name, pattern }) => text.replace(pattern, (_match, ...found: unknown[]) => `"${['zin', name, ...argsOf(found)].join(' ')}"`),
+    message,
+  )
+}
+
+/** `GET /api/workers/:name` matches the path with any value of `:name`, and no longer path. */
+function patternOf(route: string): RegExp {
+  const source = route
+    .split(/(:\w+)/)
+    .map((part) => (part.startsWith(':') ? '([\\w%.~-]+)' : part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')))
+    .join('')
+  return new RegExp(`\\b${source}(?![\\w%/:-])`, 'g')
+}
+
+/** What a replacer gets ends with the offset and the whole text. */
+function argsOf(found: readonly unknown[]): string[] {
+  return found.slice(0, -2).map(String)
+}

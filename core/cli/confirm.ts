@@ -1,0 +1,23 @@
+import { ZinError } from '../errors.js'
+import type { Dialog } from './command.js'
+import { UsageError } from './usage-error.js'
+
+export interface Confirmation {
+  readonly appName: string
+  readonly loss: string
+  /** `--yes` */
+  readonly yes: boolean
+  /** Absent without a terminal. */
+  readonly dialog: Dialog | undefined
+  readonly signal: AbortSignal
+}
+
+/** Lets a loss of data happen only when a person typed the app's name, or the command line said `--yes`. */
+export async function confirmLoss({ appName, loss, yes, dialog, signal }: Confirmation): Promise<void> {
+  if (yes) return
+  if (dialog === undefined) throw new UsageError(`${loss}. Add --yes if that is what you want; nothing was changed`)
+  // Loaded here: only a question needs it.
+  const { isCancel, text } = await import('@clack/prompts')
+  const answer = await text({ message: `${loss}.\nType the name of the app, ${appName}, to go on`, ...dialog, signal })
+  if (isCancel(answer) || answer.trim() !== appName) throw new ZinError('ZIN_NOT_CONFIRMED', 'not confirmed; nothing was changed')
+}
