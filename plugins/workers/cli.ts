@@ -36,7 +36,15 @@ const list = defineCommand({
         ...(rollout === undefined ? {} : { rollout: `${rollout.version} ${rollout.state}` }),
         concurrency,
       })),
-      ['name', 'queue', 'state', 'desired', 'version', ...(workers.some(({ rollout }) => rollout) ? ['rollout'] : []), 'concurrency'],
+      [
+        'name',
+        'queue',
+        'state',
+        'desired',
+        'version',
+        ...(workers.some(({ rollout }) => rollout) ? (['rollout'] as const) : []),
+        'concurrency',
+      ],
     )
   },
 })
@@ -113,12 +121,14 @@ const versions = defineCommand({
   },
 })
 
-/** Says what came of an operation. Exit code 1: not every process has applied it. */
+/** Says what came of an operation. Exit code 1: not every process has applied it, or none is there that could. */
 function report({ message, operation, worker }: OperationResult, print: Printer): number {
   if (print.json) print.record({ ok: true, message, worker, operation })
   else {
     print.line(message)
     for (const { node, code, message: why } of operation.failed) print.line(`  ${node}: ${why} (${code})`)
+    if (operation.targets.length === 0 && operation.state === 'pending')
+      print.line('  the change is stored; a process that may run the worker: zin start --roles worker')
   }
   return operation.state === 'applied' ? 0 : 1
 }
@@ -131,7 +141,8 @@ const waitOption = {
 /** Asks for a change. The answer may take as long as the wait, and some time for its way. */
 function ask(app: AppClient, path: string, waitSeconds: number): Promise<OperationResult> {
   const waitMs = waitSeconds * 1000
-  return app.request<OperationResult>({ method: 'POST', path, query: { wait: waitMs }, timeoutMs: waitMs + 10_000 })
+  const waitingFor = `every process to apply it, up to ${waitSeconds} s (--wait); a worker that stops ends its jobs first`
+  return app.request<OperationResult>({ method: 'POST', path, query: { wait: waitMs }, timeoutMs: waitMs + 10_000, waitingFor })
 }
 
 const activate = defineCommand({

@@ -60,7 +60,7 @@ async function askForExample(dialog: Dialog | undefined, signal: AbortSignal): P
   return answered(await select<ExampleName>({ message: 'From which example?', options, initialValue: 'full', ...dialog, signal }))
 }
 
-function answered<T>(answer: T | symbol): T {
+function answered<T extends string>(answer: T | symbol): T {
   if (typeof answer === 'symbol') throw new ZinError('ZIN_ABORTED', 'nothing was made')
   return answer
 }
