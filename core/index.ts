@@ -1,3 +1,4 @@
+export { type Static, Type } from 'typebox'
 export type { AppClient, Command, CommandContext, CommandSpec, OptionSpec, OptionSpecs, Printer } from './cli/command.js'
 export { defineCommand } from './cli/command.js'
 export type { ZinConfig } from './config/define.js'

@@ -4,6 +4,7 @@ import type { SettingSpecs, SettingValues } from '../config/settings.js'
 import type { HookMap } from '../hooks/catalogue.js'
 import type { ListenerOf, ListenerOptions, SlotOf } from '../hooks/kinds.js'
 import type { JsonSchema, Route, RouteSpec } from '../http/route.js'
+import type { ResponseSchemas, ResultOf } from '../http/route-types.js'
 import type { Logger } from '../log/types.js'
 import type { Resolved, ServiceRef, Uses } from '../services/ref.js'
 import type { Clock } from '../util/clock.js'
@@ -35,10 +36,13 @@ export interface PluginContext<O extends object = object, U extends Uses = Uses,
   readonly hooks: PluginHooks
   /** Registers a route. */
   route<
-    P extends JsonSchema | undefined = undefined,
-    Q extends JsonSchema | undefined = undefined,
-    B extends JsonSchema | undefined = undefined,
-  >(route: RouteSpec<P, Q, B>): void
+    const Path extends string,
+    const P extends JsonSchema | undefined = undefined,
+    const Q extends JsonSchema | undefined = undefined,
+    const B extends JsonSchema | undefined = undefined,
+    const R extends ResponseSchemas | undefined = undefined,
+    const Result extends ResultOf<R> = ResultOf<R>,
+  >(route: RouteSpec<P, Q, B, R, Path, Result>): void
   routes(routes: readonly Route[]): void
   /** Registers a middleware under a key that routes name in `use`. A key has one owner. */
   middleware(key: string, middleware: Middleware): void

@@ -7,6 +7,7 @@ import type { MaybePromise, Step } from './middleware.js'
 import { parseQuery } from './query.js'
 import { isJson } from './reply.js'
 import type { Route, RouteContext } from './route.js'
+import type { ResponseSchemas } from './route-types.js'
 import { queryOf } from './target.js'
 import type { Schemas } from './validate.js'
 
@@ -43,7 +44,9 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 }
 
 function responseWarner(route: Route, schemas: Schemas, log: Logger): (ctx: Context) => void {
-  const checks = new Map(Object.entries(route.response ?? {}).map(([status, schema]) => [Number(status), schemas.responseCheck(schema)]))
+  const checks = new Map(
+    Object.entries((route.response ?? {}) as ResponseSchemas).map(([status, schema]) => [Number(status), schemas.responseCheck(schema)]),
+  )
   return (ctx) => {
     const check = checks.get(ctx.status)
     if (!check || !isJson(ctx.body)) return

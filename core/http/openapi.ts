@@ -50,12 +50,17 @@ const errorSchema = {
   },
 }
 
+/** `GET /api/workers/:name` → `getApiWorkersName`. */
+function operationId({ method, path }: { readonly method: string; readonly path: string }): string {
+  return method.toLowerCase() + path.replaceAll(/[^A-Za-z0-9]+(.)?/g, (_, next: string | undefined) => (next ?? '').toUpperCase())
+}
+
 function operation(plugin: string, route: Route): Json {
   const parameters = [...pathParameters(route), ...parametersOf('query', route.query)]
   const requestBody = bodyOf(route)
   const security = securityOf(route)
   return {
-    operationId: `${route.method.toLowerCase()}${route.path.replaceAll(/[^A-Za-z0-9]+(.)?/g, (_, next: string | undefined) => (next ?? '').toUpperCase())}`,
+    operationId: operationId(route),
     summary: route.summary,
     ...(route.description !== undefined && { description: route.description }),
     tags: [route.tag ?? plugin],
@@ -75,7 +80,7 @@ interface ObjectSchema {
 
 function pathParameters(route: Route): readonly Json[] {
   const known = (route.params as ObjectSchema | undefined)?.properties ?? {}
-  const names = [...route.path.matchAll(/[:*](\w+)/g)].map((found) => found[1] as string)
+  const names = [...(route.path as string).matchAll(/[:*](\w+)/g)].map((found) => found[1] as string)
   return names.map((name) => parameter('path', name, true, known[name] ?? { type: 'string' }))
 }
 

@@ -1,26 +1,21 @@
 import type { Context, Middleware } from 'koa'
-import type { Static, TSchema } from 'typebox'
 import type { ZinError } from '../errors.js'
+import type { BodyOf, JsonSchema, ParamsOf, QueryOf, ResponseSchemas, ResultOf } from './route-types.js'
+
+export type { JsonSchema } from './route-types.js'
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** A JSON schema: a TypeBox type, or a plain object. */
-export type JsonSchema = TSchema | Readonly<Record<string, unknown>>
-
-// A plain JSON schema has no static type: its value is `any`, as JSON.parse gives it.
-// biome-ignore lint/suspicious/noExplicitAny: see above
-type InputOf<S> = S extends TSchema ? Static<S> : any
-
-/** The validated parts of a request. A part without a schema is as Koa gives it. */
-export interface RouteInput<P = unknown, Q = unknown, B = unknown> {
-  readonly params: InputOf<P>
-  readonly query: InputOf<Q>
-  readonly body: InputOf<B>
+/** The validated parts of a request, typed by their schemas and the route's path. */
+export interface RouteInput<P = unknown, Q = unknown, B = unknown, Path extends string = string> {
+  readonly params: ParamsOf<P, Path>
+  readonly query: QueryOf<Q>
+  readonly body: BodyOf<B>
 }
 
 /** Koa's own context plus `input`, the validated parts of the request. */
-export interface RouteContext<P = unknown, Q = unknown, B = unknown> extends Context {
-  readonly input: RouteInput<P, Q, B>
+export interface RouteContext<P = unknown, Q = unknown, B = unknown, Path extends string = string> extends Context {
+  readonly input: RouteInput<P, Q, B, Path>
 }
 
 /** One fault that validation found in a request. */
@@ -41,10 +36,13 @@ export interface RouteSpec<
   P extends JsonSchema | undefined = undefined,
   Q extends JsonSchema | undefined = undefined,
   B extends JsonSchema | undefined = undefined,
+  R extends ResponseSchemas | undefined = undefined,
+  Path extends string = string,
+  Result extends ResultOf<R> = ResultOf<R>,
 > {
   readonly method: HttpMethod
   /** `/api/workers/:name`. */
-  readonly path: string
+  readonly path: Path
   /** One line for `/docs` and `zin routes`. */
   readonly summary: string
   readonly description?: string
@@ -56,7 +54,7 @@ export interface RouteSpec<
   readonly query?: Q
   readonly body?: B
   /** Schema by status. `200: {…}`; error answers share one schema and need not be listed. */
-  readonly response?: Readonly<Record<number, JsonSchema>>
+  readonly response?: R
   /** Most bytes of a body. Default: the app's `bodyLimit`. */
   readonly bodyLimit?: number
   /** How the body is read. `json` (default), `form` (urlencoded or multipart), `raw` (a Buffer), `none`. */
@@ -67,11 +65,11 @@ export interface RouteSpec<
   readonly probe?: boolean
   /** Left out of OpenAPI and `/docs`. */
   readonly hidden?: boolean
-  handler(ctx: RouteContext<P, Q, B>): unknown
+  handler(ctx: RouteContext<P, Q, B, Path>): Result | Promise<Result>
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a route of any shape
-export type Route = RouteSpec<any, any, any>
+export type Route = RouteSpec<any, any, any, any, any, any>
 
 /**
  * Declares a route with typed input.
@@ -84,10 +82,13 @@ export type Route = RouteSpec<any, any, any>
  * })
  */
 export function defineRoute<
-  P extends JsonSchema | undefined = undefined,
-  Q extends JsonSchema | undefined = undefined,
-  B extends JsonSchema | undefined = undefined,
->(route: RouteSpec<P, Q, B>): RouteSpec<P, Q, B> {
+  const Path extends string,
+  const P extends JsonSchema | undefined = undefined,
+  const Q extends JsonSchema | undefined = undefined,
+  const B extends JsonSchema | undefined = undefined,
+  const R extends ResponseSchemas | undefined = undefined,
+  const Result extends ResultOf<R> = ResultOf<R>,
+>(route: RouteSpec<P, Q, B, R, Path, Result>): Route {
   return route
 }
 

@@ -24,9 +24,7 @@ export function healthRoutes(health: Health): readonly Route[] {
       probe: true,
       response: liveResponse,
       handler: (ctx) => {
-        const form = formOf(ctx)
-        ctx.set('Cache-Control', 'no-store')
-        return health.live(form)
+        send(ctx, { status: 200, body: health.live(formOf(ctx)) })
       },
     }),
     defineRoute({
@@ -54,8 +52,8 @@ function formOf(ctx: Context): Form {
   return 'draft'
 }
 
-function send(ctx: Context, { status, body }: Answer): object {
+function send(ctx: Context, { status, body }: Answer): void {
   ctx.set('Cache-Control', 'no-store')
   ctx.status = status
-  return body
+  ctx.body = body
 }

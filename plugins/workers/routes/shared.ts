@@ -12,7 +12,7 @@ export const tag = 'workers'
 export const recordLimit = 64 * 1024
 
 /** 200 when every target has applied it, or there is nothing to stop; else 202. */
-export function answerOf(ctx: RouteContext, result: OperationResult): object {
+export function answerOf(ctx: RouteContext, result: OperationResult): OperationResult & { readonly ok: true } {
   ctx.status = result.operation.state === 'applied' ? 200 : 202
   return { ok: true, ...result }
 }

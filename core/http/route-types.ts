@@ -1,0 +1,79 @@
+import type { Static, TSchema } from 'typebox'
+
+/** A JSON schema: a TypeBox type, or a plain object. */
+export type JsonSchema = TSchema | Readonly<Record<string, unknown>>
+
+/** Schemas by status. */
+export type ResponseSchemas = Readonly<Record<number, JsonSchema>>
+
+/**
+ * What a schema describes. A schema whose type is not known at compile time, such as a variable without `as const`, describes `any`,
+ * as JSON.parse gives it.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: see above
+export type Described<S> = S extends TSchema ? (IsOpen<S> extends true ? any : Static<S>) : any
+
+type IsOpen<S> = string extends keyof S ? true : S extends { readonly type: infer T } ? (string extends T ? true : false) : false
+
+/** What validation makes of a part: properties with a default are there. */
+type Validated<S> = With<Described<S>, Defaulted<S>>
+
+/** `T` whose fields `K` are there. */
+type With<T, K> = [K] extends [never] ? T : T & Required<Pick<T, Extract<keyof T, K>>>
+
+type Defaulted<S> = S extends { readonly properties: infer P }
+  ? { [K in keyof P]: P[K] extends { readonly default: unknown } ? K : never }[keyof P]
+  : never
+
+/** Parameters that the path names are there, as text unless the schema says otherwise. */
+export type ParamsOf<S, Path extends string> = S extends undefined
+  ? Readonly<Record<ParamNames<Path>, string>>
+  : string extends Path
+    ? Validated<S>
+    : WithNames<Validated<S>, ParamNames<Path>>
+
+type WithNames<T, Name extends string> = With<T, Name> & Readonly<Record<Exclude<Name, keyof T>, string>>
+
+type ParamNames<Path extends string> = string extends Path
+  ? string
+  : Path extends `${infer Segment}/${infer Rest}`
+    ? ParamName<Segment> | ParamNames<Rest>
+    : ParamName<Path>
+
+type ParamName<Segment extends string> = Segment extends `${string}:${infer Rest}`
+  ? Word<Rest>
+  : Segment extends `*${infer Name}`
+    ? Name
+    : never
+
+/** Text up to one of the characters that end the name of a parameter. */
+type Word<Text extends string> = Text extends `${infer Start}${'.' | '~' | '@' | '-'}${string}` ? Word<Start> : Text
+
+/** A query without a schema has one value per name, or several. */
+export type QueryOf<S> = S extends undefined ? Readonly<Record<string, string | readonly string[] | undefined>> : Validated<S>
+
+/** A body without a schema is as it was read. */
+export type BodyOf<S> = S extends undefined ? unknown : Validated<S>
+
+/** What a handler may return: a value that JSON turns into one of the responses, or nothing. */
+export type ResultOf<R> = R extends ResponseSchemas
+  ? number extends keyof R
+    ? unknown
+    : Sendable<Described<R[keyof R]>> | undefined | void
+  : unknown
+
+/** Text, or what JSON turns into text, such as a date. */
+type Text = string | { toJSON(key?: string): string }
+
+/** What JSON turns into `T`: lists and fields may be read-only, and a field that is optional may be undefined. */
+export type Sendable<T> = 0 extends 1 & T
+  ? T
+  : T extends string
+    ? string extends T
+      ? Text
+      : T
+    : T extends readonly unknown[]
+      ? { readonly [K in keyof T]: Sendable<T[K]> }
+      : T extends object
+        ? { readonly [K in keyof T]: Sendable<T[K]> | (Pick<T, K> extends Required<Pick<T, K>> ? never : undefined) }
+        : T

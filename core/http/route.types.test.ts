@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { test } from 'node:test'
+import { defineRoute, type JsonSchema, type PluginContext, Type } from 'zin'
+
+const base = { method: 'POST', summary: 'x' } as const
+const user = {
+  type: 'object',
+  required: ['id', 'tags'],
+  properties: {
+    id: { type: 'integer' },
+    name: { type: 'string' },
+    tags: { type: 'array', items: { type: 'string' } },
+    role: { enum: ['admin', 'user'] },
+  },
+} as const
+
+/** Never run: the compiler checks it. */
+export function plainSchemas(): void {
+  defineRoute({
+    ...base,
+    path: '/users/:id/files/:file.json',
+    query: { type: 'object', properties: { limit: { type: 'integer', default: 20 }, tag: { type: 'array', items: { type: 'string' } } } },
+    body: {
+      type: 'object',
+      required: ['email'],
+      properties: { email: { type: 'string' }, age: { type: ['integer', 'null'] }, kind: { enum: ['a', 'b'] } },
+    },
+    handler: ({ input: { params, query, body } }) => {
+      params.id.concat(params.file)
+      query.limit.toFixed()
+      query.tag?.at(0)?.concat()
+      body.email.concat()
+      const age: number | null | undefined = body.age
+      const kind: 'a' | 'b' | undefined = body.kind
+      // @ts-expect-error the path has no such parameter
+      params.name.concat()
+      // @ts-expect-error it is a number
+      query.limit.concat()
+      // @ts-expect-error it may be absent
+      query.tag.at(0)
+      // @ts-expect-error the schema has no such property
+      body.mail.concat()
+      // @ts-expect-error it may be null
+      body.age.toFixed()
+      return [age, kind]
+    },
+  })
+}
+
+/** Never run: the compiler checks it. */
+export function otherSchemas(wide: JsonSchema): void {
+  defineRoute({
+    ...base,
+    path: '/items/:id/*rest',
+    params: { type: 'object', properties: { id: { type: 'integer' } } },
+    query: Type.Object({ limit: Type.Integer({ default: 20 }), all: Type.Optional(Type.Boolean()) }),
+    body: Type.Object({ at: Type.String() }),
+    handler: ({ input: { params, query, body } }) => {
+      params.id.toFixed()
+      query.limit.toFixed()
+      body.at.concat()
+      // @ts-expect-error it is a number
+      params.id.concat()
+      // @ts-expect-error it may be absent
+      query.all.valueOf()
+      // @ts-expect-error the schema has no such property
+      body.until.concat()
+    },
+  })
+  const variable = { type: 'object', properties: { a: { type: 'string' } } }
+  defineRoute({ ...base, path: '/wide', body: wide, query: variable, handler: ({ input }) => [input.body.a.b.c, input.query.a.b.c] })
+  defineRoute({
+    ...base,
+    path: '/none',
+    handler: ({ input }) => {
+      const tag: string | readonly string[] | undefined = input.query.tag
+      // @ts-expect-error nobody said what the body is
+      input.body.a
+      // @ts-expect-error the path has no parameter
+      input.params.id
+      return tag
+    },
+  })
+}
+
+/** Never run: the compiler checks it. */
+export function results(now: Date, list: readonly string[]): void {
+  const path = '/users'
+  const response = {
+    200: user,
+    404: { type: 'object', required: ['gone'], properties: { gone: { type: 'string', format: 'date-time' } } },
+  } as const
+  defineRoute({ ...base, path, response, handler: () => ({ id: 1, tags: list, name: undefined, role: 'admin' }) })
+  defineRoute({ ...base, path, response, handler: async () => ({ gone: now }) })
+  defineRoute({ ...base, path, response, handler: (ctx) => void (ctx.body = { any: 'thing' }) })
+  defineRoute({ ...base, path, response, handler: async (ctx) => (ctx.status === 404 ? undefined : { id: 1, tags: [] }) })
+  defineRoute({ ...base, path, handler: () => Readable.from([]) })
+  defineRoute({ ...base, path, response: { 200: Type.Object({ ok: Type.Literal(true) }) }, handler: async () => ({ ok: true }) })
+  defineRoute({
+    ...base,
+    path,
+    response: { 200: { type: 'array', items: { type: 'object', properties: { n: { type: 'number' } } } } },
+    handler: () => [{ n: 1 }],
+  })
+  // @ts-expect-error the id is a number
+  defineRoute({ ...base, path, response, handler: () => ({ id: '1', tags: [] }) })
+  // @ts-expect-error a required property is missing
+  defineRoute({ ...base, path, response, handler: async () => ({ id: 1 }) })
+  // @ts-expect-error the value is not one of the list
+  defineRoute({ ...base, path, response, handler: (ctx) => ({ id: ctx.length, tags: [], role: 'owner' }) })
+  // @ts-expect-error the response says true
+  defineRoute({ ...base, path, response: { 200: Type.Object({ ok: Type.Literal(true) }) }, handler: () => ({ ok: false }) })
+}
+
+/** Never run: the compiler checks it. */
+export function inPlugins({ route }: PluginContext): void {
+  route({
+    ...base,
+    path: '/users/:id',
+    body: user,
+    response: { 200: user },
+    handler: ({ input }) => ({ ...input.body, id: Number(input.params.id) }),
+  })
+  // @ts-expect-error the path has no such parameter
+  route({ ...base, path: '/users/:id', handler: ({ input }) => input.params.name })
+  // @ts-expect-error the id is a number
+  route({ ...base, path: '/users/:id', response: { 200: user }, handler: ({ input }) => ({ id: input.params.id, tags: [] }) })
+}
+
+test('a route keeps what it was declared with', () => {
+  const handler = (): object => ({})
+  assert.deepEqual(defineRoute({ ...base, path: '/x', body: user, handler }), { ...base, path: '/x', body: user, handler })
+})
