@@ -26,6 +26,11 @@ export const appSettings = defineSettings({
     default: 'console',
     summary: 'Where log lines go; `file` is logs/zin.log in the data folder',
   },
+  LOG_REQUESTS: {
+    type: 'bool',
+    default: true,
+    summary: 'Whether each request gets a line in the log: at info, and at debug for a probe',
+  },
   LOG_FORMAT: { type: 'enum', values: ['text', 'json'], default: 'text', summary: 'How log lines look' },
 })
 

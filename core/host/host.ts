@@ -75,7 +75,7 @@ export class Host {
     const rank = (plugin: string): number => this.#rankOf(plugin)
     const bus = new HookBus({ clock, log, rank })
     bus.declare('core', coreHooks)
-    const http = makeHttp(config, app, log, clock, bus)
+    const http = makeHttp({ config, settings, app, log, clock, bus })
     http.setRank(rank)
     this.view = this.#makeView(app, new Set(roles))
     this.#parts = { bus, http, services, commands: new Set(), migrations: new Set(), log, clock, view: this.view }

@@ -3,15 +3,33 @@ import type { Logger } from '../log/types.js'
 import type { Clock } from '../util/clock.js'
 import { pathOf } from './target.js'
 
-/** Logs a request once its answer ended, without its query, which may hold secrets. */
-export function logAccess(log: Logger, clock: Clock, ctx: Context, requestId: string): void {
+/** The ids of a request. */
+export interface RequestIds {
+  /** Ours, which the response carries. */
+  readonly requestId: string
+  /** The one that the client sent, where it is not ours. */
+  readonly clientRequestId?: string
+}
+
+/** Longest path that a line repeats. */
+const maxPath = 500
+
+/** Logs a request once its response has ended, without its query, which may hold secrets. */
+export function logAccess(log: Logger, level: 'debug' | 'info', clock: Clock, ctx: Context, ids: RequestIds): void {
   const began = clock.monotonic()
-  const { method } = ctx
-  const path = pathOf(ctx.originalUrl)
-  ctx.res.once('close', () => {
+  const { method, res } = ctx
+  const path = pathOf(ctx.originalUrl).slice(0, maxPath)
+  res.once('close', () => {
     const ms = Math.round(clock.monotonic() - began)
-    log.debug({ requestId, method, path, status: ctx.res.statusCode, ms, complete: ctx.res.writableFinished }, 'request')
+    log[level]({ ...ids, method, path, status: res.statusCode, ms, bytes: bytesOf(ctx), complete: res.writableFinished }, 'request')
   })
+}
+
+/** Length of the body that was sent; `undefined` for a stream. */
+function bytesOf({ method, res }: Context): number | undefined {
+  if (method === 'HEAD' || res.statusCode === 204 || res.statusCode === 304) return 0
+  const length = res.getHeader('content-length')
+  return length === undefined ? undefined : Number(length)
 }
 
 const clientLeft = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED'])

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { Type } from 'typebox'
 import { ZinError } from '../errors.js'
 import { docsRoutes } from './docs-routes.js'
@@ -80,14 +81,15 @@ test('unknown paths are 404 and wrong methods are 405 with Allow', async (t) => 
   assert.equal(overridden.status, 405)
 })
 
-test('a well-formed request id is kept and any other replaced', async (t) => {
-  const { app } = makeApp(t, [hello])
-  const idFor = async (inbound?: string) =>
-    (await app.inject({ path: '/hello', headers: { 'x-request-id': inbound } })).headers['x-request-id']
+test('a well-formed request id of a trusted proxy is kept, and any other replaced', async (t) => {
+  const { app } = makeApp(t, [hello], { trustedProxies: 1 })
+  const idFor = async (inbound?: string, to = app) =>
+    (await to.inject({ path: '/hello', headers: { 'x-request-id': inbound } })).headers['x-request-id']
   assert.equal(await idFor('abc.DEF-123_x'), 'abc.DEF-123_x')
   const uuid = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
   for (const bad of [undefined, 'short', 'with space inside', 'x'.repeat(129), '<script>alert</script>'])
     assert.match(String(await idFor(bad)), uuid)
+  assert.match(String(await idFor('abc.DEF-123_x', makeApp(t, [hello]).app)), uuid)
   const ids = await Promise.all(Array.from({ length: 300 }, () => idFor()))
   assert.equal(new Set(ids).size, 300)
 })
@@ -201,7 +203,7 @@ test('a middleware cannot reroute a request by rewriting its url', async (t) => 
 })
 
 test('the request context carries request id, route and a user id that middleware sets', async (t) => {
-  const { app } = makeApp(t)
+  const { app } = makeApp(t, [], { trustedProxies: 1 })
   app.addMiddleware('jwt', 'auth', async (_ctx, next) => {
     const context = requestContext()
     assert.ok(context)
@@ -236,17 +238,42 @@ test('forwarded addresses count from the trusted end, and not at all without tru
   assert.equal((await ask(2)).ip, '10.0.0.1')
 })
 
-test('requests are logged at debug level, without their query', async (t) => {
-  const quiet = makeApp(t, [hello])
-  await quiet.app.inject({ path: '/hello' })
-  assert.deepEqual(quiet.log.lines, [])
-  const { app, log } = makeApp(t, [hello], { level: 'debug' })
-  await app.inject({ path: '/hello?token=secret', headers: { 'x-request-id': 'request-1' } })
-  await app.close()
-  const [line] = log.lines
-  assert.equal(typeof line?.ms, 'number')
-  assert.deepEqual([line?.requestId, line?.method, line?.path, line?.status, line?.complete], ['request-1', 'GET', '/hello', 200, true])
-  assert.doesNotMatch(log.text(), /secret/)
+test('each request is one line in the log, without its query; probes are logged at debug', async (t) => {
+  const probe = { ...hello, path: '/live', probe: true }
+  const requestLines = async (options: Parameters<typeof makeApp>[2]) => {
+    const { app, log } = makeApp(t, [hello, probe], { logRequests: true, ...options })
+    await app.inject({ path: '/live' })
+    await app.inject({ path: '/hello?token=secret', headers: { 'x-request-id': 'request-1' } })
+    await app.inject({ path: '/none', headers: { 'x-request-id': 'not well formed' } })
+    await app.close()
+    assert.doesNotMatch(log.text(), /secret|well formed/)
+    return log.lines
+  }
+  const lines = await requestLines({})
+  const [first, second] = lines
+  assert.deepEqual(
+    lines.map(({ level, method, path, status, bytes, complete, msg }) => [level, method, path, status, bytes, complete, msg]),
+    [
+      ['info', 'GET', '/hello', 200, 14, true, 'request'],
+      ['info', 'GET', '/none', 404, second?.bytes, true, 'request'],
+    ],
+  )
+  assert.equal(typeof first?.ms, 'number')
+  assert.ok(Number(second?.bytes) > 14)
+  assert.match(String(first?.requestId), /^[\da-f-]{36}$/)
+  assert.deepEqual([first?.clientRequestId, second?.clientRequestId], ['request-1', undefined])
+  const [trusted] = await requestLines({ trustedProxies: 1 })
+  assert.deepEqual([trusted?.requestId, trusted?.clientRequestId], ['request-1', undefined])
+  assert.deepEqual(
+    (await requestLines({ level: 'debug' })).map(({ level, path }) => [level, path]),
+    [
+      ['debug', '/live'],
+      ['info', '/hello'],
+      ['info', '/none'],
+    ],
+  )
+  assert.deepEqual(await requestLines({ level: 'warn' }), [])
+  assert.deepEqual(await requestLines({ logRequests: false }), [])
 })
 
 test('two apps in one process keep apart', async (t) => {
@@ -276,6 +303,7 @@ test('the OpenAPI document describes what routes declare', async (t) => {
   const { body } = await app.inject({ path: '/openapi.json' })
   assert.equal(body.openapi, '3.1.0')
   assert.deepEqual(body.info, { title: 'test app', version: '1.2.3' })
+  assert.deepEqual(body.servers, [{ url: '/' }])
   assert.deepEqual(Object.keys(body.paths), ['/api/workers/{name}'])
   const { put } = body.paths['/api/workers/{name}']
   assert.equal(put.operationId, 'putApiWorkersName')
@@ -306,13 +334,45 @@ test('the OpenAPI document describes what routes declare', async (t) => {
   for (const absent of ['<script', '<b>one', '/secret']) assert.ok(!page.text.includes(absent), absent)
 })
 
+test('the document and the page are compressed when asked, and sent once to a client that keeps them', async (t) => {
+  const { app } = makeApp(t)
+  for (const entry of docsRoutes(app)) app.addRoute('core', entry)
+  app.addRoute('p', { ...hello, path: '/first' })
+  app.compile()
+  const get = (path: string, headers = {}, method = 'GET') => app.inject({ path, headers, method })
+  for (const path of ['/openapi.json', '/docs']) {
+    const plain = await get(path)
+    assert.deepEqual([plain.headers['content-encoding'], plain.headers.vary], [undefined, 'Accept-Encoding'])
+    for (const [encoding, unpack] of [
+      ['br', brotliDecompressSync],
+      ['gzip', gunzipSync],
+    ] as const) {
+      const packed = await get(path, { 'accept-encoding': encoding })
+      assert.equal(packed.headers['content-encoding'], encoding)
+      assert.equal(unpack(packed.bytes).toString(), plain.text)
+    }
+    const head = await get(path, {}, 'HEAD')
+    assert.deepEqual([head.status, head.text, head.headers['content-length']], [200, '', String(plain.bytes.length)])
+    const again = await get(path, { 'if-none-match': plain.headers.etag })
+    assert.deepEqual([again.status, again.text, again.headers.etag], [304, '', plain.headers.etag])
+  }
+  const { etag } = (await get('/openapi.json')).headers
+  assert.equal(app.openapi(), app.openapi())
+  app.addRoute('p', { ...hello, path: '/second' })
+  app.compile()
+  const changed = await get('/openapi.json', { 'if-none-match': etag })
+  assert.deepEqual([changed.status, Object.keys(changed.body.paths)], [200, ['/first', '/second']])
+  assert.match((await get('/docs')).text, /\/second/)
+})
+
 test('the OpenAPI document requires what a request must bring: nothing that has a default, and the credentials of its middleware', async (t) => {
   const { app } = makeApp(t)
   for (const entry of docsRoutes(app)) app.addRoute('core', entry)
-  for (const key of ['auth', 'bulletproof', 'ops']) app.addMiddleware('guards', key, (_ctx, next) => next())
+  for (const key of ['auth', 'bulletproof', 'ops', 'own']) app.addMiddleware('guards', key, (_ctx, next) => next())
   const query = Type.Object({ page: Type.Integer({ default: 1 }), wait: Type.Boolean({ default: false }), at: Type.Integer() })
   app.addRoute('p', route({ method: 'GET', path: '/open', query, handler: () => 1 }))
   app.addRoute('p', route({ method: 'GET', path: '/auth', use: ['auth'], handler: () => 1 }))
+  app.addRoute('p', route({ method: 'GET', path: '/other', use: ['own'], handler: () => 1 }))
   app.addRoute('p', route({ method: 'GET', path: '/signed', use: ['auth', 'bulletproof'], handler: () => 1 }))
   app.addRoute('p', route({ method: 'GET', path: '/ops', use: ['ops'], handler: () => 1 }))
   app.addRoute('p', route({ method: 'POST', path: '/body', body: Type.Object({ a: Type.Integer() }), handler: () => 1 }))
@@ -328,7 +388,8 @@ test('the OpenAPI document requires what a request must bring: nothing that has 
     ],
   )
   assert.deepEqual([paths['/body'].post.requestBody.required, paths['/defaults'].post.requestBody.required], [true, false])
-  assert.equal(paths['/open'].get.security, undefined)
+  assert.deepEqual(paths['/open'].get.security, [])
+  assert.equal(paths['/other'].get.security, undefined)
   assert.deepEqual(paths['/auth'].get.security, [{ bearer: [] }])
   assert.deepEqual(paths['/signed'].get.security, [{ bearer: [], signature: [] }])
   assert.deepEqual(paths['/ops'].get.security, [{ signature: [] }, { bearer: [] }, { bearer: [], signature: [] }])

@@ -5,7 +5,7 @@ import type { ErrorBody, FailedRequest } from '../hooks/catalogue.js'
 import type { WaterfallSlot } from '../hooks/kinds.js'
 import type { Disposer } from '../host/context.js'
 import type { Address } from '../host/view.js'
-import type { Logger } from '../log/types.js'
+import type { Logger, LogLevel } from '../log/types.js'
 import type { Clock } from '../util/clock.js'
 import { brokenAnswerLog, logAccess } from './access-log.js'
 import { checkHead } from './check-head.js'
@@ -40,6 +40,8 @@ export interface HttpAppOptions {
   /** Values the `Host` header may have; one without a port also stands for the name with the port listened on. `undefined`: anything. */
   readonly allowedHosts: readonly string[] | undefined
   readonly info: { readonly title: string; readonly version: string }
+  /** Whether each request gets a line in the log: at info, and at debug for a probe. */
+  readonly logRequests: boolean
   /** Called for 5xx only. */
   readonly onError: (error: Error, failed: FailedRequest) => void
   readonly transformErrorBody: WaterfallSlot<ErrorBody, [Error, FailedRequest]>
@@ -65,6 +67,7 @@ export class HttpApp {
   readonly #server: HttpServer
   #rank: (plugin: string) => number = () => 0
   #table: LiveTable
+  #document: { readonly registrations: readonly Registration[]; readonly openapi: object } | undefined
   #port: number | undefined
   #draining = false
 
@@ -124,9 +127,13 @@ export class HttpApp {
     return [...new Set(users.map((entry) => entry.plugin))]
   }
 
-  /** The OpenAPI 3.1 document of the live table. */
+  /** The OpenAPI 3.1 document of the live table: the same object until the table changes. */
   openapi(): object {
-    return openapiDocument(this.#options.info, this.#table.registrations)
+    const { registrations } = this.#table
+    if (this.#document?.registrations !== registrations) {
+      this.#document = { registrations, openapi: openapiDocument(this.#options.info, registrations) }
+    }
+    return this.#document.openapi
   }
 
   /** Sends a request through the app without a socket. */
@@ -173,12 +180,22 @@ export class HttpApp {
   #handle(req: IncomingMessage, res: ServerResponse): void {
     const ctx = this.#koa.createContext(req, res) as Context
     res.statusCode = 404
-    const requestId = inboundRequestId(req) ?? this.#ids.next()
+    const { trustedProxies, log, clock } = this.#options
+    const inbound = inboundRequestId(req)
+    const requestId = (trustedProxies > 0 ? inbound : undefined) ?? this.#ids.next()
     res.setHeader('x-request-id', requestId)
-    const { level } = this.#options.log
-    if (level === 'debug' || level === 'trace') logAccess(this.#options.log, this.#options.clock, ctx, requestId)
     const table = this.#table
     const probe = table.probe(req.method ?? 'GET', pathOf(req.url ?? ''))
+    const level = probe ? 'debug' : 'info'
+    if (this.#options.logRequests && logged[level].includes(log.level)) {
+      logAccess(
+        log,
+        level,
+        clock,
+        ctx,
+        inbound === undefined || inbound === requestId ? { requestId } : { requestId, clientRequestId: inbound },
+      )
+    }
     if (probe) this.#run(ctx, requestId, probe)
     else runInRequest({ requestId, userId: undefined, route: undefined }, () => this.#run(ctx, requestId, (it) => this.#answer(it, table)))
   }
@@ -250,5 +267,8 @@ const isPrivate = (res: ServerResponse): boolean =>
   res.statusCode === 401 || res.statusCode === 403 || (res.statusCode >= 400 && !res.hasHeader('Cache-Control'))
 
 const lacksBody = (ctx: Context): boolean => ctx.body == null && ctx.respond !== false && !ctx.res.headersSent
+
+/** Log levels at which a line is written. */
+const logged: Readonly<Record<'debug' | 'info', readonly LogLevel[]>> = { debug: ['trace', 'debug'], info: ['trace', 'debug', 'info'] }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)

@@ -1,19 +1,22 @@
 import type { HttpApp } from './app.js'
 import { docsPage } from './docs-page.js'
+import { PreparedText } from './prepared-text.js'
 import type { Route } from './route.js'
 import { defineRoute } from './route.js'
 
 const contentPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
 
-/** `GET /openapi.json` and `GET /docs` of an app. */
+/** `GET /openapi.json` and `GET /docs` of an app. Each is made once per route table. */
 export function docsRoutes(app: HttpApp): Route[] {
+  const document = perDocument((openapi) => new PreparedText('json', JSON.stringify(openapi)))
+  const page = perDocument((openapi) => new PreparedText('html', docsPage(openapi)))
   return [
     defineRoute({
       method: 'GET',
       path: '/openapi.json',
       summary: 'The OpenAPI document of this app',
       hidden: true,
-      handler: () => app.openapi(),
+      handler: (ctx) => document(app.openapi()).send(ctx),
     }),
     defineRoute({
       method: 'GET',
@@ -21,10 +24,18 @@ export function docsRoutes(app: HttpApp): Route[] {
       summary: 'The routes of this app as a page',
       hidden: true,
       handler: (ctx) => {
-        ctx.type = 'html'
         ctx.set('Content-Security-Policy', contentPolicy)
-        return docsPage(app.openapi())
+        page(app.openapi()).send(ctx)
       },
     }),
   ]
+}
+
+/** Remembers what was made of the latest document. */
+function perDocument(make: (openapi: object) => PreparedText): (openapi: object) => PreparedText {
+  let latest: { readonly openapi: object; readonly text: PreparedText } | undefined
+  return (openapi) => {
+    if (latest?.openapi !== openapi) latest = { openapi, text: make(openapi) }
+    return latest.text
+  }
 }

@@ -17,7 +17,7 @@ export interface InjectRequest {
 export interface InjectResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  /** Parsed when the answer is JSON, else its text; `undefined` when it is empty. */
+  /** Parsed when the answer is JSON and not compressed, else its text; `undefined` when it is empty. */
   // biome-ignore lint/suspicious/noExplicitAny: as JSON.parse gives it
   readonly body: any
   readonly text: string
@@ -105,6 +105,6 @@ function encode(
 
 function decode(status: number, headers: InjectResponse['headers'], bytes: Buffer): InjectResponse {
   const text = bytes.toString('utf8')
-  const isJson = /\bjson\b/.test(String(headers['content-type'] ?? ''))
+  const isJson = headers['content-encoding'] === undefined && /\bjson\b/.test(String(headers['content-type'] ?? ''))
   return { status, headers, bytes, text, body: text === '' ? undefined : isJson ? JSON.parse(text) : text }
 }

@@ -15,9 +15,9 @@ export function openapiDocument(info: { readonly title: string; readonly version
     paths[path][route.method.toLowerCase()] = operation(plugin, route)
   }
   const tags = [...new Set(shown.map(({ plugin, route }) => route.tag ?? plugin))].sort()
-  const secured = shown.some(({ route }) => securityOf(route) !== undefined)
+  const secured = shown.some(({ route }) => securityOf(route)?.length)
   const components = { schemas: { Error: errorSchema }, ...(secured && { securitySchemes }) }
-  return { openapi: '3.1.0', info, tags: tags.map((name) => ({ name })), paths, components }
+  return { openapi: '3.1.0', info, servers: [{ url: '/' }], tags: tags.map((name) => ({ name })), paths, components }
 }
 
 const securitySchemes = {
@@ -31,8 +31,12 @@ const securitySchemes = {
   },
 }
 
-/** What a route asks for by the middleware keys `bulletproof`, `auth` and `ops`; any entry of the list is enough. */
+/**
+ * What a route asks for by the middleware keys `bulletproof`, `auth` and `ops`; any entry of the list is enough. A route without
+ * middleware is public; what other middleware asks for is not known here.
+ */
 function securityOf({ use = [] }: Route): readonly Json[] | undefined {
+  if (use.length === 0) return []
   if (use.includes('bulletproof')) return [{ bearer: [], signature: [] }]
   if (use.includes('auth')) return [{ bearer: [] }]
   // The shared secret, a token without a device, or a token with the signature of its device.

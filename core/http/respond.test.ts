@@ -60,7 +60,7 @@ test('errors made by ctx.throw keep their status, and the text of a hidden one s
 
 test('anything else is 500, logged with the request id and reported', async (t) => {
   for (const thrown of [new TypeError('boom'), 'a string', null, Object.assign(new Error('x'), { status: 404 })]) {
-    const { app, log, failures } = makeApp(t, [failing(() => thrown)])
+    const { app, log, failures } = makeApp(t, [failing(() => thrown)], { trustedProxies: 1 })
     const answer = await app.inject({ path: '/fail?secret=1', headers: { 'x-request-id': 'request-1' } })
     assert.deepEqual([answer.status, answer.body.code], [500, 'INTERNAL_ERROR'])
     assert.equal(log.lines[0]?.level, 'error')

@@ -32,6 +32,7 @@ export function makeApp(
     trustedProxies: 0,
     allowedHosts: undefined,
     info: { title: 'test app', version: '1.2.3' },
+    logRequests: false,
     onError: (error, failed) => void failures.push({ error, failed }),
     transformErrorBody: { active: false, call: async (body: ErrorBody) => body },
     ...options,

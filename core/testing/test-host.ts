@@ -25,7 +25,7 @@ export function fake<T extends object>(ref: ServiceRef<T>, service: Partial<T>):
 
 export interface TestHostOptions extends ZinConfig {
   readonly services?: readonly ProvidedService[]
-  /** The whole environment of the host; nothing is taken from the process. Default `NODE_ENV=test`, `PORT=0` and a data folder of its own. */
+  /** The whole environment of the host; nothing is taken from the process. Default `NODE_ENV=test`, `PORT=0`, `LOG_REQUESTS=false` and a data folder of its own. */
   readonly env?: Readonly<Record<string, string>>
   readonly clock?: Clock
   /** Default: a fresh folder that `stop` removes. */
@@ -81,7 +81,7 @@ export async function createTestHost(options: TestHostOptions = {}): Promise<Tes
   try {
     const host = new Host(config, {
       rootDir: root,
-      env: plainEnv({ NODE_ENV: 'test', PORT: '0', ZIN_DATA_DIR: dataDir ?? join(scratch, '.zin', 'data'), ...env }),
+      env: plainEnv({ NODE_ENV: 'test', PORT: '0', LOG_REQUESTS: 'false', ZIN_DATA_DIR: dataDir ?? join(scratch, '.zin', 'data'), ...env }),
       log,
       instrument: tracer.run,
       ...(services === undefined ? {} : { services }),
