@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
-import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { Type } from 'typebox'
 import { ZinError } from '../errors.js'
-import { docsRoutes } from './docs-routes.js'
 import { requestContext } from './request-context.js'
 import { listen, makeApp, route } from './test-support.js'
 
@@ -281,118 +279,4 @@ test('two apps in one process keep apart', async (t) => {
   const second = makeApp(t, [{ ...hello, path: '/other' }])
   assert.equal((await first.app.inject({ path: '/other' })).status, 404)
   assert.equal((await second.app.inject({ path: '/other' })).status, 200)
-})
-
-test('the OpenAPI document describes what routes declare', async (t) => {
-  const { app } = makeApp(t)
-  for (const entry of docsRoutes(app)) app.addRoute('core', entry)
-  app.addMiddleware('jwt', 'auth', (_ctx, next) => next())
-  app.addRoute('workers', {
-    method: 'PUT',
-    path: '/api/workers/:name',
-    summary: 'Change <b>one</b>',
-    use: ['auth'],
-    params: Type.Object({ name: Type.String({ minLength: 3 }) }),
-    query: Type.Object({ wait: Type.Optional(Type.Integer({ description: 'ms & more' })) }),
-    body: Type.Object({ concurrency: Type.Integer() }),
-    response: { 202: Type.Object({ ok: Type.Boolean() }) },
-    handler: () => ({}),
-  })
-  app.addRoute('workers', route({ method: 'GET', path: '/secret', hidden: true, handler: () => ({}) }))
-  app.compile()
-  const { body } = await app.inject({ path: '/openapi.json' })
-  assert.equal(body.openapi, '3.1.0')
-  assert.deepEqual(body.info, { title: 'test app', version: '1.2.3' })
-  assert.deepEqual(body.servers, [{ url: '/' }])
-  assert.deepEqual(Object.keys(body.paths), ['/api/workers/{name}'])
-  const { put } = body.paths['/api/workers/{name}']
-  assert.equal(put.operationId, 'putApiWorkersName')
-  assert.deepEqual(
-    put.parameters.map((entry: { name: string; in: string; required: boolean }) => [entry.in, entry.name, entry.required]),
-    [
-      ['path', 'name', true],
-      ['query', 'wait', false],
-    ],
-  )
-  assert.equal(put.parameters[0].schema.minLength, 3)
-  assert.deepEqual(put.requestBody.content['application/json'].schema.required, ['concurrency'])
-  assert.deepEqual(Object.keys(put.responses), ['202', 'default'])
-  assert.deepEqual(put['x-middleware'], ['auth'])
-
-  const page = await app.inject({ path: '/docs' })
-  assert.match(page.text, /1 routes, without hidden ones/)
-  assert.match(String(page.headers['content-type']), /^text\/html/)
-  assert.match(String(page.headers['content-security-policy']), /default-src 'none'/)
-  for (const expected of [
-    'Change &lt;b&gt;one&lt;/b&gt;',
-    'ms &amp; more',
-    '<b class="PUT">PUT</b> <code>/api/workers/{name}</code>',
-    'prefers-color-scheme:dark',
-  ]) {
-    assert.ok(page.text.includes(expected), expected)
-  }
-  for (const absent of ['<script', '<b>one', '/secret']) assert.ok(!page.text.includes(absent), absent)
-})
-
-test('the document and the page are compressed when asked, and sent once to a client that keeps them', async (t) => {
-  const { app } = makeApp(t)
-  for (const entry of docsRoutes(app)) app.addRoute('core', entry)
-  app.addRoute('p', { ...hello, path: '/first' })
-  app.compile()
-  const get = (path: string, headers = {}, method = 'GET') => app.inject({ path, headers, method })
-  for (const path of ['/openapi.json', '/docs']) {
-    const plain = await get(path)
-    assert.deepEqual([plain.headers['content-encoding'], plain.headers.vary], [undefined, 'Accept-Encoding'])
-    for (const [encoding, unpack] of [
-      ['br', brotliDecompressSync],
-      ['gzip', gunzipSync],
-    ] as const) {
-      const packed = await get(path, { 'accept-encoding': encoding })
-      assert.equal(packed.headers['content-encoding'], encoding)
-      assert.equal(unpack(packed.bytes).toString(), plain.text)
-    }
-    const head = await get(path, {}, 'HEAD')
-    assert.deepEqual([head.status, head.text, head.headers['content-length']], [200, '', String(plain.bytes.length)])
-    const again = await get(path, { 'if-none-match': plain.headers.etag })
-    assert.deepEqual([again.status, again.text, again.headers.etag], [304, '', plain.headers.etag])
-  }
-  const { etag } = (await get('/openapi.json')).headers
-  assert.equal(app.openapi(), app.openapi())
-  app.addRoute('p', { ...hello, path: '/second' })
-  app.compile()
-  const changed = await get('/openapi.json', { 'if-none-match': etag })
-  assert.deepEqual([changed.status, Object.keys(changed.body.paths)], [200, ['/first', '/second']])
-  assert.match((await get('/docs')).text, /\/second/)
-})
-
-test('the OpenAPI document requires what a request must bring: nothing that has a default, and the credentials of its middleware', async (t) => {
-  const { app } = makeApp(t)
-  for (const entry of docsRoutes(app)) app.addRoute('core', entry)
-  for (const key of ['auth', 'bulletproof', 'ops', 'own']) app.addMiddleware('guards', key, (_ctx, next) => next())
-  const query = Type.Object({ page: Type.Integer({ default: 1 }), wait: Type.Boolean({ default: false }), at: Type.Integer() })
-  app.addRoute('p', route({ method: 'GET', path: '/open', query, handler: () => 1 }))
-  app.addRoute('p', route({ method: 'GET', path: '/auth', use: ['auth'], handler: () => 1 }))
-  app.addRoute('p', route({ method: 'GET', path: '/other', use: ['own'], handler: () => 1 }))
-  app.addRoute('p', route({ method: 'GET', path: '/signed', use: ['auth', 'bulletproof'], handler: () => 1 }))
-  app.addRoute('p', route({ method: 'GET', path: '/ops', use: ['ops'], handler: () => 1 }))
-  app.addRoute('p', route({ method: 'POST', path: '/body', body: Type.Object({ a: Type.Integer() }), handler: () => 1 }))
-  app.addRoute('p', route({ method: 'POST', path: '/defaults', body: Type.Object({ a: Type.Integer({ default: 1 }) }), handler: () => 1 }))
-  app.compile()
-  const { paths, components } = (await app.inject({ path: '/openapi.json' })).body
-  assert.deepEqual(
-    paths['/open'].get.parameters.map((entry: { name: string; required: boolean }) => [entry.name, entry.required]),
-    [
-      ['page', false],
-      ['wait', false],
-      ['at', true],
-    ],
-  )
-  assert.deepEqual([paths['/body'].post.requestBody.required, paths['/defaults'].post.requestBody.required], [true, false])
-  assert.deepEqual(paths['/open'].get.security, [])
-  assert.equal(paths['/other'].get.security, undefined)
-  assert.deepEqual(paths['/auth'].get.security, [{ bearer: [] }])
-  assert.deepEqual(paths['/signed'].get.security, [{ bearer: [], signature: [] }])
-  assert.deepEqual(paths['/ops'].get.security, [{ signature: [] }, { bearer: [] }, { bearer: [], signature: [] }])
-  assert.deepEqual(components.securitySchemes.bearer, { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' })
-  assert.equal(components.securitySchemes.signature.name, 'x-sig-signature')
 })

@@ -12,7 +12,7 @@ export function openapiDocument(info: { readonly title: string; readonly version
   for (const { plugin, route } of [...shown].sort((a, b) => (a.route.path < b.route.path ? -1 : 1))) {
     const path = route.path.replaceAll(/[:*](\w+)/g, '{$1}')
     paths[path] ??= {}
-    paths[path][route.method.toLowerCase()] = operation(plugin, route)
+    paths[path][route.method.toLowerCase()] = operation(plugin, { ...route, ...route.documented })
   }
   const tags = [...new Set(shown.map(({ plugin, route }) => route.tag ?? plugin))].sort()
   const secured = shown.some(({ route }) => securityOf(route)?.length)

@@ -55,6 +55,8 @@ export interface RouteSpec<
   readonly body?: B
   /** Schema by status. `200: {…}`; error answers share one schema and need not be listed. */
   readonly response?: R
+  /** Schemas that OpenAPI shows in place of `params`, `query` and `body`, where the handler checks more, with errors of its own. */
+  readonly documented?: { readonly [part in 'params' | 'query' | 'body']?: JsonSchema }
   /** Most bytes of a body. Default: the app's `bodyLimit`. */
   readonly bodyLimit?: number
   /** How the body is read. `json` (default), `form` (urlencoded or multipart), `raw` (a Buffer), `none`. */

@@ -95,10 +95,11 @@ const keywords: ReadonlyMap<string, Form> = new Map(
  * What is wrong with the schemas of a route: unknown keywords and formats, values that a keyword cannot have, references that lead nowhere.
  * It costs microseconds where compiling costs a millisecond, so every schema is checked at boot and compiled when first used.
  */
-export function schemaProblems({ params, query, body, response = {} }: Route): readonly string[] {
-  const answers = Object.entries(response).map(([status, schema]) => [`response ${status}`, schema] as const)
-  return [['params', params] as const, ['query', query] as const, ['body', body] as const, ...answers].flatMap(([part, schema]) =>
-    schema === undefined ? [] : problemsOf(schema).map((problem) => `its ${part} schema is broken: ${problem}`),
+export function schemaProblems({ params, query, body, response = {}, documented = {} }: Route): readonly string[] {
+  const responses = Object.entries(response).map(([status, schema]) => [`response ${status}`, schema] as const)
+  const shown = Object.entries(documented).map(([part, schema]) => [`documented ${part}`, schema] as const)
+  return [['params', params] as const, ['query', query] as const, ['body', body] as const, ...responses, ...shown].flatMap(
+    ([part, schema]) => (schema === undefined ? [] : problemsOf(schema).map((problem) => `its ${part} schema is broken: ${problem}`)),
   )
 }
 

@@ -1,4 +1,5 @@
 import { defineRoute, type Route } from 'zin'
+import { documented } from '../documented.js'
 import type { CancelOutcome } from '../jobs/types.js'
 import {
   cancelBody,
@@ -35,6 +36,7 @@ export function jobRoutes(workers: Workers): readonly Route[] {
       use,
       params: nameParams,
       body: enqueueBody,
+      documented: documented.enqueue,
       response: { 202: enqueuedAnswer },
       handler: async (ctx) => {
         const { data = null, options, children } = ctx.input.body
@@ -54,6 +56,7 @@ export function jobRoutes(workers: Workers): readonly Route[] {
       tag,
       use,
       params: jobParams,
+      documented: documented.job,
       response: { 200: jobAnswer },
       handler: async ({ input }) => ({ ok: true, job: await workers.job(input.params.name, input.params.id) }),
     }),
@@ -64,6 +67,7 @@ export function jobRoutes(workers: Workers): readonly Route[] {
       tag,
       use,
       params: jobParams,
+      documented: documented.job,
       body: cancelBody,
       response: { 200: cancelledAnswer },
       handler: async ({ input }) => {
@@ -78,6 +82,7 @@ export function jobRoutes(workers: Workers): readonly Route[] {
       tag,
       use,
       params: nameParams,
+      documented: documented.named,
       response: { 200: schedulesAnswer },
       handler: async ({ input }) => ({ ok: true, schedules: await workers.schedules(input.params.name) }),
     }),
@@ -89,6 +94,7 @@ export function jobRoutes(workers: Workers): readonly Route[] {
       use,
       params: scheduleParams,
       body: scheduleBody,
+      documented: documented.schedule,
       response: { 200: scheduleAnswer },
       handler: async ({ input }) => ({
         ok: true,
@@ -102,6 +108,7 @@ export function jobRoutes(workers: Workers): readonly Route[] {
       tag,
       use,
       params: scheduleParams,
+      documented: documented.unschedule,
       response: { 200: messageAnswer },
       handler: async ({ input }) => {
         await workers.unschedule(input.params.name, input.params.id)

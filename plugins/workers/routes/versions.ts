@@ -1,4 +1,5 @@
 import { defineRoute, type Route } from 'zin'
+import { documented } from '../documented.js'
 import { nameParams, operationAnswer, versionAnswer, versionBody, versionParams, versionsAnswer, waitQuery } from '../schema.js'
 import type { Workers } from '../types.js'
 import { answerOf, type Demand, onMissing, recordLimit, tag, use } from './shared.js'
@@ -13,6 +14,7 @@ export function versionRoutes(workers: Workers, demand: Demand): readonly Route[
       tag,
       use,
       params: nameParams,
+      documented: documented.named,
       response: { 200: versionsAnswer },
       handler: async ({ input }) => ({ ok: true, versions: await workers.versions(input.params.name) }),
     }),
@@ -24,6 +26,7 @@ export function versionRoutes(workers: Workers, demand: Demand): readonly Route[
       use,
       params: nameParams,
       body: versionBody,
+      documented: documented.register,
       bodyLimit: recordLimit,
       onInvalid: onMissing,
       response: { 201: versionAnswer },
@@ -41,6 +44,7 @@ export function versionRoutes(workers: Workers, demand: Demand): readonly Route[
       tag,
       use,
       params: versionParams,
+      documented: documented.activate,
       query: waitQuery,
       response: { 200: operationAnswer, 202: operationAnswer },
       handler: async (ctx) => {

@@ -1,4 +1,5 @@
 import { defineRoute, type Route } from 'zin'
+import { documented } from '../documented.js'
 import {
   createBody,
   jobParams,
@@ -37,6 +38,7 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
       tag,
       use,
       body: createBody,
+      documented: documented.create,
       bodyLimit: recordLimit,
       onInvalid: onMissing,
       response: { 201: workerAnswer },
@@ -59,6 +61,7 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
       tag,
       use,
       params: nameParams,
+      documented: documented.named,
       query: waitQuery,
       response: { 200: operationAnswer, 202: operationAnswer },
       handler: async (ctx) => answerOf(ctx, await workers[verb](ctx.input.params.name, { waitMs: ctx.input.query.wait })),
@@ -93,6 +96,7 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
       tag,
       use,
       params: nameParams,
+      documented: documented.named,
       response: { 200: workerAnswer },
       handler: async ({ input }) => ({ ok: true, worker: await workers.get(input.params.name) }),
     }),
@@ -105,6 +109,7 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
       params: nameParams,
       query: waitQuery,
       body: updateBody,
+      documented: documented.update,
       bodyLimit: recordLimit,
       response: { 200: operationAnswer, 202: operationAnswer },
       handler: async (ctx) => {
@@ -121,6 +126,7 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
       tag,
       use,
       params: nameParams,
+      documented: documented.named,
       query: waitQuery,
       response: { 200: messageAnswer },
       handler: async (ctx) => {
@@ -140,6 +146,7 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
       tag,
       use,
       params: jobParams,
+      documented: documented.job,
       response: { 200: operationStateAnswer },
       handler: async ({ input }) => ({ ok: true, operation: await workers.operation(input.params.name, input.params.id) }),
     }),
@@ -150,6 +157,7 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
       tag,
       use,
       params: nameParams,
+      documented: documented.named,
       response: { 200: statusAnswer },
       handler: async ({ input }) => ({ ok: true, status: await workers.status(input.params.name) }),
     }),
@@ -160,6 +168,7 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
       tag,
       use,
       params: nameParams,
+      documented: documented.named,
       response: { 200: workerNodesAnswer },
       handler: async ({ input }) => ({ ok: true, nodes: await workers.nodesOf(input.params.name) }),
     }),
@@ -170,6 +179,7 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
       tag,
       use,
       params: nameParams,
+      documented: documented.named,
       response: { 200: metricsAnswer },
       handler: async ({ input }) => ({ ok: true, metrics: await workers.metrics(input.params.name) }),
     }),
