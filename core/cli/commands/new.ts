@@ -57,7 +57,7 @@ async function askForExample(dialog: Dialog | undefined, signal: AbortSignal): P
   if (dialog === undefined) return 'full'
   const { select } = await import('@clack/prompts')
   const options = exampleNames.map((value) => ({ value, label: value, hint: hints[value] }))
-  return answered(await select<ExampleName>({ message: 'From which example?', options, initialValue: 'full', ...dialog, signal }))
+  return answered<ExampleName>(await select({ message: 'From which example?', options, initialValue: 'full', ...dialog, signal }))
 }
 
 function answered<T extends string>(answer: T | symbol): T {
