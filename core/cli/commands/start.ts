@@ -27,10 +27,11 @@ export const startCommand = defineCommand({
     const stopped = new Promise<ShutdownReport>((resolve) => {
       onStopped = resolve
     })
-    let ignoreSignals = (): void => undefined
+    let ignoreSignals = leaveOnSignals()
     let leftMs = (): number => 0
     const onHost = (host: Host): void => {
       leftMs = () => host.view.shutdownLeftMs
+      ignoreSignals()
       ignoreSignals = runWithSignals(host, { onExit: onStopped })
     }
     stopWithWatcher()
@@ -56,6 +57,19 @@ export const startCommand = defineCommand({
     }
   },
 })
+
+/**
+ * Ends the process on a signal while nothing is open yet. As the first process of a container it would not end by itself. Returns the
+ * function that stops listening.
+ */
+function leaveOnSignals(): () => void {
+  const leave = (_signal: NodeJS.Signals, number: number): never => process.exit(128 + number)
+  const signals: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT']
+  for (const signal of signals) process.on(signal, leave)
+  return () => {
+    for (const signal of signals) process.off(signal, leave)
+  }
+}
 
 const allRoles: readonly Role[] = ['http', 'worker']
 
