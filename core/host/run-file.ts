@@ -31,8 +31,8 @@ export async function readRunFile(dataDir: string): Promise<RunFile | undefined>
   }
 }
 
-/** Removes the file, unless another process has written its own since. */
+/** Removes the file, unless another process has written its own since, or the folder has become read-only. */
 export async function removeRunFile(dataDir: string): Promise<void> {
   const current = await readRunFile(dataDir)
-  if (current?.pid === process.pid) await rm(fileIn(dataDir), { force: true })
+  if (current?.pid === process.pid) await rm(fileIn(dataDir), { force: true }).catch(() => undefined)
 }
