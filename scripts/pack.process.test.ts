@@ -23,6 +23,12 @@ describe('the packed package, installed into examples/custom-plugin', () => {
   })
   after(() => temporary.remove())
 
+  it('has no scripts, which would name files of the checkout, and no packages for development', () => {
+    const manifest = JSON.parse(readFileSync(join(modules, 'zin', 'package.json'), 'utf8'))
+    assert.deepEqual([manifest.name, manifest.scripts, manifest.devDependencies], ['zin', undefined, undefined])
+    assert.ok(manifest.dependencies.koa)
+  })
+
   it('holds one copy of the core, which all of its entries share', () => {
     const dist = join(modules, 'zin', 'dist')
     const scripts = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.js'))

@@ -1,20 +1,43 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 
 /** Packs the built package as it would be published; `use` gets the tarball's path, which is gone afterwards. */
 export async function withTarball<T>(use: (tarball: string, folder: string) => T | Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'zin-pack-'))
   try {
-    const output = execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--loglevel=error', '--pack-destination', folder], {
-      encoding: 'utf8',
-    })
-    const [packed] = JSON.parse(output) as [{ filename: string }]
-    return await use(join(folder, packed.filename), folder)
+    return await use(packInto(folder), folder)
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/**
+ * Packs the built package into `target` and gives the tarball's path. What only a checkout can use stays out of its package.json:
+ * the scripts, which name files that are not packed, and the packages for development.
+ */
+export function packInto(target: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'zin-stage-'))
+  try {
+    const staged = join(folder, 'package')
+    unpack(npmPack('.', folder), staged)
+    const file = join(staged, 'package.json')
+    const { scripts: _scripts, devDependencies: _devDependencies, ...manifest } = JSON.parse(readFileSync(file, 'utf8'))
+    writeFileSync(file, `${JSON.stringify(manifest, null, 2)}\n`)
+    return npmPack(staged, target)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function npmPack(folder: string, target: string): string {
+  const output = execFileSync('npm', ['pack', folder, '--json', '--ignore-scripts', '--loglevel=error', '--pack-destination', target], {
+    encoding: 'utf8',
+  })
+  const [packed] = JSON.parse(output) as [{ filename: string }]
+  return join(target, packed.filename)
 }
 
 /** Unpacks a tarball of npm into `target`. */
@@ -22,3 +45,6 @@ export function unpack(tarball: string, target: string): void {
   mkdirSync(target, { recursive: true })
   execFileSync('tar', ['-xzf', tarball, '-C', target, '--strip-components=1'])
 }
+
+// npm run pack [-- <folder>]
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) console.log(packInto(resolve(process.argv[2] ?? '.')))

@@ -283,7 +283,7 @@ test('start serves until SIGTERM, a command reaches it signed, and a second star
   assert.equal(await app.end('SIGTERM'), 0)
   assert.match(
     app.out(),
-    /^corner-shop listens on http:\/\/127\.0\.0\.1:\d+ \(development, http and worker, \d+ ms\)\n {2}plugins {2}.*orders.*, reports\n {2}data /,
+    /^corner-shop listens on http:\/\/127\.0\.0\.1:\d+ \(development, http and worker, \d+ ms\)\n {2}plugins {2}.*orders.*, reports\n {2}data .*\n {2}docs {5}http:\/\/127\.0\.0\.1:\d+\/docs\n/,
   )
 })
 
@@ -363,6 +363,19 @@ test('dev restarts the app on a change, survives a broken one, and ends with it 
   await said(/listens on/, 2)
   await writeFile(join(folder, 'zin.config.ts'), config)
   await said(/listens on/, 3)
+  // What the app itself writes into .env is no change; what is written from outside is one.
+  const own = config
+    .replace(
+      'setup({ route, command }) {',
+      "async ready() { if (process.env.ZIN_DEV) { await updateEnvFile('.env', () => ({ ORDERS_NOTE: String(process.pid) })); console.log('noted') } },\n  setup({ route, command }) {",
+    )
+    .replace('definePlugin, env }', 'definePlugin, env, updateEnvFile }')
+  await writeFile(join(folder, 'zin.config.ts'), own)
+  await said(/noted/)
+  await said(/listens on/, 4)
+  await writeFile(join(folder, 'zin.config.ts'), config)
+  await said(/listens on/, 5)
+  assert.doesNotMatch(dev.out(), /\.env changed/)
   const { pid } = JSON.parse(await readFile(join(folder, '.zin', 'data', 'run.json'), 'utf8')) as { pid: number }
   const exited = once(dev.child, 'exit')
   dev.child.kill('SIGINT')

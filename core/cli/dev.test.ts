@@ -11,7 +11,7 @@ import { isSource, watchSources } from './watch.js'
 
 async function watched(t: TestContext) {
   const rootDir = await mkdtemp(join(tmpdir(), 'zin-watch-'))
-  for (const folder of ['src/deep', 'node_modules/x', '.zin/data', 'dist']) await mkdir(join(rootDir, folder), { recursive: true })
+  for (const folder of ['src/deep', 'data', 'node_modules/x', '.zin/data', 'dist']) await mkdir(join(rootDir, folder), { recursive: true })
   let arrived: () => void = () => undefined
   const seen = new Set<string>()
   const watcher = await watchSources(
@@ -20,7 +20,7 @@ async function watched(t: TestContext) {
       for (const file of files) seen.add(relative(rootDir, file))
       arrived()
     },
-    10,
+    { debounceMs: 10, ignored: join(rootDir, 'data') },
   )
   t.after(async () => {
     watcher.close()
@@ -47,14 +47,15 @@ test('a change of a source file is seen, also in folders that are made later', a
 
 test('changes of data, packages, builds and other files are not', async (t) => {
   const { rootDir, change, seen } = await watched(t)
-  for (const name of ['node_modules/x/index.js', '.zin/data/a.json', 'dist/a.js', 'notes.txt']) await writeFile(join(rootDir, name), 'x')
+  for (const name of ['data/run.json', 'node_modules/x/index.js', '.zin/data/a.json', 'dist/a.js', 'notes.txt'])
+    await writeFile(join(rootDir, name), 'x')
   await writeFile(join(rootDir, 'last.ts'), 'x')
   await change('last.ts')
   assert.deepEqual([...seen], ['last.ts'])
 })
 
 test('sources are TypeScript, JavaScript, JSON and .env files', () => {
-  const names = ['a.ts', 'a.mts', '.env', '.env.local', 'a.json', 'a.md', 'Makefile']
+  const names = ['a.ts', 'a.mts', '.env', '.env.local', '.env.new', '.env.new.1.x', 'a.json', 'a.md', 'Makefile']
   assert.deepEqual(names.filter(isSource), ['a.ts', 'a.mts', '.env', '.env.local', 'a.json'])
 })
 
@@ -80,6 +81,27 @@ test('a restart ends the old process before it makes the new one, and a burst of
   await restarter.stop()
   await restarter.restart()
   assert.deepEqual([children.length, alive()], [2, 0])
+})
+
+test('a process that has yet to start and ignores SIGTERM is killed for the next one', async () => {
+  const children: ChildProcess[] = []
+  const restarter = new Restarter(
+    async () => {
+      const script = "process.on('SIGTERM', () => undefined); setInterval(() => undefined, 1000); process.stdout.write('up')"
+      const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'ignore'] })
+      children.push(child)
+      await once(child.stdout as NodeJS.ReadableStream, 'data')
+      return child
+    },
+    { isStarting: () => true, graceMs: 0 },
+  )
+  await restarter.restart()
+  await restarter.restart()
+  await restarter.stop()
+  assert.deepEqual(
+    children.map((child) => child.signalCode),
+    ['SIGKILL', 'SIGKILL'],
+  )
 })
 
 test('a process that ended by itself is replaced by the next restart', async () => {

@@ -1,17 +1,28 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 
+export interface RestarterOptions {
+  /** Whether a child has yet to start, so that its end need not be waited for. */
+  readonly isStarting?: (child: ChildProcess) => boolean
+  /** How long a child that has yet to start may take to end. Default 1000. */
+  readonly graceMs?: number
+}
+
 /** Keeps at most one child process: each restart ends the old one before it makes the new one. */
 export class Restarter {
   readonly #make: () => Promise<ChildProcess>
+  readonly #isStarting: (child: ChildProcess) => boolean
+  readonly #graceMs: number
   #child: ChildProcess | undefined
   #stopped = false
   /** Restarts wait for each other; those that pile up are one. */
   #turn: Promise<void> = Promise.resolve()
   #waiting = false
 
-  constructor(make: () => Promise<ChildProcess>) {
+  constructor(make: () => Promise<ChildProcess>, { isStarting = () => false, graceMs = 1_000 }: RestarterOptions = {}) {
     this.#make = make
+    this.#isStarting = isStarting
+    this.#graceMs = graceMs
   }
 
   restart(): Promise<void> {
@@ -44,7 +55,9 @@ export class Restarter {
     // Without a pid it never ran.
     if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
     const ended = once(child, 'exit')
+    const hard = this.#isStarting(child) ? setTimeout(() => child.kill('SIGKILL'), this.#graceMs) : undefined
     child.kill('SIGTERM')
     await ended
+    clearTimeout(hard)
   }
 }

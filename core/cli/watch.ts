@@ -8,11 +8,18 @@ const extensions = new Set(['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs', '.json
 
 /** Whether a change of this file changes the app. */
 export function isSource(name: string): boolean {
-  return extensions.has(extname(name)) || name === '.env' || name.startsWith('.env.')
+  // A change of `.env` goes through files with names that begin with `.env.new`.
+  return extensions.has(extname(name)) || name === '.env' || (name.startsWith('.env.') && !name.startsWith('.env.new'))
 }
 
 export interface SourceWatcher {
   close(): void
+}
+
+export interface WatchOptions {
+  readonly debounceMs?: number
+  /** A folder in which the app writes. */
+  readonly ignored?: string
 }
 
 /**
@@ -22,7 +29,7 @@ export interface SourceWatcher {
 export async function watchSources(
   rootDir: string,
   onChange: (files: readonly string[]) => void,
-  debounceMs = 100,
+  { debounceMs = 100, ignored }: WatchOptions = {},
 ): Promise<SourceWatcher> {
   const watchers = new Map<string, FSWatcher>()
   const burst = new Set<string>()
@@ -43,7 +50,7 @@ export async function watchSources(
     watchers.delete(folder)
   }
   const add = async (folder: string, report: boolean): Promise<void> => {
-    if (closed || watchers.has(folder)) return
+    if (closed || watchers.has(folder) || (folder === ignored && folder !== rootDir)) return
     try {
       const watcher = watch(folder, (_event, name) => {
         if (name === null) return

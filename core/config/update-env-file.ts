@@ -1,6 +1,7 @@
 import { link, open, readdir, readFile, realpath, rename, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { ZinError } from '../errors.js'
+import { tellWatcher } from '../util/watcher-channel.js'
 import { parseEnvFile } from './env-file.js'
 
 type Values = Readonly<Record<string, string>>
@@ -36,6 +37,7 @@ export async function updateEnvFile(
       assertOnlyChanged(present, next, parseEnvFile(changed, file), file)
       await handle.writeFile(changed)
       await handle.sync()
+      tellWatcher({ zin: 'wrote', text: changed })
       await rename(own, file)
     } finally {
       await unlink(lock).catch(() => undefined)

@@ -1,8 +1,11 @@
-import { dirname, join, relative } from 'node:path'
+import type { ChildProcess } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { dirname, join, relative, resolve } from 'node:path'
 import { readEnvFile } from '../../config/env-file.js'
 import { findConfig } from '../../config/load.js'
 import { configMissing } from '../../config/load-errors.js'
 import { messageOf } from '../../errors.js'
+import { isWatcherMessage } from '../../util/watcher-channel.js'
 import { defineCommand, type Printer } from '../command.js'
 import { devEnvironment } from '../dev-environment.js'
 import { Restarter } from '../restarter.js'
@@ -25,11 +28,26 @@ export const devCommand = defineCommand({
       ...(options.host === undefined ? [] : [`--host=${options.host}`]),
       ...(options.port === undefined ? [] : [`--port=${options.port}`]),
     ]
-    const app = new Restarter(() => startChild(rootDir, args, print))
-    const sources = await watchSources(rootDir, ([first = '', ...others]) => {
+    const envFile = join(rootDir, '.env')
+    const started = new WeakSet<ChildProcess>()
+    let written: string | undefined
+    const listen = (child: ChildProcess): void => {
+      child.on('message', (message) => {
+        if (!isWatcherMessage(message)) return
+        if (message.zin === 'started') started.add(child)
+        else written = message.text
+      })
+    }
+    const app = new Restarter(() => startChild(rootDir, args, print, listen), { isStarting: (child) => !started.has(child) })
+    const onChange = async (files: readonly string[]): Promise<void> => {
+      const text = files.includes(envFile) ? await readFile(envFile, 'utf8').catch(() => '') : undefined
+      // What the app wrote itself, such as a password that it made, it knows already.
+      const [first, ...others] = text === undefined || text !== written ? files : files.filter((one) => one !== envFile)
+      if (first === undefined) return
       print.line(`zin dev: ${relative(rootDir, first)}${others.length === 0 ? '' : ` and ${others.length} more`} changed, restarting`)
-      app.restart().catch((error: unknown) => print.error(messageOf(error)))
-    })
+      await app.restart().catch((error: unknown) => print.error(messageOf(error)))
+    }
+    const sources = await watchSources(rootDir, (files) => void onChange(files), { ignored: await dataFolder(rootDir) })
     print.line(`zin dev: watching ${rootDir}; Ctrl-C ends it`)
     await app.restart()
     await untilSignal(() => app.kill())
@@ -39,7 +57,7 @@ export const devCommand = defineCommand({
   },
 })
 
-async function startChild(rootDir: string, args: readonly string[], print: Printer) {
+async function startChild(rootDir: string, args: readonly string[], print: Printer, listen: (child: ChildProcess) => void) {
   // Loaded here: `zin help` does without it.
   const { spawn } = await import('node:child_process')
   const environment = await childEnvironment(rootDir, print)
@@ -50,6 +68,7 @@ async function startChild(rootDir: string, args: readonly string[], print: Print
     detached: true,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
+  listen(child)
   child.on('error', (error) => print.error(`cannot start the app: ${error.message}`))
   child.on('exit', (code) => {
     if (code !== 0 && code !== null) print.error(`the app ended with code ${code}; waiting for a change`)
@@ -65,6 +84,12 @@ async function childEnvironment(rootDir: string, print: Printer): Promise<NodeJS
     print.error(messageOf(error))
     return devEnvironment(process.env)
   }
+}
+
+/** Where the app keeps its data, as far as can be seen without loading it. */
+async function dataFolder(rootDir: string): Promise<string> {
+  const file = await readEnvFile(join(rootDir, '.env')).catch(() => undefined)
+  return resolve(rootDir, process.env.ZIN_DATA_DIR || file?.ZIN_DATA_DIR || '.zin/data')
 }
 
 /** The first SIGINT or SIGTERM resolves; a second one calls `hurry`. */

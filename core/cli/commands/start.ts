@@ -2,6 +2,7 @@ import { ZinError } from '../../errors.js'
 import type { Host } from '../../host/host.js'
 import type { ShutdownReport } from '../../host/shutdown.js'
 import type { Address, Role } from '../../host/view.js'
+import { tellWatcher } from '../../util/watcher-channel.js'
 import { defineCommand, type Printer } from '../command.js'
 import { openApp } from '../open-app.js'
 import { UsageError } from '../usage-error.js'
@@ -46,6 +47,7 @@ export const startCommand = defineCommand({
     try {
       const { host } = await openApp({ cwd, environment: process.env, roles, bind, onHost })
       const address = await host.start()
+      tellWatcher({ zin: 'started' })
       announce(host, address, Math.round(performance.now() - began), print)
       return await exitCode()
     } catch (error) {
@@ -97,6 +99,8 @@ function announce(host: Host, address: Address | undefined, ms: number, print: P
   print.line(`  plugins  ${order.join(', ')}`)
   if (stores.length > 0) print.line(`  stores   ${stores.join(', ')}`)
   print.line(`  data     ${app.dataDir}`)
+  if (url !== undefined && host.view.routes().some(({ method, path }) => method === 'GET' && path === '/docs'))
+    print.line(`  docs     ${url}/docs`)
 }
 
 /** Services that say what is behind them. */

@@ -1,5 +1,5 @@
 // npm run tour: what the app does, seen from outside of its process over HTTP.
-//   npm run tour                  against BASE_URL (default http://127.0.0.1:7777)
+//   npm run tour                  against BASE_URL, or HOST and PORT of the environment or .env (default http://127.0.0.1:7777)
 //   npm run tour -- --start       starts the app first, on a free port, and stops it at the end
 // Leaves nothing behind but finished jobs, so it can run again and again.
 import { strict as assert } from 'node:assert'

@@ -45,10 +45,10 @@ export interface Tourist {
   run(tour: (app: Tourist) => Promise<void>): Promise<number>
 }
 
-/** Finds the app at BASE_URL, or starts one. */
+/** Finds the app at BASE_URL, or where HOST and PORT of the environment or `.env` say; or starts one. */
 export async function connect(start: boolean): Promise<Tourist> {
   const running: RunningApp | undefined = start ? await startApp(home) : undefined
-  const baseUrl = running?.url ?? process.env.BASE_URL ?? 'http://127.0.0.1:7777'
+  const baseUrl = running?.url ?? process.env.BASE_URL ?? baseUrlOf(setting('HOST') || '127.0.0.1', setting('PORT') || '7777')
   const lastSteps: { readonly title: string; readonly work: () => Promise<void> }[] = []
 
   const app: Tourist = {
@@ -129,6 +129,12 @@ export async function connect(start: boolean): Promise<Tourist> {
     },
   }
   return app
+}
+
+/** An app that listens on every address is reached over loopback; an IPv6 address needs brackets. */
+function baseUrlOf(host: string, port: string): string {
+  const reachable = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
 }
 
 /** Read each time: the first start of the app writes the demo user's password into `.env`. */
