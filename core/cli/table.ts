@@ -7,7 +7,7 @@ interface Column {
   readonly width: number
   /** Of the longest word. */
   readonly word: number
-  /** Of the longest word in nine of ten cells. */
+  /** Of the head, and of the longest word in nine of ten cells. */
   readonly usualWord: number
 }
 
@@ -63,7 +63,11 @@ function measure(heads: Row, rows: readonly Row[]): Column[] {
   return heads.map((head, index) => {
     const cells = [head, ...rows.map((row) => row[index] ?? '')]
     const words = cells.map((cell) => widest(cell.split(wordEnd))).sort((a, b) => a - b)
-    return { width: widest(cells), word: words.at(-1) ?? 0, usualWord: words[Math.floor((words.length - 1) * 0.9)] ?? 0 }
+    return {
+      width: widest(cells),
+      word: words.at(-1) ?? 0,
+      usualWord: Math.max(stringWidth(head), words[Math.floor((words.length - 1) * 0.9)] ?? 0),
+    }
   })
 }
 
