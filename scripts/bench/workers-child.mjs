@@ -8,7 +8,7 @@ import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queues, queuesService } from 'zin/plugins/queues'
 import { workerHealth } from 'zin/plugins/worker-health'
-import { featureNames, workers, workersService } from 'zin/plugins/workers'
+import { workers, workersService } from 'zin/plugins/workers'
 import { Host, plainEnv } from 'zin/testing'
 
 const [kind = 'bare', redisUrl = ''] = process.argv.slice(2)
@@ -58,7 +58,8 @@ async function consume(jobs, concurrency) {
       processor: async (job) => ({ n: job.data.n }),
       healthCheck: () => ({ healthy: true }),
       jobOptions: { timeout: 60_000 },
-      features: Object.fromEntries(featureNames.map((feature) => [feature, true])),
+      // All that act in this app.
+      features: { metrics: true, versioning: true, clustering: true, deadLetterQueue: true, healthMonitoring: true },
     })
     await service.start(name)
     const ms = await over
