@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { FlowJob, FlowProducer, Job, JobsOptions, JobType, KeepJobs, Queue, QueueEvents, Worker } from 'bullmq'
-import { type Clock, type Logger, messageOf } from 'zin'
+import { type Clock, type Logger, messageOf, withDeadline } from 'zin'
 import type { QueueBackend } from './backend.js'
 import { loadBullmq } from './bullmq.js'
 import { queueErrors } from './errors.js'
@@ -26,6 +26,8 @@ const day = 24 * 3600
 const keepCompleted: KeepJobs = { age: day, count: 1000 }
 const keepFailed: KeepJobs = { age: 7 * day }
 const closeMs = 1500
+/** How long a call may take; a little more than a command of Redis has. */
+const callMs = 5500
 /** How long a job that is made to fail is kept from workers; then one of them fails it. */
 const failMs = 30_000
 /** Priorities of waiting jobs that are looked at for the oldest one. */
@@ -101,7 +103,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes }: QueuesD
     const { ready, isUnavailable, where } = opened()
     try {
       await ready()
-      return await command()
+      return await withDeadline(command(), callMs, () => queueErrors.QUEUE_CONNECTION_ERROR(where, `no answer within ${callMs} ms`))
     } catch (error) {
       throw isUnavailable(error) ? queueErrors.QUEUE_CONNECTION_ERROR(where, messageOf(error)) : error
     }
