@@ -157,6 +157,8 @@ test('the text format gives each line of a message its own line, indented and on
   log.error(new Error('third\nfourth'))
   assert.match(text(), /ERROR: third\n {4}fourth\n {4}at /)
   assert.equal(text().split('fourth').length, 2)
+  log.error({ err: new Error('no disk') }, 'the task failed: no disk')
+  assert.equal(text().split('no disk').length, 2)
   assert.ok(!text().includes('\\n'), text())
 })
 

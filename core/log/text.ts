@@ -21,7 +21,7 @@ export function textFormatter(colors: boolean): (json: string) => string {
       ...Object.entries(facts).map(([key, value]) => `${escapeControls(key)}=${printable(value)}`),
       isError(err) ? errorWords(err, msg) : err === undefined ? '' : `err=${printable(err)}`,
     ]
-    const below = [...more, ...(isError(err) && err.message !== msg ? linesOf(err.message).slice(1) : [])]
+    const below = [...more, ...(isError(err) && !says(msg, err) ? linesOf(err.message).slice(1) : [])]
     return `${words.filter((word) => word !== '').join(' ')}${below.map(indented).join('')}${isError(err) ? stackLines(err) : ''}\n`
   }
 }
@@ -50,8 +50,13 @@ function isError(value: unknown): value is PlainError {
   return typeof value === 'object' && value !== null && 'message' in value && typeof value.message === 'string'
 }
 
+/** Whether the message of a line holds that of its error already. */
+function says(msg: unknown, error: PlainError): boolean {
+  return typeof msg === 'string' && msg.includes(error.message)
+}
+
 function errorWords(error: PlainError, said: unknown): string {
-  const message = error.message === said ? '' : `err=${JSON.stringify(linesOf(error.message)[0])}`
+  const message = says(said, error) ? '' : `err=${JSON.stringify(linesOf(error.message)[0])}`
   const code = error.code === undefined ? '' : `code=${printable(error.code)}`
   return [message, code].filter((word) => word !== '').join(' ')
 }
