@@ -18,6 +18,11 @@ export const databaseErrors = defineErrors({
     message: (name: string, known: readonly string[]) =>
       `No database connection is named "${name}"; known: ${known.join(', ')}. Add it under connections of database({...}) in zin.config.ts`,
   },
+  DATABASE_OTHER_APP: {
+    status: 409,
+    message: (where: string, owner: string, name: string) =>
+      `The database ${where} belongs to the app "${owner}", and this app is "${name}" (APP_NAME). Give each app a database of its own (DB_DATABASE); if "${owner}" was renamed, set APP_RENAMED_FROM to its old name for the next start`,
+  },
   MIGRATION_LOCKED: {
     status: 503,
     message: (where: string, waitedMs: number) =>

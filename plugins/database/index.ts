@@ -36,6 +36,7 @@ export const database = definePlugin({
       clock,
       log,
       known: () => host.migrations(),
+      app: { name: host.app.name, renamedFrom: settings.APP_RENAMED_FROM },
       connectTimeoutMs: settings.DB_CONNECT_TIMEOUT_MS,
       acquireTimeoutMs: settings.DB_ACQUIRE_TIMEOUT_MS,
       statementTimeoutMs: settings.DB_STATEMENT_TIMEOUT_MS,

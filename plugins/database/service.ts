@@ -8,6 +8,7 @@ import type { Database } from './database.js'
 import { databaseErrors } from './errors.js'
 import { isUnavailable, isUniqueViolation } from './failures.js'
 import { createMigrator } from './migrations/migrator.js'
+import type { App } from './migrations/owner.js'
 import { insertIfAbsent, upsert } from './writes.js'
 
 export interface DatabaseDeps {
@@ -16,6 +17,8 @@ export interface DatabaseDeps {
   readonly log: Logger
   /** Migrations of all plugins, in the order in which they apply. Default: none. */
   readonly known?: () => readonly { readonly plugin: string; readonly migration: Migration }[]
+  /** The app to which the database has to belong. Default: any. */
+  readonly app?: App
   readonly connectTimeoutMs: number
   readonly acquireTimeoutMs: number
   readonly statementTimeoutMs: number
@@ -61,7 +64,7 @@ export function createDatabase({ configs, known = () => [], ...deps }: DatabaseD
     insertIfAbsent: async (table, row, name) => insertIfAbsent(named(name).tables(), table, row),
     isUniqueViolation,
     isUnavailable,
-    migrations: createMigrator({ connection: main, known, clock: deps.clock, log: deps.log }),
+    migrations: createMigrator({ connection: main, known, app: deps.app, clock: deps.clock, log: deps.log }),
     async close() {
       await Promise.all([...connections.values()].map((connection) => connection.close()))
     },

@@ -35,6 +35,11 @@ export const databaseSettings = defineSettings({
     max: 600_000,
     summary: 'How long a query waits for a free connection, in ms',
   },
+  APP_RENAMED_FROM: {
+    type: 'string',
+    default: '',
+    summary: 'Name that the app had before, so that it may go on with the database of that name',
+  },
   DB_MIGRATE: {
     type: 'enum',
     default: 'auto',

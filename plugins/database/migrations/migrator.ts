@@ -3,12 +3,15 @@ import { messageOf } from 'zin'
 import type { Connection } from '../connections/connection.js'
 import { ledger } from './ledger.js'
 import type { MigrationFilter, MigrationResult, Migrations } from './migrations.js'
+import { type App, claimDatabase } from './owner.js'
 import { type AppliedMigration, type KnownMigration, pendingOf, rollbackOf, statusOf, unknownOf } from './plan.js'
 
 export interface MigratorDeps {
   readonly connection: Connection
   /** In the order in which they apply. */
   readonly known: () => readonly { readonly plugin: string; readonly migration: Migration }[]
+  /** Default: none, and the store may belong to any app. */
+  readonly app?: App | undefined
   readonly clock: Clock
   readonly log: Logger
 }
@@ -17,9 +20,10 @@ interface Step extends KnownMigration {
   readonly run: Migration | undefined
 }
 
-export function createMigrator({ connection, known, clock, log }: MigratorDeps): Migrations {
+export function createMigrator({ connection, known, app, clock, log }: MigratorDeps): Migrations {
   let queue: Promise<unknown> = Promise.resolve()
   const warned = new Set<string>()
+  let claimed = false
 
   // Plugins start in parallel, and each wants its turn.
   const inTurn = <T>(task: () => Promise<T>): Promise<T> => {
@@ -33,7 +37,15 @@ export function createMigrator({ connection, known, clock, log }: MigratorDeps):
       .filter((entry) => plugins?.includes(entry.plugin) !== false)
       .map((entry) => ({ plugin: entry.plugin, id: entry.migration.id, run: entry.migration }))
 
+  /** A SQLite file is in the app's own data directory. */
+  const claim = async (): Promise<void> => {
+    if (claimed || app === undefined || connection.dialect === 'sqlite') return
+    await connection.step((db) => claimDatabase(db, app, connection.where))
+    claimed = true
+  }
+
   const applied = async ({ plugins }: MigrationFilter): Promise<readonly AppliedMigration[]> => {
+    await claim()
     await connection.step((db) => ledger.create(db))
     return (await ledger.read(connection.tables())).filter((row) => plugins?.includes(row.plugin) !== false)
   }
