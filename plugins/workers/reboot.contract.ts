@@ -9,6 +9,7 @@ import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
 import { createTestHost } from 'zin/testing'
+import { eventually } from './cluster/helpers.contract.js'
 import { type Workers, workers, workersService } from './index.js'
 import { writeProcessors } from './testing/processor-files.js'
 import { signal } from './testing/signal.js'
@@ -21,11 +22,9 @@ interface Backend {
 
 /** The state of a worker once a process has said what it does for it: after a boot that takes a moment. */
 async function known(service: Workers, name: string): Promise<string> {
-  for (;;) {
-    const { state } = await service.get(name)
-    if (state !== 'unknown') return state
-    await new Promise((resolve) => setImmediate(resolve))
-  }
+  const state = async () => (await service.get(name)).state
+  await eventually('a process tells its state', async () => (await state()) !== 'unknown')
+  return state()
 }
 
 /** What becomes of workers when their app boots again. Names are new in each run, so that stores may be shared. */
@@ -93,7 +92,13 @@ export function rebootContract(title: string, { env, drivers }: Backend): void {
           host = await boot('false')
           assert.deepEqual(started, [])
           assert.equal(await known(host.service(workersService), name), 'stopped')
-          assert.equal((await host.service(workersService).start(name)).worker.state, 'running')
+          service = host.service(workersService)
+          await service.registerVersion(name, { version: '1.1.0', processor: 'ok.mjs' })
+          await service.monitor(name, true)
+          await service.update(name, { concurrency: 3 })
+          await service.activate(name, '1.1.0')
+          assert.equal((await service.get(name)).state, 'stopped')
+          assert.equal((await service.start(name)).worker.state, 'running')
           await host.stop()
 
           host = await boot('true', ['http'])

@@ -22,6 +22,10 @@ interface Opened {
   readonly client: unknown
 }
 
+/** How often a new worker looks whether another of its name withdraws, and after how long, in ms. */
+const looks = 5
+const lookMs = 20
+
 /** The stores of one app. A worker's name is unique over all of them. */
 export class StoreDirectory {
   #opened: readonly Opened[]
@@ -80,14 +84,29 @@ export class StoreDirectory {
   async insert(store: WorkerStore, worker: StoredWorker): Promise<boolean> {
     const { name } = worker.record
     if ((await this.find(name)) !== undefined || !(await store.insert(worker))) return false
-    // Two stores know nothing of each other: of two inserts at the same time, each sees the other now.
-    const others = this.#stores.filter((other) => other !== store)
-    const taken = await Promise.all(others.map((other) => other.get(name))).catch(async (error: unknown) => {
+    try {
+      if (await this.#isAlone(store, worker)) return true
+    } catch (error) {
       await store.remove(worker)
       throw error
-    })
-    if (taken.every((other) => other === undefined)) return true
+    }
     await store.remove(worker)
+    return false
+  }
+
+  /**
+   * Two stores know nothing of each other: of two inserts of a name at the same time, each sees the other. The one with the lower id
+   * stays, and looks until the other has withdrawn; one that does not was there before.
+   */
+  async #isAlone(store: WorkerStore, worker: StoredWorker): Promise<boolean> {
+    const others = this.#stores.filter((other) => other !== store)
+    for (let look = 0; look < looks; look++) {
+      const found = await Promise.all(others.map((other) => other.get(worker.record.name)))
+      const taken = found.filter((other) => other !== undefined)
+      if (taken.length === 0) return true
+      if (taken.some(({ id }) => id < worker.id)) return false
+      await new Promise((resolve) => setTimeout(resolve, lookMs))
+    }
     return false
   }
 

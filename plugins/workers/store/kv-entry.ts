@@ -8,5 +8,6 @@ export interface KvEntry {
 }
 
 export function entryOf(text: string | null | undefined): KvEntry | undefined {
-  return text === null || text === undefined ? undefined : (JSON.parse(text) as KvEntry)
+  // An empty one is what a removed worker leaves.
+  return text === null || text === undefined || text === '' ? undefined : (JSON.parse(text) as KvEntry)
 }

@@ -5,33 +5,24 @@ import { KvSlots } from './kv-slots.js'
 import { pageOf } from './page.js'
 import type { StoredWorker, WorkerStore } from './store.js'
 
-/** How long a claim on the next generation holds when its writer dies before it writes. */
-const claimMs = 10_000
-/** How often a removal waits for those who write the same worker. */
-const removals = 100
+/** What is left of a removed worker for a while: a name that is free again. */
+const removed = ''
+const removedMs = 60_000
+/** How often a change of the key is tried when others write it at the same time. */
+const tries = 100
 
 /**
  * Workers in any key-value store, shared by all processes of the app. For one that is not Redis: that has a store of its own.
  *
- * The contract has no sets and no compare-and-set, so: a worker takes a numbered slot that names it, and a slot counts
- * only when the worker points back at it; and who writes generation n of a worker claims it first by a key that
- * exactly one writer can make.
+ * The contract has no sets, so a worker takes a numbered slot that names it, and a slot counts only when the worker points back
+ * at it. Every write names the value that it replaces; there is no such removal, so a removed worker becomes an empty value that ends.
  */
 export function kvStore(kv: Kv, keyPrefix: string): WorkerStore {
   const workerKey = (name: string): string => `${keyPrefix}:workers:${name}`
   const slots = new KvSlots(kv, keyPrefix, workerKey)
-  const claim = ({ id }: StoredWorker, generation: number): Promise<boolean> =>
-    kv.set(`${keyPrefix}:worker-claims:${id}:${generation}`, '1', { ifAbsent: true, ttlMs: claimMs })
-  const read = async (name: string): Promise<KvEntry | undefined> => entryOf(await kv.get(workerKey(name)))
-  /** The stored worker, when it is the one meant and nobody else may write it now. */
-  const own = async (worker: StoredWorker, before: number): Promise<KvEntry | undefined> => {
-    const meant = async (): Promise<KvEntry | undefined> => {
-      const stored = await read(worker.record.name)
-      return stored?.worker.id === worker.id && stored.worker.generation === before ? stored : undefined
-    }
-    // Asked before as well: a claim that comes to nothing would keep the right writer waiting.
-    return (await meant()) !== undefined && (await claim(worker, before + 1)) ? meant() : undefined
-  }
+  const textOf = (entry: KvEntry): string => JSON.stringify(entry)
+  const free = async (key: string, text: string): Promise<boolean> =>
+    (await kv.set(key, text, { ifAbsent: true })) || kv.set(key, text, { ifValue: removed })
 
   return {
     driver: 'kvstore',
@@ -41,12 +32,12 @@ export function kvStore(kv: Kv, keyPrefix: string): WorkerStore {
     async insert(worker) {
       const { name } = worker.record
       const slot = await slots.take(name)
-      if (await kv.set(workerKey(name), JSON.stringify({ slot, worker } satisfies KvEntry), { ifAbsent: true })) return true
+      if (await free(workerKey(name), textOf({ slot, worker }))) return true
       await slots.free(slot)
       return false
     },
     async get(name) {
-      return (await read(name))?.worker
+      return entryOf(await kv.get(workerKey(name)))?.worker
     },
     async page(query) {
       return pageOf(await slots.workers(), query)
@@ -55,22 +46,28 @@ export function kvStore(kv: Kv, keyPrefix: string): WorkerStore {
       return pageOf(await slots.workers(), { offset: 0, limit: Number.POSITIVE_INFINITY, inactive: true }).workers
     },
     async replace(worker) {
-      const stored = await own(worker, worker.generation - 1)
-      if (stored === undefined) return false
-      return kv.set(workerKey(worker.record.name), JSON.stringify({ slot: stored.slot, worker } satisfies KvEntry))
+      const key = workerKey(worker.record.name)
+      const text = await kv.get(key)
+      const stored = entryOf(text)
+      if (text === null || stored === undefined || !isBefore(stored.worker, worker)) return false
+      return kv.set(key, textOf({ slot: stored.slot, worker }), { ifValue: text })
     },
-    async remove(worker) {
-      const { name } = worker.record
-      for (let attempt = 0; attempt < removals; attempt++) {
-        const seen = await read(name)
-        if (seen?.worker.id !== worker.id) return false
-        const stored = await own(worker, seen.worker.generation)
-        if (stored === undefined) continue
-        const removed = await kv.delete(workerKey(name))
+    async remove({ id, record: { name } }) {
+      const key = workerKey(name)
+      for (let attempt = 0; attempt < tries; attempt++) {
+        const text = await kv.get(key)
+        const stored = entryOf(text)
+        if (text === null || stored?.worker.id !== id) return false
+        if (!(await kv.set(key, removed, { ifValue: text, ttlMs: removedMs }))) continue
         await slots.free(stored.slot)
-        return removed
+        return true
       }
       throw workerErrors.WORKER_CHANGED(name)
     },
   }
+}
+
+/** Whether one generation of a worker comes right before another. */
+function isBefore(stored: StoredWorker, next: StoredWorker): boolean {
+  return stored.id === next.id && stored.generation === next.generation - 1
 }

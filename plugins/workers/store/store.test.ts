@@ -1,12 +1,37 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
 import { Miniflare } from 'miniflare'
 import { database, databaseService } from 'zin/plugins/database'
-import { kv, kvService } from 'zin/plugins/kv'
+import { type Kv, kv, kvService } from 'zin/plugins/kv'
 import { createTestHost } from 'zin/testing'
+import { overriding } from '../cluster/helpers.contract.js'
+import { stored } from '../testing/stored-worker.js'
 import { dbStore } from './db.js'
 import { type EdgeSqlBinding, edgeSqlStore } from './edge-sql.js'
 import { kvStore } from './kv.js'
 import { memoryStore } from './memory.js'
 import { storeContract } from './store.contract.js'
+
+it('a writer on a key-value store that was frozen between its look and its write overwrites nothing newer', async (t) => {
+  const host = await createTestHost({ plugins: [database(), kv()] })
+  t.after(() => host.stop())
+  const service = host.service(kvService)
+  const worker = stored('frozen')
+  const key = 'my_app:workers:frozen'
+  const [mine, newer] = [
+    { ...worker, generation: 2, updatedAt: 1 },
+    { ...worker, generation: 2, updatedAt: 2 },
+  ]
+  const frozen = overriding<Kv>(service, {
+    async set(written, value, options) {
+      if (written === key) await service.set(key, JSON.stringify({ ...JSON.parse((await service.get(key)) ?? ''), worker: newer }))
+      return service.set(written, value, options)
+    },
+  })
+  await kvStore(service, 'my_app').insert(worker)
+  assert.equal(await kvStore(frozen, 'my_app').replace(mine), false)
+  assert.deepEqual(await kvStore(service, 'my_app').get('frozen'), newer)
+})
 
 storeContract('memory', async () => ({ store: memoryStore(), close: async () => undefined }))
 

@@ -9,6 +9,7 @@ import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
 import { workerHealth } from 'zin/plugins/worker-health'
 import { createTestHost, type TestHost } from 'zin/testing'
+import { eventually } from '../cluster/helpers.contract.js'
 import { type Workers, workers, workersService } from '../index.js'
 import { writeProcessors } from './processor-files.js'
 
@@ -79,12 +80,12 @@ export async function startApi({ env }: Backend, more: Readonly<Record<string, s
     service: host.service(workersService),
     call,
     async until(path, fits) {
-      for (;;) {
-        const answer = await call('GET', path)
-        if (fits(answer.body)) return answer
-        // Requests within the process leave timers no turn.
-        await new Promise((resolve) => setImmediate(resolve))
-      }
+      let answer = await call('GET', path)
+      await eventually(`${path} fits: ${answer.text}`, async () => {
+        answer = await call('GET', path)
+        return fits(answer.body)
+      })
+      return answer
     },
     meanwhile(work) {
       interruption = work
