@@ -97,6 +97,16 @@ describe('the stores of an app', () => {
     await assert.rejects(directory.all(), unavailable)
   })
 
+  it('say so, and which, when one does not answer in time', async () => {
+    const frozen: WorkerStore = { ...memoryStore(), get: () => new Promise(() => undefined) }
+    const directory = new StoreDirectory([guarded(frozen, () => false, 'kvstore (the plugin kv, on Redis)', 10)], refuseToOpen)
+    await assert.rejects(directory.find('anybody'), {
+      code: 'WORKER_STORE_UNAVAILABLE',
+      status: 503,
+      message: /in kvstore \(the plugin kv, on Redis\) cannot be reached: no answer within 10 ms/,
+    })
+  })
+
   it('are opened by code only, once per place and client', async () => {
     const opened: unknown[] = []
     const directory = new StoreDirectory(

@@ -1,19 +1,34 @@
-import { messageOf } from 'zin'
+import { DeadlineError, messageOf, withDeadline } from 'zin'
 import { workerErrors } from '../errors.js'
 import type { WorkerStore } from './store.js'
 
-/** A store whose failures to reach its server answer 503; other errors pass. */
-export function guarded(store: WorkerStore, isUnavailable: (error: unknown) => boolean): WorkerStore {
-  const guard = async <T>(work: Promise<T>): Promise<T> => {
+/** Longest wait for a store, in ms. */
+const answerMs = 5_000
+
+/**
+ * A store whose failures to reach its server, and calls that take too long, answer 503; other errors pass.
+ *
+ * @param where what people call the server.
+ */
+export function guarded(
+  store: WorkerStore,
+  isUnavailable: (error: unknown) => boolean,
+  where: string = store.driver,
+  waitMs = answerMs,
+): WorkerStore {
+  const unavailable = (error: unknown) => workerErrors.WORKER_STORE_UNAVAILABLE(where, messageOf(error))
+  const reach = async <T>(work: Promise<T>): Promise<T> => {
     try {
       return await work
     } catch (error) {
-      throw isUnavailable(error) ? workerErrors.WORKER_STORE_UNAVAILABLE(store.driver, messageOf(error)) : error
+      throw isUnavailable(error) || error instanceof DeadlineError ? unavailable(error) : error
     }
   }
+  const guard = <T>(work: Promise<T>): Promise<T> => reach(withDeadline(work, waitMs, `no answer within ${waitMs} ms`))
   return {
     ...store,
-    prepare: () => guard(store.prepare()),
+    // Making a table may take longer.
+    prepare: () => reach(store.prepare()),
     insert: (worker) => guard(store.insert(worker)),
     get: (name) => guard(store.get(name)),
     page: (query) => guard(store.page(query)),

@@ -52,7 +52,9 @@ export function openStores({ host, settings, services, edgeSql }: StoresInput): 
       takesOnly(place, ['keyPrefix'])
       const kv = required(clientOf(client, isKv, 'a key-value store (the service of the plugin kv)') ?? services.kv, missing.kvstore)
       const keyPrefix = place.keyPrefix ?? ownPrefix
-      return guarded(kv.driver === 'redis' ? redisStore(kv, keyPrefix) : kvStore(kv, keyPrefix), (error) => kv.isUnavailable(error))
+      const onRedis = kv.driver === 'redis'
+      const where = `kvstore (the plugin kv, on ${onRedis ? 'Redis' : 'the database'})`
+      return guarded(onRedis ? redisStore(kv, keyPrefix) : kvStore(kv, keyPrefix), (error) => kv.isUnavailable(error), where)
     },
     db(place, client) {
       takesOnly(place, ['connection', 'table'])
