@@ -49,7 +49,7 @@ export interface Printer {
   line(text?: string): void
   /** One line on stderr: after `zin <command>: `, or with `--json` the object `{error, message, code}`. */
   error(text: string): void
-  /** Waits for `work`. When it takes over a second, stderr says once that the command waits for `what`; not with `--json`. */
+  /** Waits for `work`. When it takes over a second, a terminal is told once that the command waits for `what`; not with `--json`. */
   waiting<T>(what: string, work: Promise<T>): Promise<T>
   /** Rows are objects of any type, interfaces included. Without `columns`: all fields. */
   table<Row extends object>(rows: readonly Row[], columns?: readonly (keyof Row & string)[]): void

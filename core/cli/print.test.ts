@@ -82,6 +82,32 @@ test('a record on a terminal wraps between words and keeps what has none in one 
   ])
 })
 
+test('a terminal is told what a command waits for when it takes over a second, and JSON and logs are not', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  for (const { columns, json, said } of [
+    { columns: 80, json: false, said: 'zin x: waiting for the app …\n' },
+    { columns: 80, json: true, said: '' },
+    { columns: undefined, json: false, said: '' },
+  ]) {
+    const stderr = new Sink(columns)
+    const { waiting } = createPrinter({ stdout: new Sink(), stderr, json, command: 'x' })
+    assert.equal(await waiting('the app', Promise.resolve(1)), 1)
+    t.mock.timers.tick(1_000)
+    assert.equal(stderr.text, '')
+    let end = (): void => undefined
+    const pending = waiting(
+      'the app',
+      new Promise<void>((resolve) => {
+        end = resolve
+      }),
+    )
+    t.mock.timers.tick(1_000)
+    end()
+    await pending
+    assert.equal(stderr.text, said)
+  }
+})
+
 test('heads are bold only where styles are wanted', () => {
   for (const colors of [true, false]) {
     const out = new Sink(80)

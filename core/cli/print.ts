@@ -35,7 +35,9 @@ export function createPrinter({ stdout, stderr, json, colors = false, command }:
     line: (text = '') => void (json ? stderr : stdout).write(`${text}\n`),
     error: (text) => void stderr.write(json ? `${jsonError(new ZinError('ZIN_COMMAND_FAILED', text))}\n` : `zin ${command}: ${text}\n`),
     async waiting(what, work) {
-      const timer = setTimeout(() => json || stderr.write(`zin ${command}: waiting for ${what} …\n`), 1_000)
+      // For the person in front of it: logs of a deployment need no such line.
+      const says = !json && stderr.isTTY === true
+      const timer = says ? setTimeout(() => stderr.write(`zin ${command}: waiting for ${what} …\n`), 1_000) : undefined
       return work.finally(() => clearTimeout(timer))
     },
     table(rows, columns) {

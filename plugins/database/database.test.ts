@@ -25,6 +25,7 @@ const settings: SettingValues<typeof databaseSettings> = {
   DB_MIGRATION_TIMEOUT_MS: 600_000,
   DB_ACQUIRE_TIMEOUT_MS: 5000,
   DB_MIGRATE: 'auto',
+  APP_RENAMED_FROM: '',
 }
 const input: ConfigInput = { settings, options: { connections: {} }, dataDir: '/data', production: false }
 const openOne = (config: ConnectionConfig, connectTimeoutMs = 400) =>

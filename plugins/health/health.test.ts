@@ -95,6 +95,13 @@ describe('GET /health', () => {
     })
   })
 
+  it('has an uptime of 0 where the runtime knows none', (t) => {
+    t.mock.method(process, 'uptime', () => undefined as never)
+    return withHost({}, async (host) => {
+      for (const path of ['/health', '/health/live']) assert.equal((await host.inject({ path })).body.uptime, 0)
+    })
+  })
+
   it('connects first when the database says that it is not connected, and only then', () => {
     const stores = makeStores()
     stores.state.connected = false

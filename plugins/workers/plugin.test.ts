@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import type { Queue } from 'bullmq'
 import { database } from 'zin/plugins/database'
 import { jwt, tokensService } from 'zin/plugins/jwt'
 import { kv } from 'zin/plugins/kv'
@@ -14,7 +15,8 @@ import { createBody } from './schema.js'
 import { writeProcessors } from './testing/processor-files.js'
 
 // No job runs here: opening a queue store for each host would only take time.
-const services = [fake(queuesService, { backend: 'embedded' })]
+const withoutSchedules = { getJobSchedulers: async () => [] } as unknown as Queue
+const services = [fake(queuesService, { backend: 'embedded', queue: () => withoutSchedules })]
 
 describePlugin(() => [database(), kv(), ops()], workers, { services, readme: new URL('./README.md', import.meta.url) })
 
