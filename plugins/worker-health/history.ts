@@ -38,11 +38,11 @@ export class History {
     }
   }
 
-  /** Newest first. 404 for a worker that is not there. */
+  /** Newest first, and none older than what is kept. 404 for an unknown worker. */
   async read(worker: string, hours: number, limit: number): Promise<readonly HealthSample[]> {
-    const { clock, store, workers } = this.#parts
+    const { clock, keepMs, store, workers } = this.#parts
     await workers().get(worker)
-    return store.read(worker, clock.now() - hours * hourMs, limit)
+    return store.read(worker, clock.now() - Math.min(hours * hourMs, keepMs), limit)
   }
 
   /** Forgets what is old, in the process that leads. */

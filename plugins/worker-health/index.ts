@@ -62,8 +62,10 @@ export const workerHealth = definePlugin({
         await history.add(worker, outcome)
       },
       onCritical: (worker, outcome) => criticalCallback?.(worker, outcome),
+      criticalMs: timeoutMs,
       random: Math.random,
     })
+    if (!services.workers.enabled) return
     ctx.routes(workerHealthRoutes(() => services.workers, history))
     ctx.commands(workerHealthCommands)
     ctx.onStart(() => {

@@ -31,13 +31,14 @@ const setUp = (first: LocalWorker, { ping = async () => undefined }: { ping?: ()
       },
       reportCheck: () => void state.reported++,
     }),
-    check: (one, failures) => checkWorker(one, failures, { clock, timeoutMs: 1000, ping }),
+    check: (one, failures) => checkWorker(one, failures, { clock, timeoutMs: 20, ping }),
     clock,
     log: log as never,
     intervalMs: 1000,
     threshold: 2,
     onResult: async (_name, outcome) => void state.results.push(outcome),
     onCritical: (_name, outcome) => void state.critical.push(outcome),
+    criticalMs: 20,
     random: () => 0.5,
   })
   /** Lets the time pass and the checks that are due end. */
@@ -90,6 +91,7 @@ describe('the monitor', () => {
         throw new Error('boom')
       },
       () => 'fine' as never,
+      () => new Promise<never>(() => {}),
     ]) {
       const { state, pass } = setUp(worker({ healthCheck }))
       await pass(500)

@@ -1,4 +1,4 @@
-import { type Clock, type Logger, messageOf } from 'zin'
+import { type Clock, type Logger, messageOf, withDeadline } from 'zin'
 import type { LocalWorker, LocalWorkers } from 'zin/plugins/workers'
 import { workerHealthErrors } from './errors.js'
 import type { CheckOutcome } from './outcome.js'
@@ -13,6 +13,8 @@ export interface MonitorParts {
   readonly threshold: number
   readonly onResult: (worker: string, outcome: CheckOutcome) => Promise<void>
   readonly onCritical: (worker: string, outcome: CheckOutcome) => void | Promise<void>
+  /** Longest time that `onCritical` is waited for, in ms. */
+  readonly criticalMs: number
   /** 0–1; spreads the checks of many workers and processes. */
   readonly random: () => number
 }
@@ -91,11 +93,11 @@ export class Monitor {
   }
 
   async #giveUp(name: string, outcome: CheckOutcome): Promise<void> {
-    const { local, log, onCritical } = this.#parts
+    const { criticalMs, local, log, onCritical } = this.#parts
     this.#watched.delete(name)
     await local().fail(name, workerHealthErrors.WORKER_UNHEALTHY(outcome.failures, outcome.error ?? 'no reason given'))
     try {
-      await onCritical(name, outcome)
+      await withDeadline(onCritical(name, outcome), criticalMs, `it did not end within ${criticalMs} ms`)
     } catch (error) {
       log.error({ worker: name, err: error }, `criticalCallback failed for worker "${name}": ${messageOf(error)}`)
     }

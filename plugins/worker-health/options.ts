@@ -5,11 +5,11 @@ import type { CheckOutcome } from './outcome.js'
 export interface WorkerHealthOptions {
   /** Failures in a row that make a worker FAILED. */
   readonly failureThreshold: number
-  /** Longest time of one check, in ms. */
+  /** Longest time of one check, and of one call of `criticalCallback`, in ms. */
   readonly timeoutMs: number
   /** How long history is kept, in hours. */
   readonly historyHours: number
-  /** Called when a worker becomes FAILED in this process; what it throws is logged. */
+  /** Called when a worker becomes FAILED in this process; what it throws is logged, as is one that does not end in time. */
   readonly criticalCallback?: (workerName: string, result: CheckOutcome) => void | Promise<void>
 }
 

@@ -147,6 +147,7 @@ export function assemble(input: AssembleInput): WorkerParts {
 
   return {
     workers: makeWorkers({
+      enabled: settings.WORKERS_ENABLED,
       id: info.id,
       cluster,
       clock,

@@ -21,6 +21,7 @@ export const workersService = defineService<Workers>('workers')
 const operationId = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 export interface ServiceParts {
+  readonly enabled: boolean
   /** Names this process among all of the app. */
   readonly id: string
   readonly cluster: Cluster
@@ -69,6 +70,7 @@ export function makeWorkers(parts: ServiceParts): Workers {
   const isNow = ({ name, state }: WorkerView): string => `Worker "${name}" is ${state}`
 
   return {
+    enabled: parts.enabled,
     create: async (worker, { places = 'any', ...options } = {}) => view(await control.create(worker, places === 'any', options)),
     update: async (name, changes, options) => resultOf(await control.update(name, changes, options), () => `Worker "${name}" is updated`),
     start: async (name, options) => resultOf(await control.start(name, options), isNow, `Worker "${name}" was running already`),

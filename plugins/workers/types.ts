@@ -233,6 +233,8 @@ export interface WorkerPage {
  * Every refusal is a ZinError with a code and an HTTP status.
  */
 export interface Workers {
+  /** False with `WORKERS_ENABLED=false`: there are no routes and no commands, and nothing consumes jobs. */
+  readonly enabled: boolean
   /** Stores a new worker, and starts it when the auto-start rule says so. 409 WORKER_EXISTS. */
   create(worker: CreateWorker, options?: CreateOptions): Promise<WorkerView>
   /** Changes some fields of the record; processes apply what they can without a stop. 409 WORKER_HAS_SCHEDULES: not its queue. */
