@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { signatureHeaderNames } from './canonical.js'
 import { createHeaders, generateDeviceKey, signedFetch } from './client.js'
-import { decoyKey, publicSigningKey, signingKey } from './key.js'
+import { decoyKey, signingKey } from './key.js'
+import { publicSigningKey } from './public-key.js'
 import { checkBody, checkMac, readSignature, signedTarget } from './verifier.js'
 
 const known = {

@@ -1,13 +1,4 @@
-import {
-  createHash,
-  createHmac,
-  createPublicKey,
-  createSecretKey,
-  generateKeyPairSync,
-  hash,
-  type KeyObject,
-  randomBytes,
-} from 'node:crypto'
+import { createHash, createHmac, createSecretKey, generateKeyPairSync, hash, type KeyObject, randomBytes } from 'node:crypto'
 
 /** A secret, or a device's public key, made ready to check signatures; the type of `key` says which. */
 export interface SigningKey {
@@ -20,15 +11,6 @@ export interface SigningKey {
 export function signingKey(secret: string): SigningKey {
   const bytes = Buffer.from(secret, 'utf8')
   return { key: createSecretKey(bytes), id: createHash('sha256').update('zin/signing-key/v1\n').update(bytes).digest('hex').slice(0, 32) }
-}
-
-/** Base64url of 32 bytes, in its one form: an Ed25519 public key. */
-export const PUBLIC_KEY_PATTERN = /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/
-
-/** The key of a device that signs with Ed25519. Throws when the text does not match {@link PUBLIC_KEY_PATTERN}. */
-export function publicSigningKey(publicKey: string): SigningKey {
-  const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: publicKey }, format: 'jwk' })
-  return { key, id: createHash('sha256').update('zin/signing-key/ed25519\n').update(publicKey).digest('hex').slice(0, 32) }
 }
 
 /** Keys that no request can be signed with; checking against them costs what checking against a real one costs. */

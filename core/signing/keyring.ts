@@ -39,7 +39,10 @@ export function createSharedKeyring(
 ): SharedKeyring {
   const source = SHARED_SECRET_SETTINGS.find((name) => (settings[name] ?? '') !== '')
   const secret = source === undefined ? '' : (settings[source] ?? '')
-  const listed = parseBackups(settings.BULLETPROOF_SIGNING_SECRET_BK ?? '').slice(0, maxBackups)
+  // One beyond the number is kept while it has an end: a rotation gives it one when it pushes it out of the list.
+  const listed = parseBackups(settings.BULLETPROOF_SIGNING_SECRET_BK ?? '').filter(
+    ({ notAfter }, index) => index < maxBackups || notAfter !== undefined,
+  )
   const backups = listed.filter((backup) => Buffer.byteLength(backup.secret) >= minBackupBytes)
   const present = secret === '' ? [] : [{ ...signingKey(secret), notAfter: Number.POSITIVE_INFINITY }]
   const entries = [

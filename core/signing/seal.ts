@@ -20,6 +20,13 @@ export interface Sealer {
   unseal(envelope: string, binding: SealBinding): Unsealed | undefined
 }
 
+const SCHEME = 'zs1'
+
+/** Whether a text claims to be an envelope; whether it opens is another question. */
+export function isEnvelope(text: string): boolean {
+  return text.startsWith(`${SCHEME}.`)
+}
+
 interface Kek {
   readonly kid: string
   readonly key: KeyObject
@@ -34,13 +41,13 @@ export function createSealer(masterKeys: readonly [string, ...string[]]): Sealer
       const iv = randomBytes(12)
       const cipher = createCipheriv('aes-256-gcm', present.key, iv).setAAD(aad(binding, present.kid))
       const sealed = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()])
-      return ['zs1', present.kid, ...[iv, sealed, cipher.getAuthTag()].map((part) => part.toString('base64url'))].join('.')
+      return [SCHEME, present.kid, ...[iv, sealed, cipher.getAuthTag()].map((part) => part.toString('base64url'))].join('.')
     },
 
     unseal(envelope, binding) {
       const [scheme, kid, iv, sealed, tag, ...rest] = envelope.split('.')
       const kek = keks.find((candidate) => candidate.kid === kid)
-      if (scheme !== 'zs1' || kek === undefined || iv === undefined || sealed === undefined || tag === undefined || rest.length > 0)
+      if (scheme !== SCHEME || kek === undefined || iv === undefined || sealed === undefined || tag === undefined || rest.length > 0)
         return undefined
       try {
         const decipher = createDecipheriv('aes-256-gcm', kek.key, Buffer.from(iv, 'base64url'), { authTagLength: 16 })

@@ -29,7 +29,8 @@ describe('the shared secret', () => {
     }
     assert.deepEqual(idsOf(settings, 1000), ['now', 'b1', 'b2', 'b3'].map(id))
     assert.deepEqual(idsOf(settings, 1001), ['now', 'b1', 'b3'].map(id))
-    assert.deepEqual(idsOf(settings, 0, 1), ['now', 'b1'].map(id))
+    assert.deepEqual(idsOf(settings, 1001, 1), ['now', 'b1', 'b3'].map(id))
+    assert.deepEqual(idsOf(settings, 2001, 0), [id('now')])
     assert.equal(createSharedKeyring(settings).slots, 4)
     assert.equal(createSharedKeyring({}).slots, 1)
   })

@@ -40,9 +40,9 @@ export class WaitBudget {
   /** The result of `task`: at once when it is there, else when it has come. A task that comes too late is not begun. */
   run<T>(task: () => T | Promise<T>): T | Promise<T> {
     if (this.#leftMs <= 0) throw new DeadlineError(this.#message)
-    const began = performance.now()
     const result = task()
     if (!(result instanceof Promise)) return result
+    const began = performance.now()
     return withDeadline(result, this.#leftMs, this.#message).finally(() => {
       this.#leftMs -= performance.now() - began
     })

@@ -1,29 +1,31 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { type Kysely, sql } from 'kysely'
 import { bulletproof, devicesService } from 'zin/plugins/bulletproof'
-import { database } from 'zin/plugins/database'
+import { database, databaseService } from 'zin/plugins/database'
 import { jwt, tokensService } from 'zin/plugins/jwt'
 import { kv, kvService } from 'zin/plugins/kv'
 import { createHeaders } from 'zin/signer'
-import { createTestHost, fake, fakeClock, type TestHost } from 'zin/testing'
+import { createTestHost, fakeClock, type TestHost } from 'zin/testing'
 import { nonceKey } from './store/nonces/contract.js'
 import { appKey, countsOf, sharedSecret, type TestApp, type TestAppOptions, withApp } from './testing/app.js'
 import { exchange, requestHead } from './testing/socket.js'
 
-const backends: readonly (TestAppOptions & { readonly name: string })[] = [
-  { name: 'memory' },
-  { name: 'kv on SQLite', plugins: [database(), kv()], options: { nonceStore: 'kv', deviceStore: 'kv' } },
-  { name: 'tables on SQLite', plugins: [database()], options: { nonceStore: 'db', deviceStore: 'db' } },
+const backends: readonly (TestAppOptions & { readonly name: string; readonly copies: number })[] = [
+  { name: 'memory', copies: 1_000 },
+  // Few enough for a busy machine: what waits for its store longer than 5 s is a 503.
+  { name: 'kv on SQLite', copies: 200, plugins: [database(), kv()], options: { nonceStore: 'kv', deviceStore: 'kv' } },
+  { name: 'tables on SQLite', copies: 200, plugins: [database()], options: { nonceStore: 'db', deviceStore: 'db' } },
 ]
 
-for (const { name, ...backend } of backends) {
+for (const { name, copies, ...backend } of backends) {
   describe(`replay, with ${name}`, () => {
-    it('S6: of one request in 1,000 copies at once is accepted once', () =>
+    it(`S6: of one request in ${copies} copies at once is accepted once`, () =>
       withApp(backend, async (app) => {
         const headers = await app.headersOf()
-        const answers = await Promise.all(Array.from({ length: 1_000 }, () => app.host.inject({ path: '/api/me', headers })))
-        assert.deepEqual(countsOf(answers), { 200: 1, 401: 999 })
+        const answers = await Promise.all(Array.from({ length: copies }, () => app.host.inject({ path: '/api/me', headers })))
+        assert.deepEqual(countsOf(answers), { 200: 1, 401: copies - 1 })
       }))
 
     it('S5: is refused as long as the timestamp is good, also when it was ahead of time', () =>
@@ -126,30 +128,22 @@ async function emptyKv(app: TestApp, nonce: string): Promise<void> {
 }
 
 describe('a store that is down', () => {
-  for (const failing of ['getMany', 'set'] as const) {
-    it(`(kv ${failing}) makes the answer 503, and neither 200 nor 401`, () => {
-      let isDown = false
-      const answer = async <T>(method: string, value: T): Promise<T> =>
-        isDown && method === failing ? Promise.reject(new Error('down')) : value
-      const store = fake(kvService, {
-        birthKey: 'kv-since',
-        birth: () => answer('get', 1),
-        getMany: (keys) =>
-          answer(
-            'getMany',
-            keys.map((key) => (key.endsWith('-since') ? '1' : null)),
-          ),
-        get: () => answer('get', '1'),
-        set: () => answer('set', true),
-      })
-      return withApp({ services: [store], options: { deviceStore: 'memory' } }, async (app) => {
+  const failures: readonly (readonly [what: string, fail: (tables: Kysely<unknown>) => Promise<unknown>])[] = [
+    ['reading', (tables) => tables.schema.dropTable('zin_kv').execute()],
+    [
+      'writing',
+      (tables) => sql`create trigger full before insert on zin_kv begin select raise(abort, 'the disk is full'); end`.execute(tables),
+    ],
+  ]
+  for (const [what, fail] of failures) {
+    it(`(${what} of the kv) makes the answer 503, and neither 200 nor 401`, () =>
+      withApp({ plugins: [database(), kv()], options: { deviceStore: 'memory' } }, async (app) => {
         assert.equal((await app.send()).status, 200)
-        isDown = true
+        await fail(app.service(databaseService).tables())
         const { status, body, headers } = await app.send()
         assert.deepEqual([status, body.code], [503, 'AUTH_STORE_UNAVAILABLE'])
         assert.ok(Number(headers['retry-after']) > 0)
-      })
-    })
+      }))
   }
 })
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { type CommandContext, createSharedKeyring, type Printer, parseEnvFile } from 'zin'
+import { type FakeClock, fakeClock } from 'zin/testing'
 import { keyCommand } from './cli.js'
 
 interface Run {
@@ -17,11 +18,13 @@ const BACKUPS = 'BULLETPROOF_SIGNING_SECRET_BK'
 
 async function inFolder(
   text: string | undefined,
-  test: (folder: string, run: (options?: object, env?: Record<string, string>) => Promise<Run>) => Promise<void>,
+  test: (folder: string, run: (options?: object, env?: Record<string, string>) => Promise<Run>, clock: FakeClock) => Promise<void>,
 ): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'zin-key-'))
   const file = join(folder, '.env')
   if (text !== undefined) await writeFile(file, text)
+  const clock = fakeClock(1_000_000)
+  const command = keyCommand({ windowMs: 60_000, clock })
   const run = async (options: object = {}, env: Record<string, string> = {}): Promise<Run> => {
     const lines: string[] = []
     const print = {
@@ -33,15 +36,16 @@ async function inFolder(
       options: { show: false, 'max-backups': 5, ...options },
       print,
       host: { app: { rootDir: folder }, settings: () => Object.keys(env).map((name) => ({ name, source: 'environment' })) },
+      env: { ...parseEnvFile(await readFile(file, 'utf8').catch(() => ''), file), ...env },
       args: {},
       cwd: folder,
     }
-    await keyCommand.run(context as unknown as CommandContext<NonNullable<typeof keyCommand.options>>)
+    await command.run(context as unknown as CommandContext)
     const written = await readFile(file, 'utf8').catch(() => '')
     return { out: lines.join('\n'), values: parseEnvFile(written, file), text: written }
   }
   try {
-    await test(folder, run)
+    await test(folder, run, clock)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
@@ -78,12 +82,30 @@ describe('zin key:bulletproof', () => {
     })
   })
 
-  it('keeps five backups, or as many as asked for, each once', () =>
-    inFolder(`${SECRET}=f\n${BACKUPS}=["e","f",{"secret":"d","notAfter":5},"c","b","a"]\n`, async (_folder, run) => {
-      assert.deepEqual(JSON.parse((await run()).values[BACKUPS] ?? ''), ['f', 'e', { secret: 'd', notAfter: 5 }, 'c', 'b'])
-      assert.equal(JSON.parse((await run({ 'max-backups': 2 })).values[BACKUPS] ?? '').length, 2)
-      assert.equal((await run({ 'max-backups': 0 })).values[BACKUPS], '[]')
-    }))
+  it('keeps five backups, or as many as asked for, each once, and those beyond for as long as a request can be good', () =>
+    inFolder(
+      `${SECRET}=f\n${BACKUPS}=["e","f",{"secret":"d","notAfter":2000000},{"secret":"gone","notAfter":5},"c","b","a"]\n`,
+      async (_folder, run, clock) => {
+        const listOf = async (max: number) => JSON.parse((await run({ 'max-backups': max })).values[BACKUPS] ?? '')
+        const first = await run()
+        const keptAs = (secret: string) => ({ secret, notAfter: 1_120_000 })
+        assert.deepEqual(JSON.parse(first.values[BACKUPS] ?? ''), ['f', 'e', { secret: 'd', notAfter: 2_000_000 }, 'c', 'b', keptAs('a')])
+        assert.match(first.out, /6 earlier secrets kept\n1 of them beyond --max-backups: good for 120 s more/)
+        // Requests signed with any of them may be on their way, also with none to be kept.
+        const second = first.values[SECRET] ?? ''
+        assert.deepEqual(await listOf(0), [second, 'f', 'e', 'd', 'c', 'b', 'a'].map(keptAs))
+        clock.advance(120_001)
+        assert.equal((await listOf(0)).length, 1)
+      },
+    ))
+
+  it('moves the secret that AUTH_KEY or APP_KEY gave to the backups, wherever that is set', async () => {
+    await inFolder('APP_KEY=master\n', async (_folder, run) => assert.equal((await run()).values[BACKUPS], '["master"]'))
+    await inFolder('APP_KEY=master\nAUTH_KEY=auth\n', async (_folder, run) => assert.equal((await run()).values[BACKUPS], '["auth"]'))
+    await inFolder('A=1\n', async (_folder, run) => {
+      assert.equal((await run({}, { AUTH_KEY: '', APP_KEY: 'exported' })).values[BACKUPS], '["exported"]')
+    })
+  })
 
   it('prints a fingerprint and no secret', () =>
     inFolder(`${SECRET}=first-secret\n`, async (_folder, run) => {

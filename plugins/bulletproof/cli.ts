@@ -1,57 +1,77 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { defineCommand, parseBackups, updateEnvFile } from 'zin'
+import { type BackupSecret, type Clock, type Command, defineCommand, parseBackups, updateEnvFile } from 'zin'
 
 const SECRET = 'BULLETPROOF_SIGNING_SECRET'
 const BACKUPS = 'BULLETPROOF_SIGNING_SECRET_BK'
+/** What signs until there is a secret in `.env`. */
+const FALLBACKS = [SECRET, 'AUTH_KEY', 'APP_KEY'] as const
+
+export interface KeyCommandParts {
+  /** How far a timestamp may be off, in ms. */
+  readonly windowMs: number
+  readonly clock: Clock
+}
 
 /** `zin key:bulletproof`. */
-export const keyCommand = defineCommand({
-  name: 'key:bulletproof',
-  aliases: ['bulletproof:key', 'key:signer'],
-  summary: 'Make a new signing secret in .env; the present one becomes a backup',
-  needs: 'config',
-  options: {
-    show: { type: 'boolean', summary: 'Print a new secret and write nothing' },
-    'max-backups': { type: 'int', summary: 'How many earlier secrets are kept', default: 5, min: 0, max: 50 },
-  },
-  async run({ options, print, host }) {
-    const secret = newSecret()
-    if (options.show) {
-      print.line(secret)
-      return
-    }
-    const file = join(host.app.rootDir, '.env')
-    let backups: readonly unknown[] = []
-    let present: Readonly<Record<string, string | undefined>> = {}
-    await updateEnvFile(file, (values) => {
-      present = values
-      backups = rotate(present[SECRET], present[BACKUPS] ?? '', options['max-backups'])
-      return { [SECRET]: secret, [BACKUPS]: envJson(backups) }
-    })
-    print.line(`${SECRET}: new secret in ${file}, fingerprint ${fingerprint(secret)}`)
-    print.line(`${BACKUPS}: ${backups.length} earlier ${backups.length === 1 ? 'secret' : 'secrets'} kept`)
-    const settings = host.settings()
-    const hidden = [SECRET, BACKUPS].filter((name) => settings.some((row) => row.name === name && row.source === 'environment'))
-    for (const name of hidden)
-      print.error(
-        `${name} is also set in the environment, which wins over .env and stays in force; change it there too, and restart the app`,
-      )
-    if (!hidden.includes(SECRET)) print.line('An app that runs takes the new secret over within two seconds')
-    if (hidden.length === 0) print.line('Requests signed with a kept secret are accepted until it leaves the list')
-  },
-})
+export const keyCommand = ({ windowMs, clock }: KeyCommandParts): Command =>
+  defineCommand({
+    name: 'key:bulletproof',
+    aliases: ['bulletproof:key', 'key:signer'],
+    summary: 'Make a new signing secret in .env; the present one becomes a backup',
+    needs: 'config',
+    options: {
+      show: { type: 'boolean', summary: 'Print a new secret and write nothing' },
+      'max-backups': { type: 'int', summary: 'How many earlier secrets are kept without an end', default: 5, min: 0, max: 50 },
+    },
+    async run({ options, print, host, env }) {
+      const secret = newSecret()
+      if (options.show) {
+        print.line(secret)
+        return
+      }
+      const file = join(host.app.rootDir, '.env')
+      let backups: readonly BackupSecret[] = []
+      // A request dated ahead by a whole window is good for two.
+      const endsAt = clock.now() + 2 * windowMs
+      await updateEnvFile(file, (values) => {
+        const inForce = [values[SECRET], ...FALLBACKS.map((name) => env[name])].find((value) => value !== undefined && value !== '')
+        backups = rotate(inForce, values[BACKUPS] ?? '', { max: options['max-backups'], now: clock.now(), endsAt })
+        return { [SECRET]: secret, [BACKUPS]: envJson(backups.map((entry) => (entry.notAfter === undefined ? entry.secret : entry))) }
+      })
+      print.line(`${SECRET}: new secret in ${file}, fingerprint ${fingerprint(secret)}`)
+      print.line(`${BACKUPS}: ${backups.length} earlier ${backups.length === 1 ? 'secret' : 'secrets'} kept`)
+      const ending = backups.slice(options['max-backups']).length
+      if (ending > 0)
+        print.line(`${ending} of them beyond --max-backups: good for ${(2 * windowMs) / 1000} s more, for requests that are on their way`)
+      const settings = host.settings()
+      const hidden = [SECRET, BACKUPS].filter((name) => settings.some((row) => row.name === name && row.source === 'environment'))
+      for (const name of hidden)
+        print.error(
+          `${name} is also set in the environment, which wins over .env and stays in force; change it there too, and restart the app`,
+        )
+      if (!hidden.includes(SECRET)) print.line('An app that runs takes the new secret over within two seconds')
+      if (hidden.length === 0) print.line('Requests signed with a kept secret are accepted until it leaves the list')
+    },
+  })
 
 /** 32 random bytes as text without `'`, `"` or `#`. */
 export function newSecret(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** The present secret in front of the earlier ones, each once, at most `max` of them. */
-export function rotate(present: string | undefined, backups: string, max: number): readonly unknown[] {
-  const earlier = parseBackups(backups).filter((entry) => entry.secret !== present)
-  const all = present === undefined || present === '' ? earlier : [{ secret: present }, ...earlier]
-  return all.slice(0, max).map((entry) => ('notAfter' in entry ? entry : entry.secret))
+/**
+ * The present secret in front of the earlier ones, each once. Those beyond `max` end at `endsAt`, since requests signed with them
+ * may be on their way; those that have ended are left out.
+ */
+export function rotate(
+  present: string | undefined,
+  backups: string,
+  { max, now, endsAt }: { readonly max: number; readonly now: number; readonly endsAt: number },
+): readonly BackupSecret[] {
+  const earlier = parseBackups(backups).filter(({ secret, notAfter = endsAt }) => secret !== present && notAfter >= now)
+  const all: readonly BackupSecret[] = present === undefined ? earlier : [{ secret: present }, ...earlier]
+  return all.map((entry, index) => (index < max ? entry : { ...entry, notAfter: Math.min(entry.notAfter ?? endsAt, endsAt) }))
 }
 
 /** Tells secrets apart without telling them. */

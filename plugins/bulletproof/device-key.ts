@@ -1,4 +1,10 @@
-import { publicSigningKey, type SigningKey, signingKey } from 'zin'
+import { isPublicKey, publicSigningKey, type SigningKey, signingKey } from 'zin'
+import { bulletproofErrors } from './errors.js'
+
+/** Throws DEVICE_PUBLIC_KEY_INVALID (400) for what no device may enrol. */
+export function checkPublicKey(publicKey: string): void {
+  if (!isPublicKey(publicKey)) throw bulletproofErrors.DEVICE_PUBLIC_KEY_INVALID()
+}
 
 /** No secret that an enrolment makes holds a colon. */
 const MARK = 'ed25519:'

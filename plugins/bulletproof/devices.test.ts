@@ -4,9 +4,10 @@ import { definePlugin } from 'zin'
 import { bulletproof, devicesService, signedRequestsService } from 'zin/plugins/bulletproof'
 import { database, databaseService } from 'zin/plugins/database'
 import { jwt, tokensService } from 'zin/plugins/jwt'
+import { kv } from 'zin/plugins/kv'
 import { createHeaders } from 'zin/signer'
 import { createTestHost, type TestHostOptions } from 'zin/testing'
-import { appKey, sharedSecret, withApp } from './testing/app.js'
+import { appKey, sharedSecret, type TestApp, withApp } from './testing/app.js'
 
 describe('a device', () => {
   it('keeps its id and gets a new secret when its user signs in with it again, also after its removal', () =>
@@ -28,6 +29,45 @@ describe('a device', () => {
       assert.notEqual(device.deviceId, app.deviceId)
       assert.equal((await app.send()).status, 200)
     }))
+
+  it('S16: stays removed for as long as a token of it can be good, though tombstoneMs is shorter', () =>
+    withApp({ plugins: [database(), kv()], options: { deviceStore: 'kv' }, env: { JWT_EXPIRES_IN: String(40 * 86_400) } }, async (app) => {
+      assert.equal(await app.service(devicesService).remove(app.deviceId), true)
+      app.clock.advance(39 * 86_400_000)
+      const bystander = { keyId: 'nobody', secret: sharedSecret, token: await app.tokenWith({ deviceId: undefined }) }
+      assert.equal((await app.send(bystander)).status, 200)
+      assert.equal((await app.send({ secret: sharedSecret })).status, 401)
+    }))
+
+  it('S18: of an earlier system signs with its secret in plain text when that is wanted, and is sealed by it', async () => {
+    const plain = 'a-secret-of-an-earlier-system-0123456789'
+    const withRow = (legacySecrets: boolean, test: (app: TestApp, row: () => Promise<string>) => Promise<void>) =>
+      withApp({ plugins: [database()], options: { deviceStore: 'db', legacySecrets } }, async (app) => {
+        const tables = app.service(databaseService).tables()
+        await tables.updateTable('bulletproof_devices').set({ signing_secret: plain }).execute()
+        await test(app, async () => {
+          const { signing_secret } = await tables.selectFrom('bulletproof_devices').select('signing_secret').executeTakeFirstOrThrow()
+          return signing_secret
+        })
+      })
+    await Promise.all([
+      withRow(false, async (app, row) => {
+        assert.equal((await app.send({ secret: plain })).status, 401)
+        assert.equal(await row(), plain)
+      }),
+      withRow(true, async (app, row) => {
+        assert.equal((await app.send({ secret: 'another-secret' })).status, 401)
+        assert.equal((await app.send({ secret: plain })).status, 200)
+        assert.match(await row(), /^zs1\./)
+        assert.equal((await app.send({ secret: plain })).status, 200)
+        const tables = app.service(databaseService).tables()
+        for (const signing_secret of ['ed25519:AAAA', 'zs1.what.ever.it.is', '']) {
+          await tables.updateTable('bulletproof_devices').set({ signing_secret }).execute()
+          assert.equal((await app.send({ secret: signing_secret || 'empty' })).status, 401)
+        }
+      }),
+    ])
+  })
 
   it('can have an id that nobody has, but none that is malformed or that a trusted caller uses', () =>
     withApp({ options: { sharedKeyIds: ['billing'] } }, async (app) => {

@@ -35,7 +35,7 @@ export interface Enrolment {
 export interface Devices {
   /**
    * Makes a device, or gives an own one a new secret. The secret is in this answer and nowhere else; it is empty for a device
-   * with a public key. Throws DEVICE_PUBLIC_KEY_INVALID (400) for what is no Ed25519 key.
+   * with a public key. Throws DEVICE_PUBLIC_KEY_INVALID (400) for what is no Ed25519 key, or a key of small order.
    */
   enroll(enrolment: Enrolment): Promise<{ readonly device: Device; readonly secret: string }>
   /** Removed ones too, while they are remembered. */

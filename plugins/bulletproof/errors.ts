@@ -5,7 +5,8 @@ import type { Pending } from './pending.js'
 export const bulletproofErrors = defineErrors({
   DEVICE_PUBLIC_KEY_INVALID: {
     status: 400,
-    message: () => 'devicePublicKey must be an Ed25519 public key: 32 raw bytes as 43 characters of base64url',
+    message: () =>
+      'devicePublicKey must be an Ed25519 public key: 32 raw bytes as 43 characters of base64url, canonical and not of small order',
   },
   DEVICE_NOT_FOUND: { status: 404, message: (id: string) => `You have no device "${id}" in use; see GET /auth/devices` },
   BULLETPROOF_STORE_MISSING: {

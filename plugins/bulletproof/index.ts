@@ -12,7 +12,7 @@ import { bulletproofHooks } from './hooks.js'
 import { LastSeen } from './last-seen.js'
 import { LiveKeyring } from './live-keyring.js'
 import { bulletproofMiddleware, HttpChecks } from './middleware.js'
-import { createDevices as createDevicesTable, createNonces as createNoncesTable } from './migrations/tables.js'
+import { createDevices as createDevicesTable, createNonces as createNoncesTable, useUnicodeInTables } from './migrations/tables.js'
 import { bulletproofOptions } from './options.js'
 import { deviceRoutes } from './routes.js'
 import { Secrets } from './secrets.js'
@@ -23,6 +23,7 @@ import { chooseStores } from './store/choose.js'
 import { lastingNonces } from './store/nonces/lasting.js'
 import { Verification } from './verification.js'
 
+export { checkPublicKey } from './device-key.js'
 export type { Device, Devices, Enrolment } from './devices.js'
 export { devicesService } from './devices.js'
 export type { AuthDecision, BulletproofHooks } from './hooks.js'
@@ -64,7 +65,9 @@ export const bulletproof = definePlugin({
       log,
     })
     const backends = () => ({ kv: services.kv, database: services.database })
-    const stores = chooseStores({ ...options, dataDir: host.app.dataDir }, backends, clock)
+    // A removed device must not be forgotten, and its id become one for the shared secret, while a token of it can be good.
+    const tombstoneMs = Math.max(options.tombstoneMs, services.tokens.longestLifeMs)
+    const stores = chooseStores({ ...options, tombstoneMs, dataDir: host.app.dataDir }, backends, clock)
     const nonces = lastingNonces(stores.nonces, stores.ledger, clock, options.windowMs)
     // Without APP_KEY devices end with the process; production refuses to start so, below.
     const master = settings.APP_KEY === '' ? randomBytes(32).toString('base64url') : settings.APP_KEY
@@ -77,6 +80,7 @@ export const bulletproof = definePlugin({
       shared,
       sharedSecretFor: options.sharedSecretFor,
       sharedKeyIds,
+      legacySecrets: options.legacySecrets,
       resolve: async (keyId) => (await options.getSecretForKeyId?.(keyId)) ?? (resolving.active ? await resolving.call(keyId) : undefined),
       stale: ({ deviceId, signingSecret }, envelope) => seen.also(stores.devices.reseal(deviceId, signingSecret, envelope)),
       unreadable: ({ deviceId }) =>
@@ -122,7 +126,7 @@ export const bulletproof = definePlugin({
     ctx.provide(signedRequestsService, signed)
     ctx.middleware('bulletproof', bulletproofMiddleware(signed, responders))
     ctx.routes(deviceRoutes(devices))
-    ctx.command(keyCommand)
+    ctx.command(keyCommand({ windowMs: options.windowMs, clock }))
     ctx.command(
       attackCommand({
         headerPrefix: options.headerPrefix ?? settings.SIGNATURE_HEADER_PREFIX,
@@ -148,7 +152,7 @@ export const bulletproof = definePlugin({
       }),
     )
     if ([stores.devices.driver, stores.nonces.driver, stores.ledger?.driver].includes('db'))
-      for (const migration of [createDevicesTable, createNoncesTable]) ctx.migration(migration)
+      for (const migration of [createDevicesTable, createNoncesTable, useUnicodeInTables]) ctx.migration(migration)
 
     const noLongerChecking = services.tokens.checkedBy('bulletproof')
     ctx.onCheck(() => {
@@ -160,7 +164,7 @@ export const bulletproof = definePlugin({
     ctx.onStart(() => {
       if (envFile !== undefined && host.roles.size > 0) ctx.every(1_000, () => shared.look(envFile))
       ctx.every(30_000, () => nonces.sweep())
-      ctx.every(3_600_000, () => stores.devices.sweep(clock.now() - options.tombstoneMs))
+      ctx.every(3_600_000, () => stores.devices.sweep(clock.now() - tombstoneMs))
     })
     ctx.onStop(() => seen.settled())
     ctx.onStop(noLongerChecking)

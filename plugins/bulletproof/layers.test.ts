@@ -70,7 +70,9 @@ describe('each layer', () => {
 describe('an accepted request', () => {
   it('carries the verified claims and the bytes that were signed', () =>
     withApp({}, async (app) => {
-      assert.deepEqual((await app.send()).body, { user: '7' })
+      assert.deepEqual((await app.send()).body, { user: '7', context: '7' })
+      // Also where `auth` does not come first.
+      assert.deepEqual((await app.send({ path: '/api/alone' })).body, { user: '7', context: '7' })
       assert.deepEqual((await app.send({ method: 'POST', path: '/api/notes', body: '{"a":"hé"}' })).body, { got: { a: 'hé' } })
     }))
 

@@ -21,11 +21,16 @@ export interface BulletproofOptions {
   readonly sharedKeyIds: readonly string[]
   /** Asked for key ids that are no device, before the hook `resolveSigningSecret` and the shared secret. */
   readonly getSecretForKeyId?: (keyId: string) => string | undefined | Promise<string | undefined>
-  /** How many secrets of BULLETPROOF_SIGNING_SECRET_BK are tried. */
+  /**
+   * Takes device secrets that an earlier system stored in plain text; the first request of a device seals its own. While it is
+   * on, whoever can write to the store can give a device a secret of his.
+   */
+  readonly legacySecrets: boolean
+  /** How many secrets of BULLETPROOF_SIGNING_SECRET_BK without an end are tried. */
   readonly maxBackups: number
   /** Devices in use per user; a login beyond ends the one that was not seen for longest. */
   readonly maxDevicesPerUser: number
-  /** How long a removed device is remembered, in ms; not less than a token can live. */
+  /** How long a removed device is remembered, in ms; longer when a token can live longer. */
   readonly tombstoneMs: number
 }
 
@@ -45,6 +50,7 @@ export const bulletproofOptions = {
       sharedKeyIds: Type.Array(Type.String({ pattern: '^[A-Za-z0-9._:@-]{1,128}$' })),
       // A function; JSON schema has no word for it.
       getSecretForKeyId: Type.Optional(Type.Unsafe<NonNullable<BulletproofOptions['getSecretForKeyId']>>({})),
+      legacySecrets: Type.Boolean(),
       maxBackups: Type.Integer({ minimum: 0, maximum: 50 }),
       maxDevicesPerUser: Type.Integer({ minimum: 1, maximum: 100 }),
       tombstoneMs: Type.Integer({ minimum: day, maximum: 400 * day }),
@@ -59,6 +65,7 @@ export const bulletproofOptions = {
     deviceStore: 'auto',
     sharedSecretFor: 'unknown',
     sharedKeyIds: ['zin-cli'],
+    legacySecrets: false,
     maxBackups: 5,
     maxDevicesPerUser: 50,
     tombstoneMs: 30 * day,

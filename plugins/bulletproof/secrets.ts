@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { type Sealer, type SharedKeyring, type SigningKey, signingKey } from 'zin'
-import { deviceKey } from './device-key.js'
+import { isEnvelope, type Sealer, type SharedKeyring, type SigningKey, signingKey, type Unsealed } from 'zin'
+import { deviceKey, publicKeyIn } from './device-key.js'
 import type { Pending } from './pending.js'
 import type { Signer } from './signed-requests.js'
 import type { DeviceRecord } from './store/devices/contract.js'
@@ -16,9 +16,11 @@ export interface SecretParts {
   readonly shared: SharedKeyring
   readonly sharedSecretFor: 'none' | 'listed' | 'unknown'
   readonly sharedKeyIds: ReadonlySet<string>
+  /** Whether a record may hold its secret in plain text, until it is sealed. */
+  readonly legacySecrets: boolean
   /** The app's own answer for a key id that is no device. */
   readonly resolve: (keyId: string) => Promise<string | undefined>
-  /** Hears that a record was sealed under an earlier master key, with the envelope to write in its place. */
+  /** Hears that a record was sealed under an earlier master key or not at all, with the envelope to write in its place. */
   readonly stale: (record: DeviceRecord, envelope: string) => void
   /** Hears that a record does not open. */
   readonly unreadable: (record: DeviceRecord) => void
@@ -60,11 +62,17 @@ export class Secrets {
     this.#open.delete(deviceId)
   }
 
+  /** What is marked as an envelope or a public key is neither plain nor a secret. */
+  #plain({ signingSecret }: DeviceRecord): Unsealed | undefined {
+    const marked = isEnvelope(signingSecret) || publicKeyIn(signingSecret) !== undefined
+    return this.#parts.legacySecrets && !marked ? { secret: signingSecret, stale: true } : undefined
+  }
+
   #keyOf(device: DeviceRecord): SigningKey | undefined {
     if (device.removedAt !== undefined || device.signingSecret === '') return undefined
     const known = this.#open.get(device.deviceId)
     if (known?.record.signingSecret === device.signingSecret && known.record.userId === device.userId) return known.key
-    const opened = this.#parts.sealer.unseal(device.signingSecret, device)
+    const opened = this.#parts.sealer.unseal(device.signingSecret, device) ?? this.#plain(device)
     if (opened === undefined) {
       this.#parts.unreadable(device)
       return undefined

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { type Clock, KEY_ID_PATTERN, PUBLIC_KEY_PATTERN, type Sealer, ZinError } from 'zin'
+import { type Clock, KEY_ID_PATTERN, type Sealer, ZinError } from 'zin'
 import type { Kv } from 'zin/plugins/kv'
-import { markPublicKey, publicKeyIn } from './device-key.js'
+import { checkPublicKey, markPublicKey, publicKeyIn } from './device-key.js'
 import type { Device, Devices, Enrolment } from './devices.js'
-import { bulletproofErrors, needingStore } from './errors.js'
+import { needingStore } from './errors.js'
 import type { DeviceRecord, DeviceStore } from './store/devices/contract.js'
 import { readOne } from './store/lookup.js'
 
@@ -77,7 +77,7 @@ export function createDevices({ store, sealer, kv, clock, maxPerUser, reservedId
   return {
     async enroll(enrolment) {
       const { userId, publicKey } = enrolment
-      if (publicKey !== undefined && !PUBLIC_KEY_PATTERN.test(publicKey)) throw bulletproofErrors.DEVICE_PUBLIC_KEY_INVALID()
+      if (publicKey !== undefined) checkPublicKey(publicKey)
       if (userId === '' || userId.length > MAX_USER_ID)
         throw new ZinError('USER_ID_INVALID', `A user id must have 1 to ${MAX_USER_ID} characters`)
       const { secret, ...record } = await needingStore(() => enroll(enrolment))

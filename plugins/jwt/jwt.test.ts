@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Disposer, definePlugin, defineRoute, type Plugin, type Responders, requestContext } from 'zin'
+import { type Disposer, definePlugin, defineRoute, type Plugin, type PluginContext, type Responders, requestContext } from 'zin'
+import { database, databaseService } from 'zin/plugins/database'
 import { jwt, tokensService } from 'zin/plugins/jwt'
-import { type Kv, kvService } from 'zin/plugins/kv'
+import { type Kv, kv, kvService } from 'zin/plugins/kv'
 import { createTestHost, describePlugin, fakeClock, type TestHost } from 'zin/testing'
 
 const env = { JWT_SECRET: 'a-secret-of-at-least-thirty-two-bytes', APP_NAME: 'shop' }
@@ -19,31 +20,22 @@ const whoAmI = defineRoute({
   }),
 })
 
-/** A kv whose reads are counted, and that can be made to fail. */
+/** The real kv on SQLite; what is read together is noted. */
 function makeKv() {
-  const values = new Map([['since', '1']])
-  const state = { reads: [] as (readonly string[])[], down: false }
-  const kv: Partial<Kv> = {
-    birthKey: 'since',
-    birth: async () => Number(values.get('since')),
-    async getMany(keys) {
-      if (state.down) throw new Error('connection refused')
-      state.reads.push(keys)
-      return keys.map((key) => values.get(key) ?? null)
+  const reads: (readonly string[])[] = []
+  const noted = (store: Kv): Kv => ({
+    ...store,
+    getMany(keys) {
+      reads.push(keys)
+      return store.getMany(keys)
     },
-    async set(key, value) {
-      if (state.down) throw new Error('connection refused')
-      values.set(key, value)
-      return true
-    },
-  }
-  const plugin = definePlugin({
-    name: 'some-kv',
-    version: '1.0.0',
-    provides: [kvService],
-    setup: (ctx) => ctx.provide(kvService, kv as Kv),
   })
-  return { state, values, plugin: plugin() }
+  const setup = (ctx: PluginContext): unknown =>
+    kv.spec.setup({
+      ...ctx,
+      provide: (ref, service) => ctx.provide(ref, ref.id === kvService.id ? (noted(service as Kv) as typeof service) : service),
+    })
+  return { reads, plugins: [database(), definePlugin({ ...kv.spec, setup: setup as never })()] }
 }
 
 /** A middleware that promises to check the token, and notes when it runs; and one that does nothing. */
@@ -121,7 +113,7 @@ describe('the middleware key auth', () => {
       }
       for (const [what, authorization] of Object.entries(cases)) {
         const { status, text, headers } = await host.inject({ path: '/who', headers: { authorization } })
-        assert.deepEqual([status, text, headers['www-authenticate']], [401, refusal, 'Bearer'], what)
+        assert.deepEqual([status, text, headers['www-authenticate'], headers['cache-control']], [401, refusal, 'Bearer', 'no-store'], what)
       }
       assert.equal((await host.inject({ path: '/who', headers: bearer(good.token) })).status, 200)
       assert.ok(!host.logText().includes(good.token))
@@ -148,23 +140,23 @@ describe('the middleware key auth', () => {
 
 describe('revocation', () => {
   it('S24: reads the store once per request, and keeps what was revoked in it', async () => {
-    const kv = makeKv()
+    const store = makeKv()
     await withHost(
       async (host) => {
         const tokens = host.service(tokensService)
         const { token, claims } = await tokens.issue({ sub: 'u1' })
         assert.equal((await host.inject({ path: '/who', headers: bearer(token) })).status, 200)
-        assert.deepEqual(kv.state.reads, [['since', `jwt:revoked:${claims.jti}`, 'jwt:epoch:u1']])
+        assert.deepEqual(store.reads, [['since', `jwt:revoked:${claims.jti}`, 'jwt:epoch:u1']])
         await tokens.revoke(claims)
-        assert.deepEqual([...kv.values.keys()], ['since', `jwt:revoked:${claims.jti}`])
+        assert.notEqual(await host.service(kvService).get(`jwt:revoked:${claims.jti}`), null)
         assert.equal((await host.inject({ path: '/who', headers: bearer(token) })).status, 401)
       },
-      { plugins: [kv.plugin] },
+      { plugins: store.plugins },
     )
   })
 
   it('counts a token as revoked when the caller read too little, or something that is no time', async () => {
-    const kv = makeKv()
+    const store = makeKv()
     await withHost(
       async (host) => {
         const tokens = host.service(tokensService)
@@ -177,55 +169,55 @@ describe('revocation', () => {
         )
         assert.equal(tokens.revocationKeys(claims).length, 3)
       },
-      { plugins: [kv.plugin] },
+      { plugins: store.plugins },
     )
   })
 
   it('reads no store for a token that does not verify', async () => {
-    const kv = makeKv()
+    const store = makeKv()
     await withHost(
       async (host) => {
         assert.equal((await host.inject({ path: '/who', headers: bearer('a.b.c') })).status, 401)
-        assert.deepEqual(kv.state.reads, [])
+        assert.deepEqual(store.reads, [])
       },
-      { plugins: [kv.plugin] },
+      { plugins: store.plugins },
     )
   })
 
   it('answers 503 with Retry-After while the store is down, never 200 and never 401', async () => {
-    const kv = makeKv()
+    const store = makeKv()
     await withHost(
       async (host) => {
         const { token } = await host.service(tokensService).issue({ sub: 'u1' })
-        kv.state.down = true
+        await host.service(databaseService).tables().schema.dropTable('zin_kv').execute()
         const { status, body, headers } = await host.inject({ path: '/who', headers: bearer(token) })
         assert.deepEqual([status, body.code, headers['retry-after']], [503, 'AUTH_STORE_UNAVAILABLE', '2'])
       },
-      { plugins: [kv.plugin] },
+      { plugins: store.plugins },
     )
   })
 
   it('answers 503 once the kv plugin is disabled: what was revoked is not forgotten', async () => {
-    const kv = makeKv()
+    const store = makeKv()
     await withHost(
       async (host) => {
         const { token } = await host.service(tokensService).issue({ sub: 'u1' })
-        await host.disable('some-kv')
+        await host.disable('kv')
         assert.equal((await host.inject({ path: '/who', headers: bearer(token) })).status, 503)
       },
-      { plugins: [kv.plugin] },
+      { plugins: store.plugins },
     )
   })
 
   it('leaves the whole check to a middleware that comes next on the route and has promised it, and to no other', async () => {
-    const [kv, reader] = [makeKv(), makeReader()]
+    const [store, reader] = [makeKv(), makeReader()]
     await withHost(
       async (host) => {
         const { token } = await host.service(tokensService).issue({ sub: 'u1' })
         const readsOf = async (path: string): Promise<number> => {
-          kv.state.reads = []
+          store.reads.length = 0
           assert.equal((await host.inject({ path, headers: bearer(token) })).status, 200)
-          return kv.state.reads.length
+          return store.reads.length
         }
         assert.equal(await readsOf('/both'), 0)
         assert.equal(await readsOf('/turned'), 1)
@@ -239,7 +231,7 @@ describe('revocation', () => {
         assert.equal(await readsOf('/both'), 1)
         assert.equal((await host.inject({ path: '/both' })).status, 401)
       },
-      { plugins: [kv.plugin, reader.plugin], routes: reader.routes },
+      { plugins: [...store.plugins, reader.plugin], routes: reader.routes },
     )
   })
 

@@ -65,6 +65,7 @@ function bearerOf(ctx: Context): string {
 async function refuse(ctx: Context, responder: Responders[string]): Promise<void> {
   ctx.status = 401
   ctx.set('WWW-Authenticate', 'Bearer')
+  ctx.set('Cache-Control', 'no-store')
   const body = responder === undefined ? unauthorizedBody : await responder(ctx, unauthorizedBody.reason)
   if (body !== undefined) ctx.body = body
 }

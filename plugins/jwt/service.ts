@@ -65,16 +65,17 @@ export function createTokens({ keys, rules, revocations, checkers, isStarted, cl
 
   return {
     algorithm: keys.algorithm,
+    longestLifeMs: (rules.maxLifetime + 2 * clockLeeway) * 1000,
     ephemeral: keys.ephemeral,
 
-    async issue(claims, { expiresInSeconds = rules.expiresIn } = {}) {
+    async issue(claims, { expiresInSeconds = rules.expiresIn, issuer = rules.issuer, audience = rules.audience } = {}) {
       if (keys.signing === undefined) throw jwtErrors.JWT_KEY_MISSING(keys.algorithm, 'JWT_PRIVATE_KEY to issue tokens')
       if (!(expiresInSeconds > 0 && expiresInSeconds <= rules.maxLifetime))
         throw jwtErrors.JWT_LIFETIME_INVALID(expiresInSeconds, rules.maxLifetime)
       const nowMs = await present()
       const iat = Math.floor(nowMs / 1000)
       const own = Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined))
-      const payload = { ...own, iss: rules.issuer, aud: rules.audience, jti: newJti(nowMs), iat, exp: iat + Math.floor(expiresInSeconds) }
+      const payload = { ...own, iss: issuer, aud: audience, jti: newJti(nowMs), iat, exp: iat + Math.floor(expiresInSeconds) }
       const token = jsonwebtoken.sign(payload, keys.signing, { algorithm: keys.algorithm, keyid: keys.kid })
       return { token, claims: payload }
     },

@@ -18,17 +18,24 @@ export interface Claims {
   readonly [claim: string]: unknown
 }
 
+export interface IssueOptions {
+  /** Default: the app's. */
+  readonly expiresInSeconds?: number
+  /** Another issuer or audience than the app's: this app refuses the token. */
+  readonly issuer?: string
+  readonly audience?: string
+}
+
 /** Issues, checks and revokes JWTs. */
 export interface Tokens {
   /** The one algorithm of the app's tokens. */
   readonly algorithm: string
+  /** How long after its issue a token can still be accepted, at most, in ms; clocks that differ are allowed for. */
+  readonly longestLifeMs: number
   /** Whether the key was made up for this process, so that no other process knows its tokens. */
   readonly ephemeral: boolean
   /** Signs; `iss`, `aud`, `jti`, `iat`, `exp` are set by it. */
-  issue(
-    claims: Readonly<Record<string, unknown>>,
-    options?: { readonly expiresInSeconds?: number },
-  ): Promise<{ readonly token: string; readonly claims: Claims }>
+  issue(claims: Readonly<Record<string, unknown>>, options?: IssueOptions): Promise<{ readonly token: string; readonly claims: Claims }>
   /**
    * Checks signature, algorithm and registered claims, without any store. Throws a ZinError with status 401.
    * @param at when it is judged, ms since 1970; default now.

@@ -5,7 +5,8 @@ import fc from 'fast-check'
 import { createSigner, createVerifier, httpbis, type Request } from 'http-message-signatures'
 import { signatureHeaderNames } from '../canonical.js'
 import { createHeaders, generateDeviceKey, type Rfc9421Credential } from '../client.js'
-import { decoyKey, publicSigningKey, type SigningKey, signingKey } from '../key.js'
+import { decoyKey, type SigningKey, signingKey } from '../key.js'
+import { publicSigningKey } from '../public-key.js'
 import {
   checkBindings,
   checkBody,

@@ -1,4 +1,4 @@
-import type { Plugin, ServiceRef } from 'zin'
+import { type Plugin, requestContext, type ServiceRef } from 'zin'
 import { type BulletproofOptions, bulletproof, devicesService } from 'zin/plugins/bulletproof'
 import { jwt, tokensService } from 'zin/plugins/jwt'
 import { createHeaders } from 'zin/signer'
@@ -45,7 +45,10 @@ export async function withApp(given: TestAppOptions, test: (app: TestApp) => Pro
   const { plugins = [], options = {}, env, ...rest } = given
   const clock = fakeClock()
   const use = ['auth', 'bulletproof']
-  const echo = (ctx: { request: unknown }): unknown => ({ user: (ctx.request as { user?: { sub?: unknown } }).user?.sub })
+  const echo = (ctx: { request: unknown }): unknown => ({
+    user: (ctx.request as { user?: { sub?: unknown } }).user?.sub,
+    context: requestContext()?.userId,
+  })
   const host = await createTestHost({
     clock,
     ...rest,
