@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from 'zin'
+import { canonicalEmail } from './email.js'
 import { loginErrors } from './errors.js'
 import type { VerifiedUser } from './options.js'
 import type { Passwords } from './passwords.js'
@@ -40,7 +41,7 @@ const maxPassword = 128
 
 export function createAccounts(users: Users, passwords: Passwords, clock: Clock): Accounts {
   const existing = async (email: string): Promise<User> => {
-    const user = await users.find(canonical(email))
+    const user = await users.find(canonicalEmail(email))
     if (user === undefined) throw loginErrors.USER_NOT_FOUND(email)
     return user
   }
@@ -50,7 +51,7 @@ export function createAccounts(users: Users, passwords: Passwords, clock: Clock)
 
   return {
     async verify(email, password) {
-      const user = await users.find(canonical(email))
+      const user = await users.find(canonicalEmail(email))
       const fits = await passwords.check(password, user?.passwordHash)
       if (!fits || user === undefined || user.disabledAt !== undefined) return undefined
       const stands = async (): Promise<boolean> => {
@@ -60,14 +61,14 @@ export function createAccounts(users: Users, passwords: Passwords, clock: Clock)
       return { id: user.id, email: user.email, role: user.role, stands }
     },
     async add({ email, password, role = 'user' }) {
-      const id = canonical(email)
+      const id = canonicalEmail(email)
       if (id.length > 320 || !emailGrammar.test(id)) throw loginErrors.USER_INVALID(`"${email}" is no email address`)
       checkPassword(password)
       if (role === '' || role.length > 100) throw loginErrors.USER_INVALID('A role has 1 to 100 characters')
       const user: User = { id: randomUUID(), email: id, passwordHash: await passwords.hash(password), role, createdAt: clock.now() }
       return (await users.add(user)) ? user : undefined
     },
-    has: async (email) => (await users.find(canonical(email))) !== undefined,
+    has: async (email) => (await users.find(canonicalEmail(email))) !== undefined,
     list: () => users.list(),
     async disable(email) {
       const user = await existing(email)
@@ -94,8 +95,4 @@ export function createAccounts(users: Users, passwords: Passwords, clock: Clock)
 function checkPassword(password: string): void {
   if (password.length < minPassword || password.length > maxPassword)
     throw loginErrors.USER_INVALID(`A password has ${minPassword} to ${maxPassword} characters; this one has ${password.length}`)
-}
-
-function canonical(email: string): string {
-  return email.toLowerCase()
 }

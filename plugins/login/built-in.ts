@@ -6,6 +6,7 @@ import { type Accounts, createAccounts } from './accounts.js'
 import { userCommands } from './cli.js'
 import { loginErrors } from './errors.js'
 import { createUsers } from './migrations/0001-create-users.js'
+import { useUnicodeInUsers } from './migrations/0002-use-unicode.js'
 import type { LoginOptions } from './options.js'
 import { createPasswords } from './passwords.js'
 import { seedUser } from './seed.js'
@@ -31,6 +32,7 @@ export function builtInAccounts(ctx: BuiltInParts): Accounts {
     clock,
   )
   ctx.migration(createUsers)
+  ctx.migration(useUnicodeInUsers)
   ctx.commands(userCommands({ accounts, tokens: () => services.tokens, devices: () => services.devices, input: () => process.stdin }))
   ctx.onStart(() => seed(ctx, accounts))
   return accounts

@@ -91,7 +91,7 @@ describe('the throttle', () => {
     attemptsPerHour: 3,
     addressAttemptsPerMinute: 100,
     addressAttemptsPerHour: 100,
-    accountAttemptsPerDay: 100,
+    accountAttemptsPerMinute: 100,
   }
 
   it('says when the next attempt may be made, by the longer of the windows that are full', async () => {
@@ -107,6 +107,20 @@ describe('the throttle', () => {
     assert.deepEqual([await attempt(), await attempt()], ['passed', String(59 * 60)])
     clock.advance(59 * minute)
     assert.equal(await attempt(), 'passed')
+  })
+
+  it('holds nobody back for longer than a minute after 200 wrong attempts from as many addresses', async () => {
+    const clock = fakeClock()
+    const throttle = createThrottle(memoryCounters(clock), { ...limits, accountAttemptsPerMinute: 10 })
+    const attempt = (address: string) =>
+      throttle.attempt('a@b.c', { address }).then(
+        () => 'passed',
+        (error: { headers: Record<string, string> }) => error.headers['Retry-After'],
+      )
+    for (let index = 0; index < 200; index += 1) await attempt(`10.0.0.${index}`)
+    assert.equal(await attempt('192.0.2.1'), '60')
+    clock.advance(minute)
+    assert.equal(await attempt('192.0.2.1'), 'passed')
   })
 
   it('takes a /64 of IPv6 for one address, an IPv4 address in IPv6 form for itself, and every oddity for one', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
+import { createConnection } from 'mysql2/promise'
 import { bulletproof } from 'zin/plugins/bulletproof'
 import { database } from 'zin/plugins/database'
 import { health } from 'zin/plugins/health'
@@ -11,6 +12,17 @@ import { mysqlDatabase } from '../../scripts/testing/mysql-database.js'
 import { redisServer } from '../../scripts/testing/redis-server.js'
 import { login } from './index.js'
 import { addUser, env, post, run, signed } from './testing/session.js'
+
+async function onMysql(name: string, ...statements: readonly string[]): Promise<void> {
+  const url = new URL(process.env.TEST_MYSQL_URL ?? '')
+  url.pathname = `/${name}`
+  const connection = await createConnection(url.href)
+  try {
+    for (const statement of statements) await connection.query(statement)
+  } finally {
+    await connection.end()
+  }
+}
 
 const redisUrl = process.env.TEST_REDIS_URL ?? 'TEST_REDIS_URL is not set'
 
@@ -91,6 +103,33 @@ describe('login on Redis and MariaDB, with two processes of one app', () => {
       'jose@example.com is disabled; 1 device(s) removed',
     ])
     assert.equal((await post(one, { email: 'jose@example.com', password })).status, 401)
+  })
+
+  it('knows emails in any script, in a database whose default is latin1, and in tables made with that default', async () => {
+    const latin = mysqlDatabase('latin')
+    await latin.create()
+    await onMysql(latin.name, `alter database ${latin.name} character set latin1`)
+    const boot = () => createTestHost({ plugins: [database(), jwt(), bulletproof(), login()], env: { ...env, ...latin.env } })
+    const statusOf = async (host: TestHost, email: string, password: string) => (await post(host, { email, password })).status
+    try {
+      const first = await boot()
+      const { password } = await addUser(first, '\u65e5\u672c@x')
+      assert.equal(await statusOf(first, '\u65e5\u672c@x', 'wrong-one'), 401)
+      assert.equal(await statusOf(first, '\u65e5\u672c@x', password), 200)
+      await first.stop()
+      const tables = ['zin_users', 'bulletproof_devices', 'bulletproof_nonces']
+      await onMysql(
+        latin.name,
+        'delete from zin_users',
+        ...tables.map((table) => `alter table ${table} convert to character set latin1`),
+        "delete from zin_migrations where id like '%unicode%'",
+      )
+      const second = await boot()
+      assert.equal(await statusOf(second, '\u65e5\u672c@y', 'wrong-one'), 401)
+      await second.stop()
+    } finally {
+      await latin.drop()
+    }
   })
 
   it('is ready, with database and cache', async () => {

@@ -22,7 +22,7 @@ export interface LoginOptions {
   readonly addressAttemptsPerMinute: number
   readonly addressAttemptsPerHour: number
   /** Attempts per email: those of strangers together, and those of each address and device from which the user logged in within 30 days. */
-  readonly accountAttemptsPerDay: number
+  readonly accountAttemptsPerMinute: number
   /** Binds the token to the time zone that the client sends with the login (claim `tz`). */
   readonly bindTimezone: boolean
   /** Binds the token to the User-Agent of the login (claim `uaHash`). */
@@ -44,7 +44,7 @@ export const loginOptions = {
       attemptsPerHour: limit,
       addressAttemptsPerMinute: limit,
       addressAttemptsPerHour: limit,
-      accountAttemptsPerDay: limit,
+      accountAttemptsPerMinute: limit,
       bindTimezone: Type.Boolean(),
       bindUserAgent: Type.Boolean(),
       passwordChecks: Type.Integer({ minimum: 1, maximum: 64 }),
@@ -66,7 +66,7 @@ export const loginOptions = {
     attemptsPerHour: 20,
     addressAttemptsPerMinute: 60,
     addressAttemptsPerHour: 600,
-    accountAttemptsPerDay: 100,
+    accountAttemptsPerMinute: 10,
     bindTimezone: false,
     bindUserAgent: false,
     passwordChecks: 2,

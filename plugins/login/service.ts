@@ -1,5 +1,5 @@
 import { type Logger, sha256Hex } from 'zin'
-import type { Devices } from 'zin/plugins/bulletproof'
+import { checkPublicKey, type Devices } from 'zin/plugins/bulletproof'
 import type { Claims, Tokens } from 'zin/plugins/jwt'
 import type { CheckedUser } from './accounts.js'
 import { invalidCredentials } from './errors.js'
@@ -36,7 +36,7 @@ export interface LoginParts {
 
 /** Begins and ends sessions. Knows nothing of HTTP. */
 export interface Login {
-  /** Throws RATE_LIMITED, INVALID_CREDENTIALS, LOGIN_BUSY, AUTH_STORE_UNAVAILABLE. */
+  /** Throws DEVICE_PUBLIC_KEY_INVALID, RATE_LIMITED, INVALID_CREDENTIALS, LOGIN_BUSY, AUTH_STORE_UNAVAILABLE. */
   login(request: LoginRequest): Promise<LoginAnswer>
   /** Ends this token, then this device. */
   logout(claims: Claims, deviceId: string | undefined): Promise<void>
@@ -63,6 +63,8 @@ export function createLogin(parts: LoginParts): Login {
   return {
     async login(request) {
       const { email, password, deviceId: wanted, devicePublicKey: publicKey, address } = request
+      // First, for it costs nothing and says nothing of the password: no attempt is counted.
+      if (publicKey !== undefined) checkPublicKey(publicKey)
       await throttle.attempt(email, { address, deviceId: wanted })
       const user = await verify(email, password)
       if (user === undefined) {

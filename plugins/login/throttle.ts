@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import ipaddr from 'ipaddr.js'
 import type { Counters } from './counters.js'
+import { canonicalEmail } from './email.js'
 import { rateLimited } from './errors.js'
 
 export interface ThrottleLimits {
@@ -8,7 +9,7 @@ export interface ThrottleLimits {
   readonly attemptsPerHour: number
   readonly addressAttemptsPerMinute: number
   readonly addressAttemptsPerHour: number
-  readonly accountAttemptsPerDay: number
+  readonly accountAttemptsPerMinute: number
 }
 
 /** Where an attempt comes from. */
@@ -39,7 +40,7 @@ interface Bucket {
 
 export function createThrottle(counters: Counters, limits: ThrottleLimits): Throttle {
   const accountBuckets = (email: string, address: string): readonly Bucket[] => {
-    const key = `login:account:${digest(`${email.toLowerCase()}\n${network(address)}`)}`
+    const key = `login:account:${digest(`${canonicalEmail(email)}\n${network(address)}`)}`
     return [
       { key: `${key}:minute`, windowMs: minute, limit: limits.attemptsPerMinute },
       { key: `${key}:hour`, windowMs: hour, limit: limits.attemptsPerHour },
@@ -55,12 +56,15 @@ export function createThrottle(counters: Counters, limits: ThrottleLimits): Thro
   /** Marks that the user has logged in from this address, and with this device. */
   const knownKeys = (email: string, { address, deviceId }: Origin): readonly string[] =>
     [`address\n${network(address)}`, ...(deviceId === undefined ? [] : [`device\n${deviceId}`])].map(
-      (from) => `login:known:${digest(`${email.toLowerCase()}\n${from}`)}`,
+      (from) => `login:known:${digest(`${canonicalEmail(email)}\n${from}`)}`,
     )
-  /** What all strangers have together, and each known address or device for itself: nobody can use it up for the user. */
+  /**
+   * What all strangers have together, and each known address or device for itself: nobody can use that up for the user. The
+   * window is short, so that wrong attempts hold a user back at a new place no longer than they go on.
+   */
   const everywhereBucket = (email: string, known: string | undefined): Bucket => {
-    const key = `login:everywhere:${known ?? digest(email.toLowerCase())}`
-    return { key, windowMs: day, limit: limits.accountAttemptsPerDay }
+    const key = `login:everywhere:${known ?? digest(canonicalEmail(email))}:minute`
+    return { key, windowMs: minute, limit: limits.accountAttemptsPerMinute }
   }
   const exhausted = async ({ key, windowMs, limit }: Bucket): Promise<number> =>
     (await counters.add(key, windowMs)) > limit ? counters.remaining(key, windowMs) : 0

@@ -1,4 +1,4 @@
-import { defineMigration, ensureIndex } from 'zin/plugins/database'
+import { defineMigration, ensureIndex, useUnicode } from 'zin/plugins/database'
 
 export const createDevices = defineMigration({
   id: '0001_create_bulletproof_devices',
@@ -15,6 +15,7 @@ export const createDevices = defineMigration({
       .addColumn('last_seen_at', 'bigint', (column) => column.notNull())
       .addColumn('removed_at', 'bigint')
       .execute()
+    await useUnicode(db, 'bulletproof_devices')
     await ensureIndex(db, { name: 'bulletproof_devices_user', table: 'bulletproof_devices', columns: ['user_id'] })
   },
   async down(db) {
@@ -32,9 +33,17 @@ export const createNonces = defineMigration({
       .addColumn('created_at', 'bigint', (column) => column.notNull())
       .addColumn('expires_at', 'bigint', (column) => column.notNull())
       .execute()
+    await useUnicode(db, 'bulletproof_nonces')
     await ensureIndex(db, { name: 'bulletproof_nonces_expiry', table: 'bulletproof_nonces', columns: ['expires_at'] })
   },
   async down(db) {
     await db.schema.dropTable('bulletproof_nonces').ifExists().execute()
   },
+})
+
+/** For tables that were created with the character set of the database. */
+export const useUnicodeInTables = defineMigration({
+  id: '0003_use_unicode_in_bulletproof',
+  up: (db) => useUnicode(db, 'bulletproof_devices', 'bulletproof_nonces'),
+  down: () => Promise.resolve(),
 })

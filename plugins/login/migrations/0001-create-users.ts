@@ -1,9 +1,9 @@
-import { defineMigration } from 'zin/plugins/database'
+import { defineMigration, useUnicode } from 'zin/plugins/database'
 
 export const createUsers = defineMigration({
   id: '0001_create_users',
-  up: (db) =>
-    db.schema
+  async up(db) {
+    await db.schema
       .createTable('zin_users')
       .ifNotExists()
       .addColumn('id', 'char(36)', (column) => column.primaryKey())
@@ -12,6 +12,8 @@ export const createUsers = defineMigration({
       .addColumn('role', 'varchar(100)', (column) => column.notNull())
       .addColumn('created_at', 'bigint', (column) => column.notNull())
       .addColumn('disabled_at', 'bigint')
-      .execute(),
+      .execute()
+    await useUnicode(db, 'zin_users')
+  },
   down: (db) => db.schema.dropTable('zin_users').ifExists().execute(),
 })

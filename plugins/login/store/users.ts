@@ -4,7 +4,7 @@ import { storeUnavailable } from 'zin/plugins/jwt'
 /** A row of the built-in users table. */
 export interface User {
   readonly id: string
-  /** Lower case. */
+  /** As `canonicalEmail` spells it. */
   readonly email: string
   readonly passwordHash: string
   readonly role: string

@@ -19,7 +19,7 @@ const unlimited = {
   attemptsPerHour: 10_000,
   addressAttemptsPerMinute: 10_000,
   addressAttemptsPerHour: 10_000,
-  accountAttemptsPerDay: 10_000,
+  accountAttemptsPerMinute: 10_000,
 }
 
 /** What sessions must do when they end while they are in use, whatever they are kept in. */
