@@ -31,7 +31,8 @@ export interface Attack {
   readonly mend: string
   /** Why it cannot be tried with what is given; nothing when it can. */
   readonly unless?: (kit: Kit) => string | undefined
-  readonly rounds: (kit: Kit) => readonly Round[] | Promise<readonly Round[]>
+  /** A text says why it cannot be tried after all. */
+  readonly rounds: (kit: Kit) => readonly Round[] | Promise<readonly Round[] | string>
 }
 
 export function refused(...requests: readonly WireRequest[]): Round {

@@ -6,6 +6,7 @@ import { identityAttacks } from './families/identity.js'
 import { messageAttacks } from './families/message.js'
 import { missingAttacks } from './families/missing.js'
 import { replayAttacks } from './families/replay.js'
+import { sessionAttacks } from './families/session.js'
 import { targetAttacks } from './families/target.js'
 import { timeAttacks } from './families/time.js'
 import { tokenAttacks } from './families/token.js'
@@ -22,4 +23,5 @@ export const attacks: readonly Attack[] = [
   ...bodyAttacks,
   ...targetAttacks,
   ...messageAttacks,
+  ...sessionAttacks,
 ]

@@ -3,6 +3,7 @@ import { type Clock, type Command, defineCommand, type Printer, signatureHeaderN
 import type { Tokens } from 'zin/plugins/jwt'
 import type { AttackReport } from './attack-app.js'
 import type { CredentialOptions } from './credentials.js'
+import type { Minting } from './kit.js'
 
 export interface AttackCommandParts {
   readonly headerPrefix: string
@@ -63,8 +64,8 @@ export function attackCommand(parts: AttackCommandParts): Command {
       const { tokens, headerPrefix } = parts
       const mint = tokens.ephemeral
         ? undefined
-        : async (claims: Readonly<Record<string, unknown>>, expiresInSeconds?: number): Promise<string> =>
-            (await tokens.issue(claims, expiresInSeconds === undefined ? {} : { expiresInSeconds })).token
+        : async (claims: Readonly<Record<string, unknown>>, options?: Minting): Promise<string> =>
+            (await tokens.issue(claims, options)).token
       const given = { origin, options: options as CredentialOptions, env, headerPrefix, mint, signal }
       const credentials = await findCredentials(given).catch((error: unknown) => {
         if (error instanceof CredentialProblem) return error

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { createHeaders, type Rfc9421Credential } from 'zin/signer'
-import { type Credential, type MessageCredential, userAgent } from './kit.js'
+import type { Credential, KitParts, MessageCredential, Sessions } from './kit.js'
 import { withOwnKey, withSecret } from './message.js'
+import { logIn, logOut, sessionsOf } from './session.js'
 
 export interface Credentials {
   readonly me: Credential
@@ -10,6 +10,10 @@ export interface Credentials {
   readonly other?: Credential
   /** Callers that sign by RFC 9421: after a login two devices of their own, one by its secret and one by its key. */
   readonly messages: readonly MessageCredential[]
+  /** After a login: begins and ends more sessions. */
+  readonly sessions?: Sessions
+  /** Of this folder's settings, whether or not it is the app's. */
+  readonly sharedSecret?: string
   /** Ends what was begun for the attack. */
   end(): Promise<void>
 }
@@ -27,7 +31,7 @@ export interface CredentialParts {
   readonly options: CredentialOptions
   readonly env: Env
   readonly headerPrefix: string
-  readonly mint: ((claims: Readonly<Record<string, unknown>>) => Promise<string>) | undefined
+  readonly mint: KitParts['mint'] | undefined
   readonly signal: AbortSignal
 }
 
@@ -36,6 +40,7 @@ const none = { end: async () => undefined }
 /** The credentials that the options name: a login, a key, or else the shared secret and token key of this app. Throws a CredentialProblem. */
 export async function findCredentials(parts: CredentialParts): Promise<Credentials> {
   const { options, env } = parts
+  const secret = env.BULLETPROOF_SIGNING_SECRET || env.AUTH_KEY || env.APP_KEY || ''
   const other = await named(parts, 'other-')
   const own = await named(parts, '')
   if (own !== undefined) {
@@ -43,17 +48,19 @@ export async function findCredentials(parts: CredentialParts): Promise<Credentia
     const messages = own.session ? await messageLogins(parts) : []
     const sessions = [own, other].flatMap((found) => (found?.session === true ? [found.credential] : []))
     if (second !== undefined) sessions.push(second)
-    const ends = [...sessions.map((session) => () => logout(parts, session)), ...messages.map(({ end }) => end)]
+    const ends: (() => Promise<unknown>)[] = [...sessions.map((session) => () => logOut(parts, session)), ...messages.map(({ end }) => end)]
+    const user = { email: options.email, password: own.session ? fromEnv(parts, 'password-env') : undefined }
     return {
       me: own.credential,
       shared: false,
       messages: messages.map(({ as }) => as),
       ...(second === undefined ? {} : { second }),
       ...(other === undefined ? {} : { other: other.credential }),
+      ...(own.session ? { sessions: sessionsOf(parts, user, (end) => void ends.push(end)) } : {}),
+      ...(secret === '' ? {} : { sharedSecret: secret }),
       end: async () => void (await Promise.allSettled(ends.map((end) => end()))),
     }
   }
-  const secret = env.BULLETPROOF_SIGNING_SECRET || env.AUTH_KEY || env.APP_KEY || ''
   if (options['other-email'] !== undefined || secret === '' || parts.mint === undefined)
     throw problem(
       'it needs credentials: --email and --password-env, or --key-id, --secret-env and --token-env, or the secrets of the app in .env',
@@ -88,56 +95,28 @@ function fromEnv({ options, env }: CredentialParts, option: keyof CredentialOpti
 }
 
 /** Two more devices of the user: one signs by its secret, and one by its own key where the login takes one. */
-async function messageLogins(parts: CredentialParts): Promise<readonly { readonly as: MessageCredential; end(): Promise<void> }[]> {
+async function messageLogins(parts: CredentialParts): Promise<readonly { readonly as: MessageCredential; end(): Promise<boolean> }[]> {
   const bySecret = await login(parts, '')
-  const ofSecret = { as: withSecret(bySecret), end: () => logout(parts, bySecret, { profile: 'rfc9421', secret: bySecret.secret }) }
+  const ofSecret = { as: withSecret(bySecret), end: () => logOut(parts, bySecret, { profile: 'rfc9421', secret: bySecret.secret }) }
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const { x: devicePublicKey = '' } = publicKey.export({ format: 'jwk' })
   const byKey = await login(parts, '', { devicePublicKey })
   if (byKey.secret !== '')
-    return [ofSecret, { as: withSecret(byKey), end: () => logout(parts, byKey, { profile: 'rfc9421', secret: byKey.secret }) }]
+    return [ofSecret, { as: withSecret(byKey), end: () => logOut(parts, byKey, { profile: 'rfc9421', secret: byKey.secret }) }]
   const pem = String(privateKey.export({ type: 'pkcs8', format: 'pem' }))
   const ofKey = withOwnKey(byKey.keyId, byKey.token, privateKey, devicePublicKey)
-  return [ofSecret, { as: ofKey, end: () => logout(parts, byKey, { profile: 'rfc9421', privateKey: pem }) }]
+  return [ofSecret, { as: ofKey, end: () => logOut(parts, byKey, { profile: 'rfc9421', privateKey: pem }) }]
 }
 
 async function login(parts: CredentialParts, whose: '' | 'other-', more: Readonly<Record<string, string>> = {}): Promise<Credential> {
   const { origin, signal, options } = parts
-  const body = JSON.stringify({ email: options[`${whose}email`], password: fromEnv(parts, `${whose}password-env`), ...more })
-  const headers = { 'content-type': 'application/json', 'user-agent': userAgent }
-  const answer = await fetch(new URL('/auth/login', origin), { method: 'POST', headers, body, redirect: 'manual', signal }).catch(
-    (error: unknown) => {
-      if (signal.aborted) throw error
-      throw problem(`no app answers on ${origin.origin}; start it with "zin start"`, error)
-    },
-  )
-  const { jwt, deviceId, deviceSecret } = (await answer.json().catch(() => ({}))) as Readonly<Record<string, unknown>>
-  if (typeof jwt !== 'string' || typeof deviceId !== 'string' || typeof deviceSecret !== 'string')
-    throw problem(
-      `POST /auth/login answered ${answer.status} to --${whose}email ${options[`${whose}email`]}; are email and password right?`,
-    )
-  return { keyId: deviceId, secret: deviceSecret, token: jwt }
-}
-
-type Signing = { readonly profile?: 'v1'; readonly secret: string } | ({ readonly profile: 'rfc9421' } & Rfc9421Credential)
-
-async function logout(
-  { origin, headerPrefix }: CredentialParts,
-  { keyId, secret, token }: Credential,
-  by: Signing = { secret },
-): Promise<void> {
-  const url = new URL('/auth/logout', origin)
-  const authorization = `Bearer ${token}`
-  const signed = await createHeaders({
-    method: 'POST',
-    url,
-    keyId,
-    headerPrefix,
-    ...by,
-    ...(by.profile === 'rfc9421' ? { authorization } : {}),
+  const fields = { email: options[`${whose}email`], password: fromEnv(parts, `${whose}password-env`), ...more }
+  const { status, credential } = await logIn(parts, fields).catch((error: unknown) => {
+    if (signal.aborted) throw error
+    throw problem(`no app answers on ${origin.origin}; start it with "zin start"`, error)
   })
-  const headers = { ...signed, authorization, 'user-agent': userAgent }
-  await fetch(url, { method: 'POST', headers, redirect: 'manual', signal: AbortSignal.timeout(5_000) })
+  if (credential !== undefined) return credential
+  throw problem(`POST /auth/login answered ${status} to --${whose}email ${fields.email}; are email and password right?`)
 }
 
 function problem(message: string, cause?: unknown): CredentialProblem {

@@ -21,6 +21,22 @@ export interface MessageCredential {
   readonly sign: (text: string) => Buffer
 }
 
+/** What is unusual about a minted token. */
+export interface Minting {
+  readonly expiresInSeconds?: number
+  readonly issuer?: string
+  readonly audience?: string
+}
+
+export interface Sessions {
+  /** Logs in. `undefined` when the app does not let the user in. */
+  begin(more?: { readonly deviceId?: string; readonly devicePublicKey?: string }): Promise<Credential | undefined>
+  /** Logs out; false when the app refuses. */
+  end(session: Credential): Promise<boolean>
+  /** Ends a device of the user without its token; false when the app refuses. */
+  remove(by: Credential, deviceId: string): Promise<boolean>
+}
+
 /** The request that every attack is a variation of. It is sent for real, more than once. */
 export interface Target {
   readonly method: string
@@ -55,7 +71,11 @@ export interface KitParts {
   /** Callers that sign by RFC 9421. A device among them is pinned to it, so it is none of the others. */
   readonly messages?: readonly MessageCredential[]
   /** Makes tokens that the app takes; only for somebody who has its key. */
-  readonly mint?: (claims: Readonly<Record<string, unknown>>, expiresInSeconds?: number) => Promise<string>
+  readonly mint?: (claims: Readonly<Record<string, unknown>>, options?: Minting) => Promise<string>
+  /** More sessions of the user; only for somebody who has the password. */
+  readonly sessions?: Sessions
+  /** The secret of callers without a device, when it is known and is not the own one. */
+  readonly sharedSecret?: string
   /** Whether attacks may take longer than the window. */
   readonly patient: boolean
 }

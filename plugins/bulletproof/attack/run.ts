@@ -67,9 +67,10 @@ function notTried(count: number): Finding {
 async function tryAttack(attack: Attack, parts: RunParts, usual: Answer, refusals: Map<string, string[]>): Promise<Finding> {
   const { kit, send, pause } = parts
   const reason = attack.unless?.(kit)
-  if (reason !== undefined) return { attack: attack.name, verdict: 'skipped', seen: '', why: reason }
+  const rounds = reason ?? (await attack.rounds(kit))
+  if (typeof rounds === 'string') return { attack: attack.name, verdict: 'skipped', seen: '', why: rounds }
   const seen: string[] = []
-  for (const round of await attack.rounds(kit)) {
+  for (const round of rounds) {
     if (round.afterMs !== undefined) await pause(round.afterMs)
     const answers = await send(typeof round.requests === 'function' ? round.requests() : round.requests)
     seen.push(statusesOf(answers))

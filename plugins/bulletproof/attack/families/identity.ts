@@ -15,6 +15,16 @@ function me(kit: Kit, change: Partial<Credential>): Credential {
   return { ...kit.parts.me, ...change }
 }
 
+/** Good keys that are not the one that the token names. */
+function signersBeside(kit: Kit): readonly Omit<Credential, 'token'>[] {
+  const { me: own, second, other, shared, sharedSecret } = kit.parts
+  return [
+    ...[second, other].filter((caller) => caller !== undefined),
+    ...(shared ? [{ ...own, keyId: `zin-attack-${randomUUID().slice(0, 8)}` }] : []),
+    ...(sharedSecret === undefined ? [] : [{ keyId: 'zin-cli', secret: sharedSecret }]),
+  ]
+}
+
 /** Good parts of different callers put together. */
 export const identityAttacks: readonly Attack[] = [
   {
@@ -32,6 +42,17 @@ export const identityAttacks: readonly Attack[] = [
       const { names, me: own } = kit.parts
       const others = ['zin-attack-device', own.keyId.slice(0, -1) || 'x', `${own.keyId}x`]
       return [refused(...others.map((id) => withHeader(kit.sign(), names.deviceId, id)))]
+    },
+  },
+  {
+    name: 'key:of-another',
+    hole: 'another key may sign for the device that the header and the token name',
+    mend: bind,
+    unless: (kit) => namesNoDevice(kit) ?? (signersBeside(kit).length === 0 ? 'it needs a second key; log in with --email' : undefined),
+    rounds: (kit) => {
+      const { names, me: own } = kit.parts
+      const requests = signersBeside(kit).map(({ keyId, secret }) => kit.sign({ as: { keyId, secret, token: own.token } }))
+      return [refused(...requests.map((request) => withHeader(request, names.deviceId, own.keyId)))]
     },
   },
   {

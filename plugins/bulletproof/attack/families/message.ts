@@ -247,9 +247,12 @@ export const messageAttacks: readonly Attack[] = [
     (sign, as, kit) => {
       const { me, second, other } = kit.parts
       const callers = [me, second, other].flatMap((caller) => (caller === undefined || caller.keyId === as.keyId ? [] : [caller]))
+      const signers = (kit.parts.messages ?? []).filter(({ keyId }) => keyId !== as.keyId)
       return [
         refused(
           sign({ deviceId: 'zin-attack' }),
+          // Signed by the key of another device of the user, for the device that header and token name.
+          ...signers.map((signer) => message(kit, { ...signer, token: as.token }, { deviceId: as.keyId })),
           ...callers.flatMap(({ keyId, token }) => [
             sign({ deviceId: keyId }),
             sign({ keyId, deviceId: keyId }),

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { type Attack, accepted, refused } from '../attack.js'
-import type { Kit } from '../kit.js'
+import type { Kit, Minting } from '../kit.js'
 import type { WireRequest } from '../wire.js'
 import { flip } from './fields.js'
 import { ownClaims } from './identity.js'
@@ -23,7 +23,7 @@ function parts(kit: Kit): { readonly header: Readonly<Record<string, unknown>>; 
 }
 
 function withTokens(kit: Kit, tokens: readonly string[]): readonly WireRequest[] {
-  return tokens.map((token) => kit.sign({ as: { ...kit.parts.me, token } }))
+  return tokens.map((token) => withToken(kit, token))
 }
 
 function signedWith(secret: string, header: unknown, body: string): string {
@@ -105,17 +105,63 @@ export const tokenAttacks: readonly Attack[] = [
     name: 'jwt:expired',
     hole: 'a token that has expired is taken',
     mend: 'Require exp, and compare it with the present.',
-    unless: (kit) => (kit.parts.mint === undefined ? 'it needs a token made with the key of this app' : undefined),
+    unless: mintsNone,
     rounds: async (kit) => {
-      const token = (await kit.parts.mint?.(ownClaims(kit), lifeSeconds)) ?? ''
-      const as = { ...kit.parts.me, token }
+      const [known, unknown] = await Promise.all([
+        mint(kit, { expiresInSeconds: lifeSeconds }),
+        mint(kit, { expiresInSeconds: lifeSeconds }),
+      ])
       return [
-        accepted(kit.sign({ as }), 'the app does not take tokens made with the key of this folder'),
-        // Signed when the round begins, so that the signature is fresh and only the token is old.
-        { requests: () => [kit.sign({ as })], expect: 'refused', afterMs: (lifeSeconds + 1) * 1000 },
+        accepted(withToken(kit, known), takesNone),
+        // Signed when the round begins, so that the signature is fresh and only the token is old. One that the app has seen may
+        // be checked in another way than one that it has not.
+        { requests: () => [withToken(kit, known), withToken(kit, unknown)], expect: 'refused', afterMs: (lifeSeconds + 1) * 1000 },
       ]
     },
+  },
+  {
+    name: 'jwt:not-yet',
+    hole: 'a token is taken before its time',
+    mend: 'Compare nbf with the present whenever the claim is there.',
+    unless: mintsNone,
+    rounds: async (kit) => {
+      const early = await kit.parts.mint?.({ ...ownClaims(kit), nbf: Math.floor(kit.parts.now() / 1000) + 3600 })
+      return [accepted(withToken(kit, await mint(kit)), takesNone), refused(withToken(kit, early ?? ''))]
+    },
+  },
+  {
+    name: 'jwt:audience',
+    hole: 'a token that was made for another app is taken',
+    mend: 'Require aud, and that it names this app.',
+    unless: mintsNone,
+    rounds: async (kit) => [
+      accepted(withToken(kit, await mint(kit)), takesNone),
+      refused(withToken(kit, await mint(kit, { audience: 'zin-attack' })), withToken(kit, await mint(kit, { audience: '' }))),
+    ],
+  },
+  {
+    name: 'jwt:issuer',
+    hole: 'a token that somebody else issued is taken',
+    mend: 'Require iss, and that it is the one that this app trusts.',
+    unless: mintsNone,
+    rounds: async (kit) => [
+      accepted(withToken(kit, await mint(kit)), takesNone),
+      refused(withToken(kit, await mint(kit, { issuer: 'zin-attack' })), withToken(kit, await mint(kit, { issuer: '' }))),
+    ],
   },
 ]
 
 const lifeSeconds = 2
+const takesNone = 'the app does not take tokens made with the key of this folder'
+
+function mintsNone(kit: Kit): string | undefined {
+  return kit.parts.mint === undefined ? 'it needs a token made with the key of this app' : undefined
+}
+
+async function mint(kit: Kit, options: Minting = {}): Promise<string> {
+  return (await kit.parts.mint?.(ownClaims(kit), options)) ?? ''
+}
+
+function withToken(kit: Kit, token: string): WireRequest {
+  return kit.sign({ as: { ...kit.parts.me, token } })
+}

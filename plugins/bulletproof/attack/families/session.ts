@@ -1,0 +1,115 @@
+import { type Attack, accepted, refused } from '../attack.js'
+import type { Credential, Kit, MessageCredential, Sessions } from '../kit.js'
+import { message, withSecret } from '../message.js'
+import { ownClaims } from './identity.js'
+
+const noSessions = (kit: Kit): string | undefined =>
+  kit.parts.sessions === undefined ? 'it needs more sessions of the user; log in with --email' : undefined
+const noLogin = 'the app does not let the user log in again'
+const noMessages = 'the app takes no requests signed by RFC 9421'
+const revocation = 'Keep the jti of a token that was logged out until its exp, and ask for it on every request.'
+const tombstone = 'Remember the ids of removed devices for longer than a token lives, and let them fall back to no other secret.'
+
+/** The token of a session that was logged out, and its device in use again, so that nothing but the revocation refuses it. */
+async function loggedOut(kit: Kit): Promise<{ readonly renewed: Credential; readonly revoked: Credential } | string> {
+  const { begin, end } = kit.parts.sessions as Sessions
+  const ended = await begin()
+  if (ended === undefined) return noLogin
+  if (!(await end(ended))) return 'the app does not take POST /auth/logout'
+  const renewed = await begin({ deviceId: ended.keyId })
+  if (renewed === undefined) return noLogin
+  if (renewed.keyId !== ended.keyId) return 'a device that was logged out gets another id'
+  return { renewed, revoked: { ...renewed, token: ended.token } }
+}
+
+/** A device that was removed by another one, and its token, which nobody revoked. */
+async function removed(kit: Kit): Promise<Credential | string> {
+  const { begin, remove } = kit.parts.sessions as Sessions
+  const device = await begin()
+  if (device === undefined) return noLogin
+  return (await remove(kit.parts.me, device.keyId)) ? device : 'the app does not take DELETE /auth/devices/:id'
+}
+
+/** Sessions that ended. */
+export const sessionAttacks: readonly Attack[] = [
+  {
+    name: 'session:revoked-token',
+    hole: 'a token is taken after its logout',
+    mend: revocation,
+    unless: noSessions,
+    rounds: async (kit) => {
+      const found = await loggedOut(kit)
+      if (typeof found === 'string') return found
+      return [accepted(kit.sign({ as: found.renewed })), refused(kit.sign({ as: found.revoked }))]
+    },
+  },
+  {
+    name: 'session:removed-device',
+    hole: 'a device signs after it was removed',
+    mend: 'Erase the secret of a device when it is removed, and keep no copy of it for longer than a request.',
+    unless: noSessions,
+    rounds: async (kit) => {
+      const device = await removed(kit)
+      if (typeof device === 'string') return device
+      return [refused(kit.sign({ as: device }), message(kit, withSecret(device)))]
+    },
+  },
+  {
+    name: 'session:removed-device-shared',
+    hole: 'the shared secret signs in the name of a device that was removed',
+    mend: tombstone,
+    unless: (kit) =>
+      noSessions(kit) ??
+      (kit.parts.sharedSecret === undefined || kit.parts.mint === undefined
+        ? 'it needs the secrets of the app; run it in the folder of the app'
+        : undefined),
+    rounds: async (kit) => {
+      const { mint, sharedSecret: secret = '' } = kit.parts
+      const caller = { keyId: 'zin-cli', secret, token: (await mint?.({ ...ownClaims(kit), deviceId: 'zin-cli' })) ?? '' }
+      const device = await removed(kit)
+      if (typeof device === 'string') return device
+      const as = { ...device, secret }
+      return [
+        accepted(kit.sign({ as: caller }), 'the app does not take the shared secret of this folder'),
+        refused(kit.sign({ as }), message(kit, withSecret(as))),
+      ]
+    },
+  },
+  {
+    name: 'message:revoked-token',
+    hole: 'a token is taken after its logout from a device that signs by RFC 9421',
+    mend: revocation,
+    unless: noSessions,
+    rounds: async (kit) => {
+      const found = await loggedOut(kit)
+      if (typeof found === 'string') return found
+      return [accepted(message(kit, withSecret(found.renewed)), noMessages), refused(message(kit, withSecret(found.revoked)))]
+    },
+  },
+  {
+    name: 'message:weak-key',
+    hole: 'a device may enrol a public key of small order, for which one signature fits any message',
+    mend: 'Refuse the points of small order and every encoding that is not the canonical one, before a key is enrolled.',
+    unless: noSessions,
+    rounds: async (kit) => {
+      const { begin } = kit.parts.sessions as Sessions
+      const devices: MessageCredential[] = []
+      for (const publicKey of smallOrderKeys) {
+        const device = await begin({ devicePublicKey: publicKey })
+        if (device?.secret === '') devices.push({ ...device, alg: 'ed25519', publicKey, sign: () => constantSignature })
+      }
+      // The order of the point says for how many messages in a row it fails.
+      return [refused(...devices.flatMap((as) => Array.from({ length: 16 }, () => message(kit, as))))]
+    },
+  },
+]
+
+/** The neutral element, the same with an encoding that is not canonical, and a point of order 8. */
+const smallOrderKeys = [
+  `01${'00'.repeat(31)}`,
+  `ee${'ff'.repeat(30)}7f`,
+  'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+].map((hex) => Buffer.from(hex, 'hex').toString('base64url'))
+
+/** R is the neutral element and S is 0. */
+const constantSignature = Buffer.from(`01${'00'.repeat(63)}`, 'hex')

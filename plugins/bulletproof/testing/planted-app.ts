@@ -1,0 +1,151 @@
+import { createSecretKey } from 'node:crypto'
+import jsonwebtoken, { type VerifyOptions } from 'jsonwebtoken'
+import type { Context, Middleware } from 'koa'
+import { type Clock, definePlugin, type Plugin, type PluginContext, signatureHeaderNames } from 'zin'
+import { bulletproof } from 'zin/plugins/bulletproof'
+import { database, databaseService } from 'zin/plugins/database'
+import { type Claims, jwt, type Tokens, tokensService } from 'zin/plugins/jwt'
+import { login } from 'zin/plugins/login'
+import { createTestHost, type TestHost } from 'zin/testing'
+
+/**
+ * A hole in the real plugins: revocation is not asked for, any key signs for the device of header and token, audience or issuer
+ * are not compared, expiry only of a token that was seen before, or a removed device is forgotten.
+ */
+export type Plant = 'revocation' | 'key' | 'audience' | 'issuer' | 'expiry' | 'not-before' | 'tombstone'
+
+/** The real time, which can be moved forward: connections of clients are drained by it. */
+export interface ShiftedClock extends Clock {
+  advance(ms: number): void
+}
+
+export interface PlantedApp {
+  readonly host: TestHost
+  readonly clock: ShiftedClock
+}
+
+export const plantedEnv = {
+  APP_KEY: 'planted-app-key-0123456789abcdefghij',
+  JWT_SECRET: 'planted-jwt-secret-0123456789abcdefg',
+  BULLETPROOF_SIGNING_SECRET: 'planted-shared-secret-0123456789abcd',
+  JWT_ISSUER: 'planted',
+  JWT_AUDIENCE: 'planted',
+}
+export const users = { 'ada@example.com': 'correct-horse-1', 'bob@example.com': 'correct-horse-2' } as const
+
+const names = signatureHeaderNames()
+
+/** The real app on a port, but for one hole. */
+export async function startPlantedApp(plant?: Plant): Promise<PlantedApp> {
+  const clock = shiftedClock()
+  const host = await createTestHost({
+    listen: true,
+    clock,
+    env: plantedEnv,
+    plugins: [
+      database(),
+      plantedJwt(plant),
+      plantedBulletproof(plant),
+      forgetful(plant),
+      login({
+        verifyCredentials: async (email, password) => (users[email as keyof typeof users] === password ? { id: email, email } : undefined),
+      }),
+    ],
+  })
+  clock.advance(1_000)
+  return { host, clock }
+}
+
+function shiftedClock(): ShiftedClock {
+  let ahead = 0
+  return {
+    now: () => Date.now() + ahead,
+    monotonic: () => performance.now(),
+    advance: (ms) => {
+      ahead += ms
+    },
+  }
+}
+
+function plantedJwt(plant: Plant | undefined): Plugin {
+  const setup = (ctx: PluginContext): unknown =>
+    jwt.spec.setup({
+      ...ctx,
+      provide: (ref, service) =>
+        ctx.provide(ref, ref.id === tokensService.id ? ({ ...service, ...holes(plant, ctx) } as typeof service) : service),
+    })
+  return definePlugin({ ...jwt.spec, setup: setup as never })()
+}
+
+function holes(plant: Plant | undefined, { clock }: PluginContext): Partial<Tokens> {
+  if (plant === 'revocation') return { isRevokedBy: () => false, isRevoked: async () => false }
+  const { JWT_ISSUER: issuer, JWT_AUDIENCE: audience } = plantedEnv
+  const checks: Partial<Record<Plant, (isKnown: boolean) => VerifyOptions>> = {
+    audience: () => ({ issuer }),
+    issuer: () => ({ audience }),
+    expiry: (isKnown) => ({ issuer, audience, ignoreExpiration: !isKnown }),
+    'not-before': () => ({ issuer, audience, ignoreNotBefore: true }),
+  }
+  const check = plant && checks[plant]
+  if (check === undefined) return {}
+  const key = createSecretKey(Buffer.from(plantedEnv.JWT_SECRET))
+  const known = new Set<string>()
+  return {
+    verify(token, at = clock.now()) {
+      const options = { ...check(known.has(token)), algorithms: ['HS256' as const], clockTimestamp: Math.floor(at / 1000) }
+      const claims = jsonwebtoken.verify(token, key, options) as Claims
+      known.add(token)
+      return claims
+    },
+  }
+}
+
+function plantedBulletproof(plant: Plant | undefined): Plugin {
+  const { spec } = bulletproof
+  const setup = (ctx: PluginContext): unknown => {
+    const { tokens } = ctx.services as unknown as { readonly tokens: Tokens }
+    const loosen =
+      (middleware: Middleware): Middleware =>
+      (request, next) => {
+        if (plant === 'key') signAsNamed(request, tokens)
+        return middleware(request, next)
+      }
+    return spec.setup({ ...ctx, middleware: (key, middleware) => ctx.middleware(key, loosen(middleware)) })
+  }
+  return definePlugin({ ...spec, setup: setup as never })({ deviceStore: 'db' })
+}
+
+/** Compares the device id with the token here, and the key id with nothing. */
+function signAsNamed(ctx: Context, tokens: Tokens): void {
+  const { rawHeaders, headers } = ctx.req
+  const keyId = headers[names.keyId]
+  const claims = verified(tokens, ctx.get('authorization').slice('Bearer '.length))
+  if (typeof keyId !== 'string' || claims === undefined || claims.deviceId !== headers[names.deviceId]) return
+  const { deviceId: _, ...unbound } = claims
+  ctx.state.tokenVerified = unbound
+  const at = rawHeaders.findIndex((text, index) => index % 2 === 0 && text.toLowerCase() === names.deviceId)
+  rawHeaders[at + 1] = keyId
+}
+
+function verified(tokens: Tokens, token: string): Claims | undefined {
+  try {
+    return tokens.verify(token)
+  } catch {
+    return undefined
+  }
+}
+
+/** Forgets removed devices. */
+function forgetful(plant: Plant | undefined): Plugin {
+  return definePlugin({
+    name: 'forgetful',
+    version: '1.0.0',
+    uses: { database: databaseService },
+    setup: ({ use, services }) =>
+      use(async (ctx, next) => {
+        await next()
+        if (plant === 'tombstone' && ctx.method === 'DELETE')
+          await services.database.tables().deleteFrom('bulletproof_devices').where('removed_at', 'is not', null).execute()
+      }),
+  })()
+}
