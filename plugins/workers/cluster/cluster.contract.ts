@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { systemClock } from 'zin'
+import { eventually, hear, nodeInfo, nodeStatus, silentLog } from '../testing/helpers.js'
 import type { AttemptDelta, Cluster, ClusterMessage } from './cluster.js'
-import { eventually, hear, nodeInfo, nodeStatus, silentLog } from './helpers.contract.js'
 import { runForLead } from './leadership.js'
 
 export interface ClusterStore {

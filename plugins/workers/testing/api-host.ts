@@ -9,8 +9,8 @@ import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
 import { workerHealth } from 'zin/plugins/worker-health'
 import { createTestHost, type TestHost } from 'zin/testing'
-import { eventually } from '../cluster/helpers.contract.js'
 import { type Workers, workers, workersService } from '../index.js'
+import { eventually } from './helpers.js'
 import { writeProcessors } from './processor-files.js'
 
 type Answer = Awaited<ReturnType<TestHost['inject']>>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'zin'
 import { type MemoryLogger, memoryLogger } from 'zin/testing'
-import type { Cluster, ClusterMessage, NodeInfo, NodeStatus } from './cluster.js'
+import type { Cluster, ClusterMessage, NodeInfo, NodeStatus } from '../cluster/cluster.js'
 
 export const silentLog: Logger = memoryLogger()
 
