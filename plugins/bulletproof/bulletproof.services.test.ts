@@ -33,8 +33,8 @@ describe('on MySQL or MariaDB, with a database of its own', () => {
 })
 
 describe('on Redis', () => {
-  it('S6: one request in 1,000 copies at once is accepted once', () =>
-    withApp({ ...forApp(), options: { deviceStore: 'kv' } }, async (app) => assertOnce(app, 1_000)))
+  it('S6: one request in 200 copies at once is accepted once', () =>
+    withApp({ ...forApp(), options: { deviceStore: 'kv' } }, async (app) => assertOnce(app, 200)))
 
   it('a request costs two round trips', () =>
     withApp({ ...forApp(), options: { deviceStore: 'kv' } }, async (app) => {
