@@ -121,6 +121,7 @@ export function assemble(input: AssembleInput): WorkerParts {
     schedules: {
       exist: async (record) => (await jobs.schedules(record)).length > 0,
       removeAll: (record) => jobs.dropSchedules(record),
+      moveAll: (from, to) => jobs.moveSchedules(from, to),
     },
     clock,
     autoStart: rule,

@@ -230,12 +230,12 @@ export function codesContract(api: () => ApiHost): void {
       const { host, run, service } = api()
       const kv = host.service(kvService)
       let contended = false
-      // Who writes a worker of this store claims its next generation first: here somebody else always has.
+      // Who changes a worker of this store names what it read: here somebody else has always changed it since.
       const client = new Proxy(kv, {
         get(target, key) {
           if (key === 'driver') return 'database'
           if (key === 'set')
-            return (name: string, ...rest: [string]) => (contended && name.includes('claims') ? false : target.set(name, ...rest))
+            return (...args: Parameters<typeof kv.set>) => (contended && args[2]?.ifValue !== undefined ? false : target.set(...args))
           const value = target[key as keyof typeof target]
           return typeof value === 'function' ? value.bind(target) : value
         },

@@ -32,24 +32,58 @@ export function schedulesContract(api: () => ApiHost): void {
       assert.equal(counts.delayed, 2)
     })
 
-    it('are removed before it is, so that a removal that did not succeed can be repeated', async () => {
-      let down = true
-      const kv = api().host.service(kvService)
-      const client = new Proxy(kv, {
+    /** A worker of its own store. `beforeWrite` is called before each write there. */
+    const createApart = (beforeWrite: () => Promise<unknown> | undefined) => {
+      const client = new Proxy(api().host.service(kvService), {
         get(target, key) {
           if (key === 'driver') return 'database'
-          if (key === 'delete' && down) return () => Promise.reject(new Error('the power is cut'))
           const value = target[key as keyof typeof target]
-          return typeof value === 'function' ? value.bind(target) : value
+          if (typeof value !== 'function') return value
+          const call = value.bind(target) as (...args: unknown[]) => unknown
+          if (key !== 'set') return call
+          return async (...args: unknown[]) => {
+            await beforeWrite()
+            return call(...args)
+          }
         },
       })
-      const infrastructure = { persistence: { driver: 'kvstore' as const, keyPrefix: `planned-${api().run}`, client } }
-      const { name, path } = await create({ infrastructure })
+      return create({ infrastructure: { persistence: { driver: 'kvstore', keyPrefix: `planned-${count}-${api().run}`, client } } })
+    }
+
+    it('are removed before it is, so that a removal that did not succeed can be repeated', async () => {
+      let down = false
+      const { name, path } = await createApart(() => (down ? Promise.reject(new Error('the power is cut')) : undefined))
       await api().call('PUT', `${path}/schedules/a`, yearly)
+      down = true
       assert.ok((await api().call('DELETE', path)).status >= 500)
       assert.deepEqual(await schedulers(name), [])
       down = false
       assert.equal((await api().call('GET', path)).status, 200)
+    })
+
+    it('come with it when one is added right before it is given another queue', async () => {
+      let add: (() => Promise<unknown>) | undefined
+      const { name, path } = await createApart(() => {
+        const work = add
+        add = undefined
+        return work?.()
+      })
+      const spec = {
+        ...yearly,
+        tz: 'Europe/Berlin',
+        endDate: '2090-01-01T00:00:00.000Z',
+        limit: 7,
+        data: { n: 1 },
+        options: { attempts: 4 },
+      }
+      const added: unknown[] = []
+      add = async () => added.push((await api().call('PUT', `${path}/schedules/late`, spec)).body.schedule)
+      const moved = await api().call('PUT', path, { queueName: `${name}-b` })
+      assert.deepEqual([moved.status, moved.body.worker?.queueName], [200, `${name}-b`], moved.text)
+      assert.deepEqual([await schedulers(name), await schedulers(`${name}-b`)], [[], [`${name}~late`]])
+      assert.deepEqual((await api().call('GET', `${path}/schedules`)).body.schedules, added)
+      const [job] = await api().host.service(queuesService).queue(`${name}-b`).getDelayed()
+      assert.deepEqual([job?.opts.attempts, JSON.stringify(job?.data).includes('"n":1')], [4, true])
     })
 
     it('keep it on its queue until they are removed', async () => {

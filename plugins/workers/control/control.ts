@@ -15,13 +15,8 @@ import { activationOf, type Desired, type HaltedRollout, type StoredWorker } fro
 import type { Operation, OperationOptions } from '../types.js'
 import type { Action, Operations } from './operations.js'
 import { demandSuccess } from './progress.js'
+import { moveSchedules, type WorkerSchedules } from './schedules.js'
 import { stateOf } from './state.js'
-
-/** The recurring jobs of a worker, which are kept in its queue. */
-export interface WorkerSchedules {
-  exist(record: WorkerRecord): Promise<boolean>
-  removeAll(record: WorkerRecord): Promise<void>
-}
 
 export interface ControlParts {
   readonly directory: StoreDirectory
@@ -109,6 +104,7 @@ export class Control {
   async update(name: string, changes: UpdateWorker, options: OperationOptions = {}): Promise<Applied> {
     refuse(updateProblems(changes))
     refuse(this.#parts.lacking(changes))
+    let before: WorkerRecord | undefined
     return this.change(
       name,
       'update',
@@ -118,9 +114,12 @@ export class Control {
         const desired: Desired = record.activeStatus
           ? worker.desired
           : { ...worker.desired, state: 'stopped', by: 'operator', paused: false }
+        before = worker.record
         return { ...worker, record, desired }
       },
       options,
+      // One may have been added after the check.
+      (written) => moveSchedules(this.#parts, before ?? written.record, written),
     )
   }
 
@@ -207,10 +206,20 @@ export class Control {
     await this.#parts.cluster.announce(record.name)
   }
 
-  /** Writes what `next` makes of the worker, and waits until it is applied. Throws when every process failed to. */
-  async change(name: string, action: Action, next: Change<StoredWorker>, options: OperationOptions = {}): Promise<Applied> {
+  /**
+   * Writes what `next` makes of the worker, and waits until it is applied. Throws when every process failed to.
+   *
+   * @param finish called with what was written.
+   */
+  async change(
+    name: string,
+    action: Action,
+    next: Change<StoredWorker>,
+    options: OperationOptions = {},
+    finish?: (worker: StoredWorker) => Promise<void>,
+  ): Promise<Applied> {
     const worker = await this.#write(name, next)
-    const operation = await this.#announce(worker, action, options)
+    const [operation] = await Promise.all([this.#announce(worker, action, options), finish?.(worker)])
     demandSuccess(worker, operation)
     return { worker, operation, changed: true }
   }

@@ -119,12 +119,8 @@ export class WorkerJobs {
 
   /** By their next time. */
   async schedules(record: WorkerRecord): Promise<readonly ScheduleView[]> {
-    const found = await this.#reach('The schedules were not read', (queues) => queues.queue(record.queueName).getJobSchedulers(0, -1, true))
     const now = this.#parts.clock.now()
-    return found.flatMap((scheduler) => {
-      const id = scheduleIdOf(record.name, scheduler.key)
-      return id === undefined ? [] : [scheduleView(id, record.name, scheduler, now)]
-    })
+    return (await this.#schedulers(record)).map(({ id, scheduler }) => scheduleView(id, record.name, scheduler, now))
   }
 
   async unschedule(record: WorkerRecord, id: string): Promise<void> {
@@ -141,6 +137,28 @@ export class WorkerJobs {
 
   async dropSchedules(record: WorkerRecord): Promise<void> {
     for (const { id } of await this.schedules(record)) await this.dropSchedule(record, id)
+  }
+
+  /** To the new queue before they leave the old one: a move that ends midway loses none. False when there were none. */
+  async moveSchedules(from: WorkerRecord, to: WorkerRecord): Promise<boolean> {
+    const found = await this.#schedulers(from)
+    for (const { id, scheduler } of found) {
+      const { data, opts: options = {} } = scheduler.template ?? {}
+      await this.#reach(`The schedule "${id}" was not moved`, (queues) =>
+        queues.schedule(to.queueName, scheduler.key, repeatOptions(scheduler), { name: scheduler.name, data, options }),
+      )
+      await this.dropSchedule(from, id)
+    }
+    return found.length > 0
+  }
+
+  /** By their next time. */
+  async #schedulers({ name, queueName }: WorkerRecord) {
+    const found = await this.#reach('The schedules were not read', (queues) => queues.queue(queueName).getJobSchedulers(0, -1, true))
+    return found.flatMap((scheduler) => {
+      const id = scheduleIdOf(name, scheduler.key)
+      return id === undefined ? [] : [{ id, scheduler }]
+    })
   }
 
   /** What checked options mean, after those who listen had their say. */

@@ -69,8 +69,8 @@ function patternFault(pattern: unknown, tz: string, after: number, end: number, 
   return undefined
 }
 
-/** A checked schedule in BullMQ's words. Without a zone BullMQ would take that of the machine. */
-export function repeatOptions({ pattern, every, tz, startDate, endDate, limit }: ScheduleSpec): RepeatOptions {
+/** A checked or stored schedule in BullMQ's words. Without a zone BullMQ would take that of the machine. */
+export function repeatOptions({ pattern, every, tz, startDate, endDate, limit }: ScheduleSpec | JobSchedulerJson): RepeatOptions {
   return {
     ...(pattern !== undefined && { pattern: pattern.trim(), tz: tz ?? 'UTC' }),
     ...(every !== undefined && { every }),
