@@ -123,6 +123,18 @@ describe('the throttle', () => {
     assert.equal(await attempt('192.0.2.1'), 'passed')
   })
 
+  it('holds nobody back who logs in often with the right password from a known address', async () => {
+    const throttle = createThrottle(memoryCounters(fakeClock()), { ...limits, accountAttemptsPerMinute: 2 })
+    const origin = { address: '192.0.2.1' }
+    for (let index = 0; index < 10; index += 1) {
+      await throttle.attempt('a@b.c', origin)
+      await throttle.succeeded('a@b.c', origin)
+    }
+    await throttle.attempt('a@b.c', origin)
+    await throttle.attempt('a@b.c', origin)
+    await assert.rejects(throttle.attempt('a@b.c', origin), { code: 'RATE_LIMITED' })
+  })
+
   it('takes a /64 of IPv6 for one address, an IPv4 address in IPv6 form for itself, and every oddity for one', async () => {
     const throttle = createThrottle(memoryCounters(fakeClock()), { ...limits, attemptsPerMinute: 1 })
     const passes = (address: string) =>

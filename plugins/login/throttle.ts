@@ -94,8 +94,11 @@ export function createThrottle(counters: Counters, limits: ThrottleLimits): Thro
       }
     },
     async succeeded(email, origin) {
-      await counters.clear(accountBuckets(email, origin.address).map(({ key }) => key))
-      await Promise.all(knownKeys(email, origin).map((key) => counters.add(key, knownForMs)))
+      const known = knownKeys(email, origin)
+      // Not the bucket of strangers, in which others may have put their attempts.
+      const own = [...accountBuckets(email, origin.address), ...known.map((key) => everywhereBucket(email, key))]
+      await counters.clear(own.map(({ key }) => key))
+      await Promise.all(known.map((key) => counters.add(key, knownForMs)))
     },
   }
 }

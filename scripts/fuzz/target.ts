@@ -45,7 +45,7 @@ export async function startTarget(folder: string, env: Env): Promise<Target> {
 
 function raiseLoginLimits(config: string): void {
   const text = readFileSync(config, 'utf8')
-  const names = ['attemptsPerMinute', 'attemptsPerHour', 'addressAttemptsPerMinute', 'addressAttemptsPerHour', 'accountAttemptsPerDay']
+  const names = ['attemptsPerMinute', 'attemptsPerHour', 'addressAttemptsPerMinute', 'addressAttemptsPerHour', 'accountAttemptsPerMinute']
   const raised = text.replace('login({', `login({ ${names.map((name) => `${name}: 1_000_000`).join(', ')},`)
   if (raised === text) throw new Error(`${config} does not call login({ … }) any more`)
   writeFileSync(config, raised)
