@@ -2,6 +2,7 @@ import type { Clock, HostView, Logger, Migration } from 'zin'
 import type { Database } from 'zin/plugins/database'
 import type { Kv } from 'zin/plugins/kv'
 import { clusterMigration } from '../migrations/create-cluster.js'
+import { onConnection } from '../migrations/on-connection.js'
 import { unicodeClusterMigration } from '../migrations/use-unicode.js'
 import type { PersistenceDriver } from '../record/record.js'
 import type { WorkerSettings } from '../settings.js'
@@ -45,7 +46,7 @@ export function chooseCluster({ settings, services, host, clock, log }: ChooseIn
     const connection = settings.WORKER_PERSISTENCE_DB_CONNECTION
     const prefix = settings.WORKER_PERSISTENCE_TABLE.replace(/s$/, '')
     const cluster = sqlCluster({ database, connection, prefix, clock, log })
-    return { cluster, migrations: connection === 'default' ? [clusterMigration(prefix), unicodeClusterMigration(prefix)] : [] }
+    return { cluster, migrations: onConnection(database, connection, [clusterMigration(prefix), unicodeClusterMigration(prefix)]) }
   }
   return { cluster: memoryCluster({ clock }), migrations: [] }
 }

@@ -4,6 +4,7 @@ import { systemClock } from 'zin'
 import { type Database, database, databaseService } from 'zin/plugins/database'
 import { createTestHost, fakeClock, memoryLogger } from 'zin/testing'
 import { clusterMigration } from '../migrations/create-cluster.js'
+import { onConnection } from '../migrations/on-connection.js'
 import { eventually, hear, levelsOf, overriding, silentLog, timers } from '../testing/helpers.js'
 import { type ClusterStore, clusterContract } from './cluster.contract.js'
 import { dayMs } from './keep.js'
@@ -64,10 +65,12 @@ describe('the cluster in memory', () => {
 })
 
 describe('the cluster on SQLite', () => {
-  it('makes its tables on a connection that has no migrations, whatever was made before', async () => {
+  it('works on another connection, where its migration runs again on tables that were there', async () => {
     const host = await createTestHost({ plugins: [database({ connections: { second: { driver: 'sqlite', file: 'second.db' } } })] })
     const service = host.service(databaseService)
+    const [migration] = onConnection(service, 'second', [clusterMigration('mine')])
     for (let times = 0; times < 2; times++) {
+      await migration?.up(service.tables())
       const cluster = await openSql(service, 'mine', 'second')
       await cluster.announce('w')
       assert.deepEqual(await cluster.nodes(), [])

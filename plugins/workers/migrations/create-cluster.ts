@@ -67,7 +67,6 @@ export async function createClusterTables(db: Kysely<unknown>, prefix: string): 
   await useUnicodeInCluster(db, prefix)
 }
 
-/** For the connection `default`; on another one the cluster makes its tables when it opens. */
 export function clusterMigration(prefix: string): Migration<Kysely<unknown>> {
   return {
     id: `0002_create_${prefix}_cluster`,

@@ -1,6 +1,7 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
 import type { Database } from 'zin/plugins/database'
 import { createWorkersTable, workersMigration } from '../migrations/create-workers.js'
+import { onConnection } from '../migrations/on-connection.js'
 import { unicodeWorkersMigration } from '../migrations/use-unicode.js'
 import { emptyPage, namesOf } from './page.js'
 import { rowOf, type WorkerRow, workerOf } from './row.js'
@@ -24,7 +25,9 @@ export function dbStore(database: Database, { connection, table, migrated }: DbP
     driver: 'db',
     place: { connection, table },
     shared: true,
-    migrations: migrated ? [workersMigration(table, () => database.dialectOf(connection)), unicodeWorkersMigration(table)] : [],
+    migrations: migrated
+      ? onConnection(database, connection, [workersMigration(table, () => database.dialectOf(connection)), unicodeWorkersMigration(table)])
+      : [],
     async prepare() {
       if (!migrated) await createWorkersTable(database.tables(connection), table, database.dialectOf(connection))
     },

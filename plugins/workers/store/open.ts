@@ -62,9 +62,9 @@ export function openStores({ host, settings, services, edgeSql }: StoresInput): 
       const database = required(given ?? services.database, missing.db)
       const connection = given === undefined ? (place.connection ?? ownConnection) : 'default'
       const table = place.table ?? ownTable
-      // Migrations run on the default connection.
-      const migrated = given === undefined && connection === 'default' && table === ownTable
-      if (!migrated) databaseKnows(database, connection)
+      // The store of the settings; which others code names is known only when it does.
+      const migrated = given === undefined && connection === ownConnection && table === ownTable
+      databaseKnows(database, connection)
       return guarded(dbStore(database, { connection, table, migrated }), (error) => database.isUnavailable(error))
     },
     docstore(place, client) {

@@ -1,6 +1,5 @@
 import type { Clock, Logger } from 'zin'
 import type { Database } from 'zin/plugins/database'
-import { createClusterTables } from '../../migrations/create-cluster.js'
 import type {
   AttemptCounts,
   AttemptDelta,
@@ -27,7 +26,7 @@ import { writeRows } from './write-rows.js'
 
 export interface SqlClusterOptions {
   readonly database: Database
-  /** Name of the connection. On `default` the tables are made by `clusterMigration`, on others by `open`. */
+  /** Name of the connection that has the tables of `clusterMigration`. */
   readonly connection: string
   /** Begins the name of every table. */
   readonly prefix: string
@@ -42,7 +41,6 @@ export function sqlCluster(options: SqlClusterOptions): Cluster {
 
 class SqlCluster implements Cluster {
   readonly kind = 'sql'
-  readonly #options: SqlClusterOptions
   readonly #store: SqlStore
   readonly #messages: SqlMessages
   readonly #leases: SqlLeases
@@ -50,9 +48,7 @@ class SqlCluster implements Cluster {
   readonly #counts: SqlCounts
   readonly #roles: SqlRoles
 
-  constructor(options: SqlClusterOptions) {
-    const { database, connection, prefix, clock, log } = options
-    this.#options = options
+  constructor({ database, connection, prefix, clock, log }: SqlClusterOptions) {
     this.#store = new SqlStore(database, connection, prefix)
     this.#messages = new SqlMessages(this.#store, clock, log)
     this.#leases = new SqlLeases(this.#store, this.#messages)
@@ -62,8 +58,6 @@ class SqlCluster implements Cluster {
   }
 
   async open(): Promise<void> {
-    const { connection, database, prefix } = this.#options
-    if (connection !== 'default') await createClusterTables(database.tables(connection), prefix)
     this.#messages.open()
   }
 
