@@ -3,7 +3,7 @@ import { HttpApp } from '../../core/http/app.js'
 import { createLogger } from '../../core/log/logger.js'
 import { systemClock } from '../../core/util/clock.js'
 
-// One of the two servers that bench/http.ts compares: `bare` or `zin`. It prints its port and serves until its parent ends it.
+// One of the servers that bench/http.ts compares: `bare`, `zin`, or `logged`, which also writes a line per request. It prints its port and serves until its parent ends it.
 
 const answer = (): object => ({ status: 'alive', timestamp: new Date().toISOString(), uptime: process.uptime() })
 
@@ -20,7 +20,7 @@ async function startBare(): Promise<number> {
   })
 }
 
-async function startZin(): Promise<number> {
+async function startZin(logRequests: boolean): Promise<number> {
   // What production logs, to a device that takes it at once: the bench measures the product, not the disk.
   const log = createLogger({ level: 'info', channel: 'file', format: 'json', name: 'bench', destination: '/dev/null' })
   const app = new HttpApp({
@@ -31,7 +31,7 @@ async function startZin(): Promise<number> {
     trustedProxies: 0,
     allowedHosts: ['127.0.0.1'],
     info: { title: 'bench', version: '1.0.0' },
-    logRequests: true,
+    logRequests,
     onError: () => undefined,
     transformErrorBody: { active: false, call: async (body) => body },
   })
@@ -44,4 +44,4 @@ async function startZin(): Promise<number> {
 }
 
 process.on('disconnect', () => process.exit())
-process.send?.(await (process.argv[2] === 'bare' ? startBare() : startZin()))
+process.send?.(await (process.argv[2] === 'bare' ? startBare() : startZin(process.argv[2] === 'logged')))

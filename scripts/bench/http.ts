@@ -12,23 +12,26 @@ const secondsPerRound = 1
 const connections = 32
 
 /**
- * Requests a second of a probe and of a plain route through the whole HTTP layer against bare Koa with one route. Both servers run
- * in processes of their own and are loaded in turn, so that what else the machine does hits both alike. One process of the same
+ * Requests a second of a probe and of a plain route through the whole HTTP layer against bare Koa with one route. The servers run
+ * in processes of their own and are loaded in turn, so that what else the machine does hits all alike. One process of the same
  * code can be a tenth faster than another, so there are several pairs; the median ratio of all rounds counts.
  */
 export async function benchHttp(): Promise<BenchRow[]> {
   const file = await bundle('http-server')
   const probe: Round[] = []
   const route: Round[] = []
+  const logged: Round[] = []
   for (let pair = 0; pair < pairs; pair++) {
     const bare = await startServer(file, 'bare')
     const zin = await startServer(file, 'zin')
+    const loggedZin = await startServer(file, 'logged')
     try {
       const baseline = `http://127.0.0.1:${bare.port}/health/live`
       probe.push(...(await compare(baseline, `http://127.0.0.1:${zin.port}/health/live`)))
       route.push(...(await compare(baseline, `http://127.0.0.1:${zin.port}/hello`)))
+      logged.push(...(await compare(baseline, `http://127.0.0.1:${loggedZin.port}/hello`)))
     } finally {
-      await Promise.all([stopServer(bare.child), stopServer(zin.child)])
+      await Promise.all([bare, zin, loggedZin].map(({ child }) => stopServer(child)))
     }
   }
   const ratio = medianRatio(probe)
@@ -37,6 +40,7 @@ export async function benchHttp(): Promise<BenchRow[]> {
     { name: 'GET /health/live, whole HTTP layer', value: Math.round(median(probe.map((round) => round.measured))), unit: 'req/s' },
     { name: 'GET /health/live against bare Koa', value: ratio, unit: 'x', budget: '>= 0.90', pass: ratio >= 0.9 },
     { name: 'a plain route against bare Koa', value: medianRatio(route), unit: 'x' },
+    { name: 'the same with its line in the log (LOG_REQUESTS)', value: medianRatio(logged), unit: 'x' },
   ]
 }
 
@@ -86,7 +90,7 @@ async function loadByAutocannon(url: string, seconds: number): Promise<number> {
   return result.requests.average
 }
 
-async function startServer(file: string, kind: 'bare' | 'zin'): Promise<{ child: ChildProcess; port: number }> {
+async function startServer(file: string, kind: 'bare' | 'zin' | 'logged'): Promise<{ child: ChildProcess; port: number }> {
   const child = fork(file, [kind], { execArgv: [] })
   const [port] = await once(child, 'message')
   return { child, port: Number(port) }
