@@ -27,13 +27,20 @@ const complaints = (err: string, command: string): readonly string[] =>
     .filter((line) => line.startsWith(`zin ${command}: `))
     .map((line) => line.slice(`zin ${command}: `.length))
 
+/** The messages of the errors that a command with `--json` writes to stderr, one line each. */
+const errorsOf = (err: string): readonly string[] =>
+  err
+    .split('\n')
+    .filter((line) => line.startsWith('{"error":'))
+    .map((line) => (JSON.parse(line) as { message: string }).message)
+
 describe('zin config:check', () => {
   it('says what keeps the app from starting, as the start does, and lists the settings all the same', () =>
     withApp('jwt(), bulletproof(), ops()', async (app) => {
       const env = { ...production, BULLETPROOF_SIGNING_SECRET: 'too-short-canary' }
       const checked = await app.zin(['config:check', '--json'], env)
       assert.equal(checked.code, 1)
-      const [problem, ...more] = complaints(checked.err, 'config:check')
+      const [problem, ...more] = errorsOf(checked.err)
       assert.match(problem ?? '', /^bulletproof: BULLETPROOF_SIGNING_SECRET has 16 bytes and production needs 32 or more/)
       assert.deepEqual(more, [])
       assert.ok((JSON.parse(checked.out) as { name: string }[]).some(({ name }) => name === 'OPS_AUTH'))
