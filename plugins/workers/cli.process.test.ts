@@ -77,7 +77,7 @@ const story: readonly CommandRow[] = [
     args: ['worker:status', 'mailer'],
     says: /state +stopped[\s\S]*health +100/,
     json: keysOf,
-    gives: ['name', 'state', 'version', 'desiredVersion', 'health', 'queue', 'concurrency', 'metrics'],
+    gives: ['name', 'state', 'version', 'desiredVersion', 'health', 'queue', 'queuePaused', 'concurrency', 'metrics'],
   },
   {
     args: ['worker:start', 'mailer'],
