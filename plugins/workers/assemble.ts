@@ -169,7 +169,10 @@ export function assemble(input: AssembleInput): WorkerParts {
     }),
     registry,
     migrations: [...stores.flatMap((store) => store.migrations ?? []), ...clusterMigrations],
-    prepare: () => directory.prepare(),
+    async prepare() {
+      await directory.prepare()
+      await reconciler.remember()
+    },
     async join() {
       await cluster.open()
       await reconciler.join()

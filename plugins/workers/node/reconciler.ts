@@ -69,10 +69,16 @@ export class Reconciler {
     })
   }
 
-  /** Takes a lease and hears the others from now on. */
+  /** Notes what is stored before other plugins start: a worker that one of them starts is not held back at boot. */
+  async remember(): Promise<void> {
+    const { directory, node } = this.#parts
+    if (node !== undefined) this.#before ??= await directory.all().catch(() => undefined)
+  }
+
+  /** Takes a lease and subscribes to messages of the other nodes. */
   async join(): Promise<void> {
-    const { cluster, directory, node } = this.#parts
-    if (node !== undefined) this.#before = await directory.all().catch(() => undefined)
+    const { cluster } = this.#parts
+    await this.remember()
     this.#unlisten = cluster.listen((message) => this.#hear(message))
     await this.#membership.join()
   }
