@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
-import { queues } from 'zin/plugins/queues'
+import { queues, queuesService } from 'zin/plugins/queues'
 import { createTestHost } from 'zin/testing'
 import { workers, workersService } from './index.js'
 
@@ -54,6 +54,29 @@ export function pauseContract(title: string, env: Readonly<Record<string, string
       await service.resume(paused)
       assert.equal((await service.get(paused)).state, 'running')
     })
+
+    // Elsewhere each consumer hears of each job, and one that goes back is announced again.
+    if (env.REDIS_URL !== undefined) {
+      it('takes none from the queue that comes after it was paused, and takes them again when it is resumed', async (t) => {
+        const { host, service, state, done, paused, startOther, startPaused } = await scene()
+        t.after(() => host.stop())
+        await startPaused()
+        await service.enqueue(paused, null)
+        await done(1)
+        // While this one connects, the first one begins to wait.
+        const other = await startOther()
+        await service.pause(paused)
+        const { id } = await service.enqueue(paused, null, { priority: 5 })
+        await done(2)
+        const job = await host.service(queuesService).queue(paused).getJob(id)
+        assert.deepEqual([state.done, job?.attemptsStarted], [['paused', 'other'], 1])
+        await service.remove(other.name)
+        await service.resume(paused)
+        await service.enqueue(paused, null)
+        await done(3)
+        assert.deepEqual(state.done, ['paused', 'other', 'paused'])
+      })
+    }
 
     it('does no job when it is started anew, and does them when it is resumed', async (t) => {
       const { host, service, state, done, paused, startOther, startPaused } = await scene()

@@ -9,6 +9,7 @@ import { loggable } from '../jobs/error-text.js'
 import { jobView } from '../jobs/job-view.js'
 import { givenResult, openData } from '../jobs/payload.js'
 import type { WorkerRecord } from '../record/record.js'
+import { endFetch } from './end-fetch.js'
 import { putBack } from './put-back.js'
 import { RunningJobs } from './running-jobs.js'
 import type { StopWaits } from './stop-waits.js'
@@ -33,7 +34,7 @@ export interface ConsumerListener {
   readonly onDead: (job: Job) => void
 }
 
-/** How long a store that may be down gets to note the outcome of ended jobs, and then to close, in ms. */
+/** How long a store that may be down gets to note the outcome of ended jobs, and then to close; and to end a fetch. In ms. */
 const closeMs = 2_000
 
 /** How long a store that answers takes at most to note the outcome of a job, in ms. */
@@ -130,6 +131,7 @@ export class Consumer {
   /** Takes no more jobs; those that run go on, and one that still comes goes back. */
   async pause(): Promise<void> {
     await this.#worker.pause(true)
+    await withDeadline(endFetch(this.#worker), closeMs, '').catch(() => undefined)
   }
 
   /** Takes jobs, for the first time or again. */
