@@ -75,7 +75,17 @@ describe('worker commands on a running app', () => {
 
   it('shows status, record and summary', async () => {
     const [status] = (await run('worker:status', { name: 'email-sender' })).tables
-    assert.deepEqual(Object.keys(status ?? {}), ['name', 'state', 'version', 'desiredVersion', 'health', 'queue', 'concurrency', 'metrics'])
+    assert.deepEqual(Object.keys(status ?? {}), [
+      'name',
+      'state',
+      'version',
+      'desiredVersion',
+      'health',
+      'queue',
+      'queuePaused',
+      'concurrency',
+      'metrics',
+    ])
     const [record] = (await run('worker:show', { name: 'retired' })).tables as { activeStatus: boolean }[]
     assert.equal(record?.activeStatus, false)
     assert.deepEqual((await run('worker:summary')).tables, [
