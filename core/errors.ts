@@ -36,33 +36,87 @@ export class ZinError extends Error {
   }
 }
 
-/** One row of an error table: the status, an optional short text, and the message built from its arguments. */
-export interface ErrorRow {
-  readonly status: number
-  readonly title?: string
-  // biome-ignore lint/suspicious/noExplicitAny: each row fixes its own argument types
-  readonly message: (...args: any[]) => string
-}
-
-/** What {@link defineErrors} makes of a row: a function that builds the error. */
-export type ErrorFactory<R extends ErrorRow> = (...args: Parameters<R['message']>) => ZinError
+// biome-ignore lint/suspicious/noExplicitAny: each row fixes its own argument types
+type OfArguments<T> = (...args: any[]) => T
 
 /**
- * Turns a table of codes into functions that build errors.
+ * One row of an error table. Its functions are called with the arguments of the error; `cause` may take one more than `message`, the
+ * error that was caught.
+ */
+export interface ErrorRow {
+  /** HTTP status of the response. Left out: the error stops the boot or ends a command, and is in no response. */
+  readonly status?: number
+  /** Short text of the body's `error` field. Default: derived from the code. */
+  readonly title?: string | OfArguments<string>
+  /** Who, what, where, and what to do. */
+  readonly message: OfArguments<string>
+  /** Headers of the response, e.g. `Retry-After`. */
+  readonly headers?: Readonly<Record<string, string>> | OfArguments<Readonly<Record<string, string>>>
+  /** Machine-readable facts for the body's `details` field. Never secrets. */
+  readonly details?: OfArguments<unknown>
+  /** The error behind this one, for logs. */
+  readonly cause?: OfArguments<unknown>
+  /** For people who read the README or the OpenAPI document: when it happens. */
+  readonly when?: string
+  /** For the same people: what to do about it. */
+  readonly fix?: string
+}
+
+type ArgumentsOf<F> = F extends (...args: infer A) => unknown ? A : []
+type Longer<A extends readonly unknown[], B extends readonly unknown[]> = A extends readonly [...B, ...unknown[]] ? A : B
+
+/** What {@link defineErrors} makes of a row: a function that builds the error, with its code and row. */
+export interface ErrorFactory<R extends ErrorRow = ErrorRow> {
+  (...args: Longer<ArgumentsOf<R['cause']>, Parameters<R['message']>>): ZinError
+  readonly code: string
+  readonly row: R
+}
+
+/** A table of errors, by code. */
+// biome-ignore lint/suspicious/noExplicitAny: rows of any arguments
+export type ErrorTable = Readonly<Record<string, ErrorFactory<any>>>
+
+/**
+ * Declares the errors of a plugin: functions that build them, the rows of its README and of the OpenAPI document. List the table in the
+ * plugin's `errors`.
  *
  * @example
- * const errors = defineErrors({
- *   WORKER_NOT_FOUND: { status: 404, message: (name: string) => `No worker is named "${name}"; see GET /api/workers` },
+ * const mailErrors = defineErrors({
+ *   MAILBOX_FULL: {
+ *     status: 429,
+ *     message: (name: string, seconds: number) => `The mailbox "${name}" is full; try again in ${seconds} s`,
+ *     headers: (_name: string, seconds: number) => ({ 'Retry-After': String(seconds) }),
+ *     when: 'A mailbox has as many messages as it may hold',
+ *     fix: 'Delete messages, or wait for `Retry-After`',
+ *   },
  * })
- * throw errors.WORKER_NOT_FOUND('emails')
+ * throw mailErrors.MAILBOX_FULL('anna', 30)
  */
-export function defineErrors<T extends Record<string, ErrorRow>>(table: T): { readonly [K in keyof T]: ErrorFactory<T[K]> } {
-  const factories = Object.entries(table).map(([code, row]) => [
-    code,
-    (...args: unknown[]) =>
-      new ZinError(code, row.message(...args), row.title === undefined ? { status: row.status } : { status: row.status, title: row.title }),
-  ])
+export function defineErrors<const T extends Readonly<Record<string, ErrorRow>>>(
+  table: T,
+): { readonly [K in keyof T]: ErrorFactory<T[K]> } {
+  const factories = Object.entries(table).map(([code, row]) => [code, errorFactory(code, row)])
   return Object.fromEntries(factories)
+}
+
+function errorFactory(code: string, row: ErrorRow): ErrorFactory {
+  const build = (...args: unknown[]): ZinError =>
+    new ZinError(code, row.message(...args), {
+      ...given('status', row.status),
+      ...given('title', called(row.title, args)),
+      ...given('headers', called(row.headers, args)),
+      ...given('details', row.details?.(...args)),
+      ...given('cause', row.cause?.(...args)),
+    })
+  return Object.assign(build, { code, row })
+}
+
+function called<T>(value: T | OfArguments<T> | undefined, args: readonly unknown[]): T | undefined {
+  return typeof value === 'function' ? (value as OfArguments<T>)(...args) : value
+}
+
+function given<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
+  return value === undefined ? {} : ({ [key]: value } as { readonly [P in K]?: V })
 }
 
 /** `WORKER_NOT_FOUND` → `Worker not found`. */

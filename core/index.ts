@@ -6,7 +6,8 @@ export { defineConfig } from './config/define.js'
 export type { EnvReader } from './config/env.js'
 export { env } from './config/env.js'
 export { parseEnvFile } from './config/env-file.js'
-export { requiredOption } from './config/options.js'
+export type { OptionsDeclaration, OptionsOf } from './config/options.js'
+export { defineOptions, functionOption } from './config/options.js'
 export type { SettingReport, SettingSpec, SettingSpecs, SettingValues } from './config/settings.js'
 export { defineSettings } from './config/settings.js'
 export { updateEnvFile } from './config/update-env-file.js'
@@ -15,7 +16,7 @@ export { type EgressOptions, type EgressParts, egressFetch } from './egress/egre
 export type { Resolver } from './egress/resolve.js'
 export { checkEgressUrl, type EgressRules, type EgressScheme } from './egress/rules.js'
 export type { EgressResponse } from './egress/send.js'
-export type { ErrorRow, ZinErrorOptions } from './errors.js'
+export type { ErrorFactory, ErrorRow, ErrorTable, ZinErrorOptions } from './errors.js'
 export { defineErrors, messageOf, ZinError } from './errors.js'
 export type {
   CoreHooks,

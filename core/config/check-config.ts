@@ -3,7 +3,7 @@ import { kindOf } from '../util/kind-of.js'
 import { schemaFaults } from '../util/schema-faults.js'
 import { suggest } from '../util/suggest.js'
 import { defaultDeadlineMs, type ZinConfig } from './define.js'
-import { schemaEngine } from './options.js'
+import { schemaEngine } from './validate-options.js'
 
 /** Timers of Node take no more. */
 const maxMs = 2 ** 31 - 1

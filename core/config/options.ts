@@ -1,82 +1,70 @@
-import { Ajv, type ValidateFunction } from 'ajv'
-import ajvFormats from 'ajv-formats'
-import type { AnyPluginSpec } from '../host/plugin.js'
-import { factoryName } from '../util/factory-name.js'
-import { schemaFaults } from '../util/schema-faults.js'
-import { suggest } from '../util/suggest.js'
+import type { Static, TObject, TUnsafe } from 'typebox'
+import { Type } from 'typebox'
 
-export type OptionsResult = { readonly options: object } | { readonly problems: readonly string[] }
+/** Options of a plugin, as {@link defineOptions} declares them. */
+export interface OptionsDeclaration<O extends object = object> {
+  /** An object schema that takes no unknown keys. */
+  readonly schema: object
+  /** What an option is when the app leaves it out. */
+  readonly defaults: O
+}
+
+/** The type of declared options: `type MailOptions = OptionsOf<typeof mailOptions>`. */
+export type OptionsOf<D> = D extends OptionsDeclaration<infer O> ? O : never
+
+type AnyFunction = (...args: never[]) => unknown
+
+type ReadonlyDeep<T> = 0 extends 1 & T
+  ? T
+  : T extends AnyFunction
+    ? T
+    : T extends readonly (infer I)[]
+      ? readonly ReadonlyDeep<I>[]
+      : T extends object
+        ? { readonly [K in keyof T]: ReadonlyDeep<T[K]> }
+        : T
 
 const noDefault = Symbol.for('zin.option.required')
 
+/** Whether the app has to give the option that has this in the place of a default. */
+export function isRequired(value: unknown): boolean {
+  return value === noDefault
+}
+
 /**
- * In the place of a default: the app has to give this option, or it does not start.
+ * Declares the options of a plugin once: their types, defaults, validation and the rows of its README come from it. Each property says
+ * what it is for in `description`. One with a `default` may be left out; one in `Type.Optional` may be missing; of any other the app
+ * must give a value. Unknown options are refused.
  *
  * @example
- * options: { schema: Type.Object({ url: Type.String({ format: 'uri' }) }), defaults: { url: requiredOption<string>() } }
+ * const mailOptions = defineOptions(
+ *   Type.Object({
+ *     url: Type.String({ format: 'uri', description: 'Address of the mail server' }),
+ *     retries: Type.Integer({ minimum: 0, default: 3, description: 'How often sending is tried again' }),
+ *     onSent: Type.Optional(functionOption<(id: string) => void>({ description: 'Called after each mail' })),
+ *   }),
+ * )
+ * type MailOptions = OptionsOf<typeof mailOptions>
  */
-export function requiredOption<T>(): T {
-  return noDefault as T
+export function defineOptions<S extends TObject>(schema: S): OptionsDeclaration<ReadonlyDeep<Static<S>>> {
+  const { properties, required = [] } = schema as { properties: Readonly<Record<string, { default?: unknown }>>; required?: string[] }
+  const defaults = Object.entries(properties).flatMap(([name, property]): [string, unknown][] => {
+    if (property.default !== undefined) return [[name, frozen(property.default)]]
+    return required.includes(name) ? [[name, noDefault]] : []
+  })
+  return { schema: { ...schema, additionalProperties: false }, defaults: Object.fromEntries(defaults) as ReadonlyDeep<Static<S>> }
 }
 
-/** Merges given options over the defaults and checks them. Keys that the schema does not know are problems. */
-export class OptionsValidator {
-  #engine: Ajv | undefined
-
-  validate(spec: AnyPluginSpec, given: Readonly<Record<string, unknown>>): OptionsResult {
-    const known = spec.options?.schema as { properties?: Record<string, unknown> } | undefined
-    const keys = Object.keys(known?.properties ?? {})
-    const unknown = Object.keys(given).filter((key) => !keys.includes(key))
-    const options: Record<string, unknown> = { ...spec.options?.defaults, ...defined(given) }
-    const missing = Object.keys(options).filter((key) => options[key] === noDefault)
-    for (const key of missing) delete options[key]
-    const problems = [...unknown.map((key) => unknownOption(spec.name, key, keys)), ...missing.map((key) => missingOption(spec.name, key))]
-    if (spec.options !== undefined && needsCheck(spec.options.schema, options, given)) {
-      const validate = this.#compile(spec.options.schema)
-      // Unknown and missing options of the first level were named above.
-      const named = new Set([...unknown, ...missing])
-      const faults = validate(options) ? [] : schemaFaults(validate.errors ?? []).filter(({ path }) => !named.has(path))
-      problems.push(
-        ...faults.map(({ path, keyword, message }) =>
-          keyword === 'required' && !path.includes('.')
-            ? missingOption(spec.name, path)
-            : `${spec.name}: ${path === '' ? 'options' : `option "${path}"`} ${message}`,
-        ),
-      )
-    }
-    return problems.length > 0 ? { problems } : { options }
-  }
-
-  #compile(schema: object): ValidateFunction {
-    this.#engine ??= schemaEngine()
-    return this.#engine.compile(schema)
-  }
+/** The schema of an option that is a function. */
+export function functionOption<F extends AnyFunction>(options: { readonly description: string }): TUnsafe<F> {
+  return Type.Unsafe<F>({ ...options, [functionKeyword]: true })
 }
 
-/** Finds every problem and changes nothing; it knows the formats that routes know. */
-export function schemaEngine(): Ajv {
-  const engine = new Ajv({ allErrors: true, strict: false, useDefaults: false, validateSchema: false, verbose: true, logger: false })
-  ajvFormats.default(engine)
-  return engine
-}
+/** In a schema: the value is a function. */
+export const functionKeyword = 'x-function'
 
-/** Compiling a schema costs milliseconds of the boot. A plugin's defaults fit it, which `describePlugin` tests. */
-function needsCheck(schema: object, options: object, given: object): boolean {
-  const { required = [] } = schema as { required?: readonly string[] }
-  return Object.keys(defined({ ...given })).length > 0 || required.some((key) => !Object.hasOwn(options, key))
-}
-
-function defined(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
-}
-
-function unknownOption(plugin: string, key: string, keys: readonly string[]): string {
-  const near = suggest(key, keys)
-  const hint =
-    near !== undefined ? `did you mean "${near}"?` : keys.length > 0 ? `known options: ${keys.join(', ')}` : 'it takes no options'
-  return `${plugin}: unknown option "${key}"; ${hint}`
-}
-
-function missingOption(plugin: string, key: string): string {
-  return `${plugin}: option "${key}" is required; give it in zin.config.ts: ${factoryName(plugin)}({ ${key}: … })`
+/** Hosts share one default. */
+function frozen(value: unknown): unknown {
+  if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(frozen)
+  return value
 }

@@ -33,7 +33,8 @@ export class SettingsReader {
       const text = this.#env.values[name]
       const parsed = text === undefined || text === '' ? { value: spec.default } : parse(spec, text)
       if ('expected' in parsed) problems.push(`${name}=${shown(spec, text ?? '')}: expected ${parsed.expected} (read by ${reader})`)
-      this.#remember(reader, name, spec, text)
+      const other = this.#remember(reader, name, spec, text)
+      if (other !== undefined) problems.push(declaredTwice(name, spec, reader, other))
       return [name, 'value' in parsed ? parsed.value : spec.default]
     })
     if (problems.length > 0) throw new ZinError('ZIN_SETTING_INVALID', problems.join('; '), { details: problems })
@@ -54,16 +55,52 @@ export class SettingsReader {
       }))
   }
 
-  #remember(reader: string, name: string, spec: SettingSpec, text: string | undefined): void {
+  /** Returns an earlier reader that declares the setting otherwise. */
+  #remember(reader: string, name: string, spec: SettingSpec, text: string | undefined): Declaration | undefined {
     const known = this.#rows.get(name)
-    if (known) {
-      known.readers.add(reader)
-      if (isSecret(spec) && !isSecret(known.spec)) Object.assign(known, { spec, value: masked(spec, known.value) })
-      return
+    if (known === undefined) {
+      this.#rows.set(name, { spec, value: masked(spec, text || String(spec.default)), readers: new Set([reader]) })
+      return undefined
     }
-    this.#rows.set(name, { spec, value: masked(spec, text || String(spec.default)), readers: new Set([reader]) })
+    if (isSecret(spec)) Object.assign(known, { value: masked(spec, known.value) })
+    known.readers.add(reader)
+    const [first = reader] = known.readers
+    return differences(known.spec, spec).length > 0 ? { reader: first, spec: known.spec } : undefined
   }
 }
+
+interface Declaration {
+  readonly reader: string
+  readonly spec: SettingSpec
+}
+
+/** Fields in which two declarations of one setting differ. What they say of it is for people. */
+function differences(one: SettingSpec, other: SettingSpec): readonly string[] {
+  const fields = (spec: SettingSpec): Readonly<Record<string, unknown>> => ({ ...spec, summary: undefined })
+  const [first, second] = [fields(one), fields(other)]
+  const names = new Set([...Object.keys(first), ...Object.keys(second)])
+  return [...names].filter((name) => JSON.stringify(first[name]) !== JSON.stringify(second[name]))
+}
+
+function declaredTwice(name: string, spec: SettingSpec, reader: string, other: Declaration): string {
+  const fields = differences(other.spec, spec).map((field) => `"${field}"`)
+  return `${name} is declared by ${other.reader} and by ${reader} with a different ${fields.join(' and ')}; let one of them export its declaration, and the other use that`
+}
+
+/** What is wrong with the declaration of a setting, if anything is. */
+export function settingProblem(spec: SettingSpec): string | undefined {
+  const types: readonly string[] = ['string', 'int', 'number', 'bool', 'list', 'enum'] satisfies SettingSpec['type'][]
+  if (!types.includes(spec?.type)) return `"type" must be one of ${types.join(', ')}`
+  if (typeof spec.summary !== 'string' || spec.summary === '') return '"summary" must say in one line what it does'
+  if (spec.type === 'enum' && !Array.isArray(spec.values)) return '"values" must list what it may be'
+  const fits =
+    spec.type === 'list'
+      ? Array.isArray(spec.default)
+      : typeof spec.default === kinds[spec.type] && (spec.default === '' || 'value' in parse(spec, String(spec.default)))
+  return fits ? undefined : `"default" does not fit its type and limits`
+}
+
+const kinds = { string: 'string', enum: 'string', int: 'number', number: 'number', bool: 'boolean' } as const
 
 type Parsed = { readonly value: unknown } | { readonly expected: string }
 

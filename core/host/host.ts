@@ -75,11 +75,12 @@ export class Host {
     const rank = (plugin: string): number => this.#rankOf(plugin)
     const bus = new HookBus({ clock, log, rank })
     bus.declare('core', coreHooks)
-    const http = makeHttp({ config, settings, app, log, clock, bus })
+    const plugins = [...pluginsOf(config), appPlugin(config)]
+    const http = makeHttp({ config, settings, app, log, clock, bus, plugins: plugins.map(({ spec }) => spec) })
     http.setRank(rank)
     this.view = this.#makeView(app, new Set(roles))
     this.#parts = { bus, http, services, commands: new Set(), migrations: new Set(), log, clock, view: this.view }
-    this.#units = [...pluginsOf(config), appPlugin(config)].map((plugin) => new PluginUnit(plugin))
+    this.#units = plugins.map((plugin) => new PluginUnit(plugin))
     this.#lifecycle = new Lifecycle({
       units: this.#units,
       settings: this.#settings,

@@ -1,8 +1,9 @@
-import { OptionsValidator } from '../config/options.js'
+import { OptionsValidator } from '../config/validate-options.js'
 import type { SettingsReader } from '../config/read-settings.js'
 import { messageOf, ZinError } from '../errors.js'
 import type { ServiceRef, Uses } from '../services/ref.js'
 import { type BootCause, BootError } from './boot-error.js'
+import { declarationProblems } from './declarations.js'
 import { buildGraph, type GraphNode, type PluginGraph } from './graph.js'
 import { type HostParts, makeContext } from './make-context.js'
 import { announceSlow, type PhaseOptions, runPhase } from './phases.js'
@@ -37,6 +38,8 @@ export class Lifecycle {
       causes.push({ plugin, phase: 'configuration', error: new ZinError('ZIN_CONFIG_INVALID', message) })
     }
     const validator = new OptionsValidator()
+    for (const { plugin, problem } of declarationProblems(units.map((unit) => unit.plugin.spec), validator)) complain(plugin, problem)
+    if (causes.length > 0) throw new BootError(causes)
     for (const unit of units) {
       const { spec, options } = unit.plugin
       const result = validator.validate(spec, options)

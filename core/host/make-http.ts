@@ -2,11 +2,15 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ZinConfig } from '../config/define.js'
 import type { HookBus } from '../hooks/bus.js'
+import type { ErrorTable } from '../errors.js'
 import { HttpApp } from '../http/app.js'
 import { docsRoutes } from '../http/docs-routes.js'
+import { httpErrors } from '../http/errors.js'
+import type { ErrorInfo } from '../http/openapi.js'
 import type { Logger } from '../log/types.js'
 import type { Clock } from '../util/clock.js'
 import type { AppSettings } from './app-settings.js'
+import type { AnyPluginSpec } from './plugin.js'
 import type { HostView } from './view.js'
 
 export interface HttpSources {
@@ -16,10 +20,11 @@ export interface HttpSources {
   readonly log: Logger
   readonly clock: Clock
   readonly bus: HookBus
+  readonly plugins: readonly AnyPluginSpec[]
 }
 
 /** The HTTP side of a host as its configuration has it, with the routes of the core. */
-export function makeHttp({ config, settings, app, log, clock, bus }: HttpSources): HttpApp {
+export function makeHttp({ config, settings, app, log, clock, bus, plugins }: HttpSources): HttpApp {
   const requestError = bus.slot('onRequestError')
   const http = new HttpApp({
     log,
@@ -29,12 +34,25 @@ export function makeHttp({ config, settings, app, log, clock, bus }: HttpSources
     trustedProxies: config.app?.trustedProxies ?? 0,
     allowedHosts: app.allowedHosts,
     info: { title: app.name, version: versionOf(app.rootDir) },
+    errors: errorsOf(plugins),
     logRequests: settings.LOG_REQUESTS,
     onError: (error, failed) => requestError.call(error, failed),
     transformErrorBody: bus.slot('transformErrorBody'),
   })
   for (const route of docsRoutes(http)) http.addRoute('core', route)
   return http
+}
+
+/** What the core and plugins declare of errors that responses can carry. */
+function errorsOf(plugins: readonly AnyPluginSpec[]): readonly ErrorInfo[] {
+  return [{ name: 'core', errors: httpErrors as ErrorTable }, ...plugins].flatMap(({ name, errors = {} }) =>
+    Object.entries(errors as ErrorTable).flatMap(([code, factory]) => {
+      // A wrong declaration stops the boot later.
+      const row = factory?.row
+      if (row?.status === undefined) return []
+      return [{ plugin: name, code, status: row.status, description: [row.when, row.fix].filter((text) => text !== undefined).join('. ') }]
+    }),
+  )
 }
 
 /** The version in the package.json of the app. */

@@ -1,6 +1,7 @@
+import type { OptionsDeclaration } from '../config/options.js'
 import type { SettingSpecs } from '../config/settings.js'
+import type { ErrorTable } from '../errors.js'
 import type { HookSpec } from '../hooks/kinds.js'
-import type { JsonSchema } from '../http/route.js'
 import type { ServiceRef, Uses } from '../services/ref.js'
 import type { PluginContext } from './context.js'
 
@@ -24,8 +25,10 @@ export interface PluginSpec<O extends object, U extends Uses, S extends SettingS
   readonly hooks?: Readonly<Record<string, HookSpec>>
   /** Environment settings it reads. */
   readonly settings?: S
-  /** Options of the factory call: a schema that refuses unknown keys, and for each a default or `requiredOption()`. */
-  readonly options?: { readonly schema: JsonSchema; readonly defaults: O }
+  /** Options of the factory call, made by `defineOptions`. */
+  readonly options?: OptionsDeclaration<O>
+  /** Errors it throws, made by `defineErrors`; for the OpenAPI document and its README. */
+  readonly errors?: ErrorTable
   /** `continue`: a failing boot of this plugin does not stop the app; its dependents are skipped. Default `abort`. */
   readonly onBootFailure?: 'abort' | 'continue'
   /** Longest time of a phase in ms. Defaults: setup 10000, start and ready 30000, stop 10000. The app's shutdown has a deadline of its own. */
@@ -69,7 +72,7 @@ export interface PluginFactory<O extends object = object> {
  * @example
  * export const hello = definePlugin({
  *   name: 'hello', version: '1.0.0',
- *   options: { schema: Type.Object({ who: Type.String() }), defaults: { who: 'world' } },
+ *   options: defineOptions(Type.Object({ who: Type.String({ default: 'world', description: 'Who is greeted' }) })),
  *   setup({ options, route }) {
  *     route({ method: 'GET', path: '/hello', summary: 'Greets', handler: () => ({ hello: options.who }) })
  *   },

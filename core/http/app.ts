@@ -17,7 +17,7 @@ import { inject } from './inject.js'
 import { closeAfterUnreadBody } from './linger.js'
 import type { MaybePromise, Step } from './middleware.js'
 import { MiddlewareRegistry } from './middleware.js'
-import { openapiDocument } from './openapi.js'
+import { type ErrorInfo, openapiDocument } from './openapi.js'
 import { reply } from './reply.js'
 import { runInRequest } from './request-context.js'
 import { RequestIds } from './request-ids.js'
@@ -40,6 +40,8 @@ export interface HttpAppOptions {
   /** Values the `Host` header may have; one without a port also stands for the name with the port listened on. `undefined`: anything. */
   readonly allowedHosts: readonly string[] | undefined
   readonly info: { readonly title: string; readonly version: string }
+  /** For the OpenAPI document. */
+  readonly errors?: readonly ErrorInfo[]
   /** Whether each request gets a line in the log: at info, and at debug for a probe. */
   readonly logRequests: boolean
   /** Called for 5xx only. */
@@ -131,7 +133,7 @@ export class HttpApp {
   openapi(): object {
     const { registrations } = this.#table
     if (this.#document?.registrations !== registrations) {
-      this.#document = { registrations, openapi: openapiDocument(this.#options.info, registrations) }
+      this.#document = { registrations, openapi: openapiDocument(this.#options.info, registrations, this.#options.errors) }
     }
     return this.#document.openapi
   }

@@ -5,8 +5,21 @@ import type { Registration } from './table.js'
 
 type Json = Readonly<Record<string, unknown>>
 
+/** An error that a response can carry. */
+export interface ErrorInfo {
+  readonly plugin: string
+  readonly code: string
+  readonly status: number
+  /** When it happens, and what to do. */
+  readonly description: string
+}
+
 /** The OpenAPI 3.1 document of a route table. Hidden routes are left out. */
-export function openapiDocument(info: { readonly title: string; readonly version: string }, registrations: readonly Registration[]): Json {
+export function openapiDocument(
+  info: { readonly title: string; readonly version: string },
+  registrations: readonly Registration[],
+  errors: readonly ErrorInfo[] = [],
+): Json {
   const shown = registrations.filter(({ route }) => !route.hidden)
   const paths: Record<string, Record<string, Json>> = {}
   for (const { plugin, route } of [...shown].sort((a, b) => (a.route.path < b.route.path ? -1 : 1))) {
@@ -16,7 +29,7 @@ export function openapiDocument(info: { readonly title: string; readonly version
   }
   const tags = [...new Set(shown.map(({ plugin, route }) => route.tag ?? plugin))].sort()
   const secured = shown.some(({ route }) => securityOf(route)?.length)
-  const components = { schemas: { Error: errorSchema }, ...(secured && { securitySchemes }) }
+  const components = { schemas: { Error: errorSchema, ErrorCode: codeSchema(errors) }, ...(secured && { securitySchemes }) }
   return { openapi: '3.1.0', info, servers: [{ url: '/' }], tags: tags.map((name) => ({ name })), paths, components }
 }
 
@@ -49,9 +62,20 @@ const errorSchema = {
   properties: {
     error: { type: 'string', description: 'Short text' },
     message: { type: 'string' },
-    code: { type: 'string', description: 'Stable, for programs' },
+    code: { $ref: '#/components/schemas/ErrorCode' },
     details: { description: 'Facts for programs, where they help' },
   },
+}
+
+/** The codes of the core and of all plugins of the app; an app throws others, too. */
+function codeSchema(errors: readonly ErrorInfo[]): Json {
+  const codes = [...new Set(errors.map(({ code }) => code))].sort()
+  const known = codes.map((code) => {
+    const same = errors.filter((error) => error.code === code)
+    const description = [...new Set(same.map((error) => error.description))].join(' ')
+    return { const: code, 'x-status': same[0]?.status, description, 'x-plugins': same.map(({ plugin }) => plugin) }
+  })
+  return { description: 'Stable, for programs', anyOf: [...known, { type: 'string' }] }
 }
 
 /** `GET /api/workers/:name` → `getApiWorkersName`. */

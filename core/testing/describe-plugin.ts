@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { describe, it } from 'node:test'
-import { OptionsValidator } from '../config/options.js'
+import { OptionsValidator } from '../config/validate-options.js'
+import type { ErrorTable } from '../errors.js'
 import type { ProvidedService } from '../host/host-options.js'
 import { type Plugin, type PluginFactory, registerOnly } from '../host/plugin.js'
-import { commandName, tableKeys } from './readme.js'
+import { commandName, declaredTables, markdownTable, tableKeys, tableRows } from './readme.js'
 import { createTestHost, type TestHost } from './test-host.js'
 
 export interface DescribePluginOptions {
-  /** The plugin's README, compared with its options, settings, routes, hooks, services and commands. */
+  /** The plugin's README, compared with its options, settings, errors, routes, hooks, services and commands. */
   readonly readme: URL | string
   readonly env?: Readonly<Record<string, string>>
   readonly services?: readonly ProvidedService[]
@@ -18,7 +19,8 @@ export interface DescribePluginOptions {
 
 /**
  * Registers the conformance tests of a plugin with node:test: it can be enabled and disabled twice, leaves nothing
- * open, its defaults fit its schema, its routes are described, and its README says what the code does.
+ * open, its defaults fit its schema, its routes and errors are described, and its README says what the code does: the tables of the
+ * sections Options, Settings and Errors are those of its declarations, word for word.
  *
  * @example
  * describePlugin(() => [database()], kv, { readme: new URL('./README.md', import.meta.url) })
@@ -83,14 +85,32 @@ export function describePlugin(dependencies: () => readonly Plugin[], factory: P
           assert.ok(command.summary.length > 0, `command ${command.name} has no summary`)
       }))
 
-    it('has a README that names exactly its options, settings, routes, hooks, services and commands', () =>
+    it('has a README whose tables of options, settings and errors are those that it declares', async () => {
+      const readme = await readFile(given.readme, 'utf8')
+      const tables = declaredTables(spec)
+      for (const section of ['Options', 'Settings', 'Errors']) {
+        const table = tables[section]
+        const message = `the table of the README's section "${section}" is not what the plugin declares; it should be\n${table === undefined ? 'absent' : markdownTable(table)}\n`
+        assert.deepEqual(tableRows(readme, section), table?.rows ?? [], message)
+        for (const cells of table?.rows ?? []) assert.ok(!cells.includes(''), `${section}: ${cells[0]} is not described`)
+      }
+    })
+
+    it('has errors that the OpenAPI document lists with their status', () =>
+      withHost((host) => {
+        const { components } = host.host.http.openapi() as OpenApiWithCodes
+        const documented = new Map(components.schemas.ErrorCode.anyOf.map((entry) => [entry.const, entry['x-status']]))
+        for (const [code, { row }] of Object.entries((spec.errors ?? {}) as ErrorTable)) {
+          assert.equal(documented.get(code), row.status, `${code} has this status in the OpenAPI document`)
+        }
+        return Promise.resolve()
+      }))
+
+    it('has a README that names exactly its routes, hooks, services and commands', () =>
       withHost(async (host) => {
         await host.enable(spec.name)
         const readme = await readFile(given.readme, 'utf8')
-        const { properties = {} } = (spec.options?.schema ?? {}) as { properties?: Record<string, unknown> }
         const expected = {
-          Options: Object.keys(properties),
-          Settings: Object.keys(spec.settings ?? {}),
           Hooks: Object.keys(spec.hooks ?? {}),
           Services: (spec.provides ?? []).map((ref) => ref.id),
         }
@@ -107,6 +127,10 @@ export function describePlugin(dependencies: () => readonly Plugin[], factory: P
         )
       }))
   })
+}
+
+interface OpenApiWithCodes {
+  readonly components: { readonly schemas: { readonly ErrorCode: { readonly anyOf: readonly { const?: string; 'x-status'?: number }[] } } }
 }
 
 function ownCommands(host: TestHost, plugin: string) {

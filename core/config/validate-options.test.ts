@@ -2,22 +2,20 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Type } from 'typebox'
 import { definePlugin } from '../host/plugin.js'
-import { OptionsValidator, requiredOption } from './options.js'
+import { defineOptions, functionOption, type OptionsOf } from './options.js'
+import { OptionsValidator } from './validate-options.js'
 
 const mail = definePlugin({
   name: 'slow-mail',
   version: '1.0.0',
-  options: {
-    schema: Type.Object(
-      {
-        url: Type.String({ format: 'uri' }),
-        mode: Type.Union([Type.Literal('direct'), Type.Literal('queued')]),
-        server: Type.Optional(Type.Object({ port: Type.Integer() }, { additionalProperties: false })),
-      },
-      { additionalProperties: false },
-    ),
-    defaults: { url: requiredOption<string>(), mode: 'direct', server: undefined as { port: number } | undefined },
-  },
+  options: defineOptions(
+    Type.Object({
+      url: Type.String({ format: 'uri', description: 'Address' }),
+      mode: Type.Union([Type.Literal('direct'), Type.Literal('queued')], { default: 'direct', description: 'Mode' }),
+      server: Type.Optional(Type.Object({ port: Type.Integer() }, { additionalProperties: false })),
+      onSent: Type.Optional(functionOption<(id: string) => void>({ description: 'Called after each mail' })),
+    }),
+  ),
   setup: ({ options }) => void options.url.length,
 })
 
@@ -44,6 +42,25 @@ describe('options of a plugin', () => {
       'slow-mail: option "server.prot" is not a known field; did you mean "port"?',
     ])
     assert.deepEqual(problems({ url, server: {} }), ['slow-mail: option "server.port" is required'])
+  })
+
+  it('that are functions are called as they are declared, and refused when they are something else', () => {
+    assert.deepEqual(problems({ url, onSent: () => {} }), [])
+    assert.deepEqual(problems({ url, onSent: 'log' }), ['slow-mail: option "onSent" must be a function'])
+  })
+
+  it('have the types and defaults of their schema, and the defaults cannot be changed', () => {
+    const declared = defineOptions(
+      Type.Object({
+        roles: Type.Array(Type.String(), { default: ['admin'] }),
+        cacheMs: Type.Optional(Type.Integer()),
+        check: Type.Optional(functionOption<(name: string) => boolean>({ description: 'Checks' })),
+      }),
+    )
+    const typed: OptionsOf<typeof declared> = { roles: ['a'] as readonly string[], check: (name) => name.length > 0 }
+    assert.equal(typed.cacheMs, undefined)
+    assert.deepEqual(declared.defaults, { roles: ['admin'] })
+    assert.throws(() => (declared.defaults.roles as string[]).push('all'), TypeError)
   })
 
   it('without a default must be given, and the error says where', () => {

@@ -1,0 +1,66 @@
+import { settingProblem } from '../config/read-settings.js'
+import type { SettingSpec, SettingSpecs } from '../config/settings.js'
+import type { OptionsValidator } from '../config/validate-options.js'
+import type { ErrorFactory, ErrorTable } from '../errors.js'
+import type { AnyPluginSpec } from './plugin.js'
+
+export interface DeclarationProblem {
+  readonly plugin: string
+  readonly problem: string
+}
+
+/** What is wrong with what plugins declare, each by itself and beside the others: plugin, field, and how to fix it. */
+export function declarationProblems(specs: readonly AnyPluginSpec[], validator: OptionsValidator): readonly DeclarationProblem[] {
+  const own = specs.flatMap((spec) => {
+    const problems = [
+      ...validator.problemsOf(spec),
+      ...settingProblems((spec.settings ?? {}) as SettingSpecs),
+      ...errorProblems(spec.errors ?? {}),
+    ]
+    return problems.map((problem) => ({ plugin: spec.name, problem }))
+  })
+  return [...own, ...statusConflicts(specs)]
+}
+
+const constantName = /^[A-Z][A-Z0-9_]*$/
+
+function settingProblems(settings: SettingSpecs): readonly string[] {
+  return Object.entries(settings).flatMap(([name, spec]) => {
+    if (!constantName.test(name)) return [`the setting "${name}" has no name for the environment; use upper-case letters, digits and "_"`]
+    const problem = settingProblem(spec as SettingSpec)
+    return problem === undefined ? [] : [`the setting "${name}" is declared wrong: ${problem}`]
+  })
+}
+
+function errorProblems(errors: ErrorTable): readonly string[] {
+  return Object.entries(errors).flatMap(([code, factory]) => {
+    const problem = errorProblem(code, factory)
+    return problem === undefined ? [] : [`the error "${code}" is declared wrong: ${problem}`]
+  })
+}
+
+function errorProblem(code: string, factory: ErrorFactory): string | undefined {
+  if (typeof factory !== 'function' || factory.row === undefined) return '"errors" takes what defineErrors({ … }) returns'
+  const { status, message } = factory.row
+  if (!constantName.test(code)) return 'a code is of upper-case letters, digits and "_"'
+  if (factory.code !== code) return `it was defined as "${factory.code}"; list it under that code`
+  if (typeof message !== 'function') return '"message" must be a function that returns the text'
+  if (status !== undefined && !(Number.isInteger(status) && status >= 400 && status <= 599))
+    return `"status" is ${String(status)}; give one from 400 to 599, or none for an error that is in no response`
+  return undefined
+}
+
+/** A client that knows a code knows its status. */
+function statusConflicts(specs: readonly AnyPluginSpec[]): readonly DeclarationProblem[] {
+  const first = new Map<string, { readonly plugin: string; readonly status: number | undefined }>()
+  return specs.flatMap(({ name, errors = {} }) =>
+    Object.entries(errors as ErrorTable).flatMap(([code, factory]) => {
+      const status = factory.row?.status
+      const known = first.get(code)
+      if (known === undefined) first.set(code, { plugin: name, status })
+      if (known === undefined || known.status === status) return []
+      const problem = `the error "${code}" has status ${status ?? 'none'}, and plugin "${known.plugin}" declares it with ${known.status ?? 'none'}; rename one of them`
+      return [{ plugin: name, problem }]
+    }),
+  )
+}
