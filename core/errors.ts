@@ -40,8 +40,8 @@ export class ZinError extends Error {
 type OfArguments<T> = (...args: any[]) => T
 
 /**
- * One row of an error table. Its functions are called with the arguments of the error; `cause` may take one more than `message`, the
- * error that was caught.
+ * One row of an error table. Its functions are called with the arguments of the error; `details` and `cause` may take more of them than
+ * `message`, such as the error that was caught.
  */
 export interface ErrorRow {
   /** HTTP status of the response. Left out: the error stops the boot or ends a command, and is in no response. */
@@ -67,7 +67,7 @@ type Longer<A extends readonly unknown[], B extends readonly unknown[]> = A exte
 
 /** What {@link defineErrors} makes of a row: a function that builds the error, with its code and row. */
 export interface ErrorFactory<R extends ErrorRow = ErrorRow> {
-  (...args: Longer<ArgumentsOf<R['cause']>, Parameters<R['message']>>): ZinError
+  (...args: Longer<ArgumentsOf<R['cause']>, Longer<ArgumentsOf<R['details']>, Parameters<R['message']>>>): ZinError
   readonly code: string
   readonly row: R
 }

@@ -1,8 +1,8 @@
-import { ZinError } from '../errors.js'
 import { kindOf } from '../util/kind-of.js'
 import { schemaFaults } from '../util/schema-faults.js'
 import { suggest } from '../util/suggest.js'
 import { defaultDeadlineMs, type ZinConfig } from './define.js'
+import { configErrors } from './errors.js'
 import { schemaEngine } from './validate-options.js'
 
 /** Timers of Node take no more. */
@@ -43,10 +43,10 @@ const kinds: Readonly<Record<keyof ZinConfig, 'an object' | 'a list'>> = {
 export function checkConfig(value: unknown, file: string): ZinConfig {
   const kind = kindOf(value)
   if (kind !== 'an object') {
-    throw new ZinError('ZIN_CONFIG_INVALID', `${file} exports ${kind} by default; write: export default defineConfig({ … })`)
+    throw configErrors.ZIN_CONFIG_INVALID(`${file} exports ${kind} by default; write: export default defineConfig({ … })`)
   }
   const problems = problemsOf(value as Readonly<Record<string, unknown>>)
-  if (problems.length > 0) throw new ZinError('ZIN_CONFIG_INVALID', `${file} ${problems.join('; ')}`, { details: problems })
+  if (problems.length > 0) throw configErrors.ZIN_CONFIG_INVALID(`${file} ${problems.join('; ')}`, problems)
   return value as ZinConfig
 }
 

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ZinError } from '../errors.js'
+import type { ZinError } from '../errors.js'
+import { configErrors } from './errors.js'
 import type { EnvSource } from './read-settings.js'
 
 type Values = Record<string, string | undefined>
@@ -49,7 +50,7 @@ export async function readEnvFile(file: string): Promise<Readonly<Values> | unde
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return undefined
-    throw new ZinError('ZIN_ENV_FILE', `cannot read ${file}: ${message}`, { cause: error })
+    throw configErrors.ZIN_ENV_FILE(`cannot read ${file}: ${message}`, error)
   }
   return parseEnvFile(text, file)
 }
@@ -89,5 +90,5 @@ function unquote(body: string): string {
 }
 
 function malformed(file: string, index: number, what: string): ZinError {
-  return new ZinError('ZIN_ENV_FILE', `${file}:${index + 1}: ${what}`)
+  return configErrors.ZIN_ENV_FILE(`${file}:${index + 1}: ${what}`)
 }

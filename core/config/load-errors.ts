@@ -1,28 +1,9 @@
 import { createRequire } from 'node:module'
-import { dirname, extname, resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { messageOf, ZinError } from '../errors.js'
 import { appFrame, type Place } from '../util/app-frame.js'
-
-/** Names of the configuration file, in the order in which they are tried. */
-export const configNames = ['zin.config.ts', 'zin.config.mts', 'zin.config.mjs', 'zin.config.js'] as const
-
-/** The error for a folder that is in no app. */
-export function configMissing(cwd: string): ZinError {
-  return new ZinError(
-    'ZIN_CONFIG_MISSING',
-    `no ${configNames.join(', ')} in ${cwd} or a folder above it; make an app with "zin new <dir>", or change into one`,
-  )
-}
-
-/** The error for a file that is named like a configuration, and is none that can be loaded. */
-export function configUnsupported(file: string): ZinError {
-  const [kind, name] = file.endsWith('.cjs') ? ['a CommonJS module', 'zin.config.mjs'] : [`a ${extname(file)} file`, 'zin.config.ts']
-  return new ZinError(
-    'ZIN_CONFIG_UNSUPPORTED',
-    `${file} is ${kind}; the configuration is an ES module: name it ${name} and write export default defineConfig({ … })`,
-  )
-}
+import { configErrors } from './errors.js'
 
 /** The one error for a configuration file that could not be imported: what is wrong, in which file, line and column. */
 export async function loadingFailed(error: unknown, configFile: string): Promise<ZinError> {
@@ -30,7 +11,7 @@ export async function loadingFailed(error: unknown, configFile: string): Promise
   // A SyntaxError with a frame in the app was thrown by code that ran, e.g. by JSON.parse.
   if (isSyntaxError(error) && place === undefined) {
     const found = (await findSyntaxError(configFile)) ?? { place: headPlace(error), text: messageOf(error).split('\n')[0] ?? '' }
-    return new ZinError('ZIN_CONFIG_SYNTAX', `${at(found.place, configFile)}: ${found.text}`, { cause: error })
+    return configErrors.ZIN_CONFIG_SYNTAX(at(found.place, configFile), found.text, error)
   }
   // Thrown on purpose, e.g. by env.int: it says what to do already.
   if (error instanceof ZinError)
@@ -38,10 +19,10 @@ export async function loadingFailed(error: unknown, configFile: string): Promise
   if (isMissingModule(error)) {
     const what = messageOf(error).split('\n')[0] ?? ''
     const named = what.includes(' imported from ') ? what : `${what}, imported from ${configFile}`
-    return new ZinError('ZIN_CONFIG_IMPORT', `${named}; is it installed (npm install) and spelled right?`, { cause: error })
+    return configErrors.ZIN_CONFIG_IMPORT(named, error)
   }
   const kind = error instanceof Error ? `${error.name}: ` : 'threw '
-  return new ZinError('ZIN_CONFIG_FAILED', `${at(place, configFile)}: ${kind}${messageOf(error)}`, { cause: error })
+  return configErrors.ZIN_CONFIG_FAILED(at(place, configFile), `${kind}${messageOf(error)}`, error)
 }
 
 function at(place: Place | undefined, otherwise: string): string {

@@ -1,10 +1,10 @@
 import { readdir, stat } from 'node:fs/promises'
 import { dirname, extname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { ZinError } from '../errors.js'
 import type { ZinConfig } from './define.js'
 import { loadEnv } from './env-file.js'
-import { configMissing, configNames, configUnsupported, loadingFailed } from './load-errors.js'
+import { configErrors, configNames } from './errors.js'
+import { loadingFailed } from './load-errors.js'
 import { isCommonJs } from './package-type.js'
 import type { EnvSource } from './read-settings.js'
 
@@ -40,7 +40,7 @@ export async function findConfig(cwd: string): Promise<string | undefined> {
  */
 export async function loadConfig(cwd: string, environment: Record<string, string | undefined> = process.env): Promise<LoadedConfig> {
   const file = await findConfig(cwd)
-  if (file === undefined) throw configMissing(cwd)
+  if (file === undefined) throw configErrors.ZIN_CONFIG_MISSING(cwd)
   const rootDir = dirname(file)
   const env = await loadEnv(rootDir, environment)
   // Loaded here: it brings Ajv along.
@@ -52,13 +52,13 @@ export async function loadConfig(cwd: string, environment: Record<string, string
 async function refuseOthers(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => [])
   const other = names.find((name) => /^zin\.config\.(c[jt]s|[jt]sx|json[c5]?|ya?ml|toml)$/.test(name))
-  if (other !== undefined) throw configUnsupported(join(folder, other))
+  if (other !== undefined) throw configErrors.ZIN_CONFIG_UNSUPPORTED(join(folder, other))
 }
 
 async function importModule(file: string): Promise<{ readonly default?: unknown }> {
   if (['.ts', '.mts'].includes(extname(file))) {
     if (await isCommonJs(file)) {
-      throw new ZinError('ZIN_CONFIG_COMMONJS', `${file} would load as CommonJS; put "type": "module" into the package.json of the app`)
+      throw configErrors.ZIN_CONFIG_COMMONJS(file)
     }
     const { register } = await import('tsx/esm/api')
     register()

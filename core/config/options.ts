@@ -63,6 +63,46 @@ export function functionOption<F extends AnyFunction>(options: { readonly descri
 /** In a schema: the value is a function. */
 export const functionKeyword = 'x-function'
 
+/**
+ * What is wrong with the declaration of options. Defaults are compared with the plain words of their schema, which costs the boot
+ * nothing; `describePlugin` compares them with all of it.
+ */
+export function optionsProblems(options: OptionsDeclaration | undefined): readonly string[] {
+  if (options === undefined) return []
+  const { schema, defaults } = options as { readonly schema?: PropertySchema; readonly defaults?: Readonly<Record<string, unknown>> }
+  if (schema?.type !== 'object' || typeof schema.properties !== 'object' || typeof defaults !== 'object') {
+    return ['"options" must be what defineOptions(Type.Object({ … })) returns']
+  }
+  if ('onBootFailure' in schema.properties) return ['the option "onBootFailure" is taken by the core; rename it']
+  return Object.entries(schema.properties).flatMap(([name, property]) => {
+    const value = defaults[name]
+    if (value === undefined || isRequired(value) || fits(property, value)) return []
+    return [`the default of option "${name}" does not fit its schema; change the one or the other`]
+  })
+}
+
+interface PropertySchema {
+  readonly type?: unknown
+  readonly properties?: Readonly<Record<string, PropertySchema>>
+  readonly anyOf?: readonly PropertySchema[]
+  readonly const?: unknown
+  readonly minimum?: number
+  readonly maximum?: number
+}
+
+function fits({ type, anyOf, const: only, minimum = -Infinity, maximum = Infinity }: PropertySchema, value: unknown): boolean {
+  if (anyOf !== undefined) return anyOf.some((branch) => fits(branch, value))
+  if (only !== undefined) return value === only
+  if (typeof type === 'string' && type !== typeOf(value) && !(type === 'number' && typeOf(value) === 'integer')) return false
+  return typeof value !== 'number' || (value >= minimum && value <= maximum)
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'array'
+  return Number.isInteger(value) ? 'integer' : typeof value
+}
+
 /** Hosts share one default. */
 function frozen(value: unknown): unknown {
   if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(frozen)

@@ -1,7 +1,7 @@
-import { ZinError } from '../errors.js'
 import { maskText } from '../log/redact.js'
 import { numberWords } from '../util/number-words.js'
 import { suggest } from '../util/suggest.js'
+import { configErrors } from './errors.js'
 import type { SettingReport, SettingSpec, SettingSpecs, SettingValues } from './settings.js'
 
 /** The environment of a host: values, and where each came from. */
@@ -37,7 +37,7 @@ export class SettingsReader {
       if (other !== undefined) problems.push(declaredTwice(name, spec, reader, other))
       return [name, 'value' in parsed ? parsed.value : spec.default]
     })
-    if (problems.length > 0) throw new ZinError('ZIN_SETTING_INVALID', problems.join('; '), { details: problems })
+    if (problems.length > 0) throw configErrors.ZIN_SETTING_INVALID(problems)
     return Object.fromEntries(entries)
   }
 

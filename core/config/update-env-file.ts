@@ -1,8 +1,9 @@
 import { link, open, readdir, readFile, realpath, rename, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { ZinError } from '../errors.js'
+import type { ZinError } from '../errors.js'
 import { tellWatcher } from '../util/watcher-channel.js'
 import { parseEnvFile } from './env-file.js'
+import { configErrors } from './errors.js'
 
 type Values = Readonly<Record<string, string>>
 
@@ -105,7 +106,7 @@ function lives(pid: number): boolean {
 }
 
 function busy(file: string): ZinError {
-  return new ZinError('ENV_FILE_BUSY', `${file} exists: another process is changing the file, or one was killed; delete it if none runs`)
+  return configErrors.ENV_FILE_BUSY(file)
 }
 
 /** Puts `name='value'` in the place of every assignment of the name, or at the end. */

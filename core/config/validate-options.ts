@@ -1,6 +1,5 @@
 import { Ajv, type ValidateFunction } from 'ajv'
 import ajvFormats from 'ajv-formats'
-import { messageOf } from '../errors.js'
 import { factoryName } from '../util/factory-name.js'
 import { schemaFaults } from '../util/schema-faults.js'
 import { suggest } from '../util/suggest.js'
@@ -40,24 +39,6 @@ export class OptionsValidator {
       )
     }
     return problems.length > 0 ? { problems } : { options }
-  }
-
-  /** What is wrong with the declaration itself: its schema, and defaults that do not fit it. */
-  problemsOf({ name, options }: WithOptions): readonly string[] {
-    if (options === undefined) return []
-    const { schema, defaults } = options as { readonly schema?: { readonly type?: unknown; readonly properties?: object }; readonly defaults?: object }
-    if (schema?.type !== 'object' || typeof schema.properties !== 'object' || typeof defaults !== 'object') {
-      return [`${name}: "options" must be what defineOptions(Type.Object({ … })) returns`]
-    }
-    if ('onBootFailure' in schema.properties) return [`${name}: the option "onBootFailure" is taken by the core; rename it`]
-    const settled = Object.fromEntries(Object.entries(defaults).filter(([, value]) => !isRequired(value)))
-    try {
-      const validate = this.#compile({ ...schema, required: [] })
-      const faults = validate(settled) ? [] : schemaFaults(validate.errors ?? [])
-      return faults.map(({ path, message }) => `${name}: the default of option "${path}" ${message}; change the default or its schema`)
-    } catch (error) {
-      return [`${name}: the schema of its options cannot be used: ${messageOf(error)}`]
-    }
   }
 
   #compile(schema: object): ValidateFunction {

@@ -1,10 +1,10 @@
-import { ZinError } from '../errors.js'
 import type { Logger } from '../log/types.js'
 import type { Clock } from '../util/clock.js'
 import { suggest } from '../util/suggest.js'
 import type { HookMap } from './catalogue.js'
 import { CollectSlot } from './collect.js'
 import { Delivery } from './delivery.js'
+import { hookErrors } from './errors.js'
 import { FirstSlot } from './first.js'
 import { GateSlot } from './gate.js'
 import type { HookKind, HookSpec, SlotOf } from './kinds.js'
@@ -107,7 +107,7 @@ export class HookBus {
   slot<N extends keyof HookMap>(name: N): SlotOf<HookMap[N]> {
     const hook = this.#hooks.get(name)
     if (hook?.declaration === undefined || hook.slot === undefined) {
-      throw new ZinError('ZIN_HOOK_UNKNOWN', `Hook "${name}" is declared by no enabled plugin; ${this.#hint(name)}`)
+      throw hookErrors.ZIN_HOOK_UNKNOWN(name, this.#hint(name))
     }
     return hook.slot as unknown as SlotOf<HookMap[N]>
   }
@@ -179,27 +179,20 @@ export class HookBus {
   #checkDeclaration(owner: string, name: string, spec: HookSpec): void {
     const { declaration, slot } = this.#hooks.get(name) ?? {}
     if (declaration !== undefined) {
-      throw new ZinError(
-        'ZIN_HOOK_DUPLICATE',
-        `${owner}: declares hook "${name}", which ${declaration.owner} declares already; rename one of them`,
-      )
+      throw hookErrors.ZIN_HOOK_DUPLICATE(owner, name, declaration.owner)
     }
     if (slot !== undefined && slot.kind !== spec.kind) {
-      throw new ZinError('ZIN_HOOK_KIND', `${owner}: declares hook "${name}" as ${spec.kind}, but it was ${slot.kind} before; rename it`)
+      throw hookErrors.ZIN_HOOK_KIND(owner, name, `as ${spec.kind}, but it was ${slot.kind} before; rename it`)
     }
     if (!Object.hasOwn(DEFAULT_TIMEOUT_MS, spec.kind)) {
       const kinds = Object.keys(DEFAULT_TIMEOUT_MS).join(', ')
-      throw new ZinError('ZIN_HOOK_KIND', `${owner}: declares hook "${name}" with kind "${spec.kind}"; use one of ${kinds}`)
+      throw hookErrors.ZIN_HOOK_KIND(owner, name, `with kind "${spec.kind}"; use one of ${kinds}`)
     }
     if (spec.timeoutMs !== undefined && !(spec.timeoutMs > 0 && spec.timeoutMs <= LONGEST_TIMEOUT_MS)) {
-      throw new ZinError(
-        'ZIN_HOOK_TIMEOUT_MS',
-        `${owner}: declares hook "${name}" with timeoutMs ${spec.timeoutMs}; use 1 to ${LONGEST_TIMEOUT_MS}`,
-      )
+      throw hookErrors.ZIN_HOOK_TIMEOUT_MS(owner, name, spec.timeoutMs, LONGEST_TIMEOUT_MS)
     }
     if (spec.kind === 'notify' && spec.args.length > NOTIFY_MAX_ARGS) {
-      const message = `${owner}: declares notify hook "${name}" with ${spec.args.length} arguments; use at most ${NOTIFY_MAX_ARGS}, the last one an object`
-      throw new ZinError('ZIN_HOOK_ARGS', message)
+      throw hookErrors.ZIN_HOOK_ARGS(owner, name, spec.args.length, NOTIFY_MAX_ARGS)
     }
   }
 

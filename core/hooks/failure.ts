@@ -1,4 +1,5 @@
-import { messageOf, ZinError } from '../errors.js'
+import { messageOf, type ZinError } from '../errors.js'
+import { hookErrors } from './errors.js'
 
 /** Whose call went wrong. */
 export interface Culprit {
@@ -7,18 +8,14 @@ export interface Culprit {
   readonly timeoutMs: number
 }
 
-/** `ZIN_HOOK_FAILED`: a listener threw or rejected; what it threw is the `cause`. */
+/** A listener threw or rejected; what it threw is the `cause`. */
 export function hookFailed({ plugin, hook }: Culprit, cause: Error): ZinError {
-  return new ZinError('ZIN_HOOK_FAILED', `${plugin}: its listener of hook "${hook}" failed: ${cause.message}`, {
-    cause,
-    details: { plugin, hook },
-  })
+  return hookErrors.ZIN_HOOK_FAILED(plugin, hook, cause)
 }
 
-/** `ZIN_HOOK_TIMEOUT`: a listener did not answer in time. Its work goes on; nobody waits for it. */
+/** A listener did not end in time. Its work goes on; nobody waits for it. */
 export function hookTimeout({ plugin, hook, timeoutMs }: Culprit): ZinError {
-  const message = `${plugin}: its listener of hook "${hook}" did not answer within ${timeoutMs} ms; make it faster or give it a longer timeoutMs`
-  return new ZinError('ZIN_HOOK_TIMEOUT', message, { status: 503, details: { plugin, hook, timeoutMs } })
+  return hookErrors.ZIN_HOOK_TIMEOUT(plugin, hook, timeoutMs)
 }
 
 /** Whatever was thrown, as an `Error`. Never throws itself. */

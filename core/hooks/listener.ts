@@ -1,4 +1,4 @@
-import { ZinError } from '../errors.js'
+import { hookErrors } from './errors.js'
 import type { ListenerOptions } from './kinds.js'
 import type { ListenerReport } from './report.js'
 
@@ -87,7 +87,7 @@ export function sortListeners(listeners: Iterable<Listener>, rank: (plugin: stri
 
 function check(plugin: string, hook: string, options: AnyListenerOptions | null | undefined): void {
   const refuse: (what: string) => never = (what) => {
-    throw new ZinError('ZIN_HOOK_LISTENER', `${plugin}: its listener of hook "${hook}" ${what}`)
+    throw hookErrors.ZIN_HOOK_LISTENER(plugin, hook, what)
   }
   if (typeof options !== 'object' || options === null || typeof options.handler !== 'function') {
     refuse('must be a function or an object with a function "handler"')

@@ -1,6 +1,6 @@
+import { type OptionsDeclaration, optionsProblems } from '../config/options.js'
 import { settingProblem } from '../config/read-settings.js'
 import type { SettingSpec, SettingSpecs } from '../config/settings.js'
-import type { OptionsValidator } from '../config/validate-options.js'
 import type { ErrorFactory, ErrorTable } from '../errors.js'
 import type { AnyPluginSpec } from './plugin.js'
 
@@ -10,10 +10,10 @@ export interface DeclarationProblem {
 }
 
 /** What is wrong with what plugins declare, each by itself and beside the others: plugin, field, and how to fix it. */
-export function declarationProblems(specs: readonly AnyPluginSpec[], validator: OptionsValidator): readonly DeclarationProblem[] {
+export function declarationProblems(specs: readonly AnyPluginSpec[]): readonly DeclarationProblem[] {
   const own = specs.flatMap((spec) => {
     const problems = [
-      ...validator.problemsOf(spec),
+      ...optionsProblems(spec.options as OptionsDeclaration | undefined),
       ...settingProblems((spec.settings ?? {}) as SettingSpecs),
       ...errorProblems(spec.errors ?? {}),
     ]

@@ -1,5 +1,5 @@
-import { OptionsValidator } from '../config/validate-options.js'
 import type { SettingsReader } from '../config/read-settings.js'
+import { OptionsValidator } from '../config/validate-options.js'
 import { messageOf, ZinError } from '../errors.js'
 import type { ServiceRef, Uses } from '../services/ref.js'
 import { type BootCause, BootError } from './boot-error.js'
@@ -37,9 +37,10 @@ export class Lifecycle {
     const complain = (plugin: string, message: string): void => {
       causes.push({ plugin, phase: 'configuration', error: new ZinError('ZIN_CONFIG_INVALID', message) })
     }
-    const validator = new OptionsValidator()
-    for (const { plugin, problem } of declarationProblems(units.map((unit) => unit.plugin.spec), validator)) complain(plugin, problem)
+    const specs = units.map((unit) => unit.plugin.spec)
+    for (const { plugin, problem } of declarationProblems(specs)) complain(plugin, problem)
     if (causes.length > 0) throw new BootError(causes)
+    const validator = new OptionsValidator()
     for (const unit of units) {
       const { spec, options } = unit.plugin
       const result = validator.validate(spec, options)

@@ -1,8 +1,8 @@
 import type { Command, OwnedCommand } from '../cli/command.js'
-import { ZinError } from '../errors.js'
 import type { HookBus } from '../hooks/bus.js'
 import type { HttpApp } from '../http/app.js'
 import type { Logger } from '../log/types.js'
+import { serviceErrors } from '../services/errors.js'
 import type { Uses } from '../services/ref.js'
 import type { ServiceRegistry } from '../services/registry.js'
 import type { Clock } from '../util/clock.js'
@@ -53,7 +53,7 @@ export function makeContext(unit: PluginUnit, parts: HostParts): PluginContext {
     migration: (migration) => void addTo(parts.migrations, { plugin: name, migration }),
     provide: (ref, service) => {
       if (!provides.some((declared) => declared.id === ref.id)) {
-        throw new ZinError('ZIN_SERVICE_UNDECLARED', `${name}: provides service "${ref.id}" without listing it; add its ref to "provides"`)
+        throw serviceErrors.ZIN_SERVICE_UNDECLARED(name, ref.id)
       }
       unit.resources.add(parts.services.provide(name, ref, service))
     },

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { pino } from 'pino'
-import { ZinError } from '../errors.js'
 import { wantsColors } from '../util/colors.js'
+import { logErrors } from './errors.js'
 import { maskText, redactFacts } from './redact.js'
 import { textFormatter } from './text.js'
 import type { Logger, LogLevel } from './types.js'
@@ -78,11 +78,11 @@ function openSink({ channel, destination: given, dataDir }: LoggerOptions): Sink
       return descriptorSink(destination ?? 2)
     case 'file':
       if (destination !== undefined) return descriptorSink(destination)
-      throw new ZinError('ZIN_LOG_CHANNEL', 'the log channel "file" needs a data folder or the path of a file')
+      throw logErrors.ZIN_LOG_CHANNEL('the log channel "file" needs a data folder or the path of a file')
     case 'silent':
       return { write: () => undefined, close: async () => undefined, colors: false }
     default:
-      throw new ZinError('ZIN_LOG_CHANNEL', `unknown log channel "${channel}"; LOG_CHANNEL is console, stderr, file or silent`)
+      throw logErrors.ZIN_LOG_CHANNEL(`unknown log channel "${channel}"; LOG_CHANNEL is console, stderr, file or silent`)
   }
 }
 
@@ -115,6 +115,6 @@ function openFile(dest: number | string): ReturnType<typeof pino.destination> {
   try {
     return pino.destination({ dest, sync: true, append: true, mkdir: true, mode: 0o600 })
   } catch (error) {
-    throw new ZinError('ZIN_LOG_FILE', `cannot write the log file ${dest}: ${(error as Error).message}; see LOG_CHANNEL`, { cause: error })
+    throw logErrors.ZIN_LOG_FILE(dest, (error as Error).message, error)
   }
 }

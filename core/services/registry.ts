@@ -1,4 +1,4 @@
-import { ZinError } from '../errors.js'
+import { serviceErrors } from './errors.js'
 import type { ServiceRef } from './ref.js'
 
 /** The services of one host: provided once, resolved by id. */
@@ -8,7 +8,7 @@ export class ServiceRegistry {
   /** Returns the function that withdraws the service. */
   provide<T>(plugin: string, ref: ServiceRef<T>, service: T): () => void {
     const taken = this.#services.get(ref.id)
-    if (taken) throw new ZinError('ZIN_SERVICE_DUPLICATE', `${plugin}: service "${ref.id}" is provided by ${taken.plugin} already`)
+    if (taken) throw serviceErrors.ZIN_SERVICE_DUPLICATE(plugin, ref.id, taken.plugin)
     const entry = { plugin, service }
     this.#services.set(ref.id, entry)
     return () => {
@@ -22,7 +22,7 @@ export class ServiceRegistry {
 
   get<T>(ref: ServiceRef<T>, user: string): T {
     const entry = this.#services.get(ref.id)
-    if (!entry) throw new ZinError('ZIN_SERVICE_MISSING', `${user}: service "${ref.id}" is not there; enable the plugin that provides it`)
+    if (!entry) throw serviceErrors.ZIN_SERVICE_MISSING(user, ref.id)
     return entry.service as T
   }
 }

@@ -1,4 +1,4 @@
-import { ZinError } from '../errors.js'
+import { signingErrors } from './errors.js'
 import { type SigningKey, signingKey } from './key.js'
 
 /** Where the shared secret comes from, in this order. */
@@ -65,9 +65,9 @@ export function parseBackups(text: string, setting = 'BULLETPROOF_SIGNING_SECRET
   try {
     entries = JSON.parse(text)
   } catch {
-    throw malformed(setting, 'it is not JSON')
+    throw signingErrors.SIGNING_SECRET_BACKUPS_INVALID(setting, 'it is not JSON')
   }
-  if (!Array.isArray(entries)) throw malformed(setting, 'it is not an array')
+  if (!Array.isArray(entries)) throw signingErrors.SIGNING_SECRET_BACKUPS_INVALID(setting, 'it is not an array')
   return entries.map((entry, index) => parseBackup(setting, entry, index))
 }
 
@@ -75,7 +75,8 @@ export function parseBackups(text: string, setting = 'BULLETPROOF_SIGNING_SECRET
 export function parseSecrets(text: string, setting: string): readonly string[] {
   return parseBackups(text, setting).map(({ secret, notAfter }, index) => {
     // An end that nobody looks at would be worse than none.
-    if (notAfter !== undefined) throw malformed(setting, `entry ${index} has a "notAfter", which counts for signing secrets only`)
+    if (notAfter !== undefined)
+      throw signingErrors.SIGNING_SECRET_BACKUPS_INVALID(setting, `entry ${index} has a "notAfter", which counts for signing secrets only`)
     return secret
   })
 }
@@ -83,17 +84,11 @@ export function parseSecrets(text: string, setting: string): readonly string[] {
 function parseBackup(setting: string, entry: unknown, index: number): BackupSecret {
   if (typeof entry === 'string' && entry !== '') return { secret: entry }
   const { secret, notAfter } = (typeof entry === 'object' && entry !== null ? entry : {}) as { secret?: unknown; notAfter?: unknown }
-  if (typeof secret !== 'string' || secret === '') throw malformed(setting, `entry ${index} is neither a text nor an object with "secret"`)
+  if (typeof secret !== 'string' || secret === '')
+    throw signingErrors.SIGNING_SECRET_BACKUPS_INVALID(setting, `entry ${index} is neither a text nor an object with "secret"`)
   if (notAfter === undefined) return { secret }
   const until = typeof notAfter === 'string' ? Date.parse(notAfter) : notAfter
   if (typeof until !== 'number' || !Number.isFinite(until))
-    throw malformed(setting, `"notAfter" of entry ${index} is neither ms since 1970 nor an ISO date`)
+    throw signingErrors.SIGNING_SECRET_BACKUPS_INVALID(setting, `"notAfter" of entry ${index} is neither ms since 1970 nor an ISO date`)
   return { secret, notAfter: until }
-}
-
-function malformed(setting: string, why: string): ZinError {
-  return new ZinError(
-    'SIGNING_SECRET_BACKUPS_INVALID',
-    `${setting}: ${why}; it must be a JSON array of secrets${setting === 'BULLETPROOF_SIGNING_SECRET_BK' ? ' or of {"secret", "notAfter"}' : ''}, newest first`,
-  )
 }

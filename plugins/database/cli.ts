@@ -1,7 +1,7 @@
 import { type Command, type CommandContext, defineCommand, type HostView, type OptionSpec, type OptionSpecs, type Printer } from 'zin'
 import { databaseErrors } from './errors.js'
-import type { MigrationResult, Migrations } from './migrations/migrations.js'
-import type { KnownMigration } from './migrations/plan.js'
+import type { MigrationResult, Migrations } from './migrator/migrations.js'
+import type { KnownMigration } from './migrator/plan.js'
 
 export interface MigrateCommandDeps {
   readonly migrations: Migrations

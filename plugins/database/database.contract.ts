@@ -3,9 +3,9 @@ import { after, before, describe, it } from 'node:test'
 import { type Migration, systemClock } from 'zin'
 import { memoryLogger } from 'zin/testing'
 import type { ConnectionConfig } from './connections/config.js'
-import { defineMigration } from './migrations/migration.js'
-import type { Migrations } from './migrations/migrations.js'
-import { createMigrator } from './migrations/migrator.js'
+import { defineMigration } from './migrator/migration.js'
+import type { Migrations } from './migrator/migrations.js'
+import { createMigrator } from './migrator/migrator.js'
 import { createDatabase, type OwnedDatabase } from './service.js'
 
 interface Notes {

@@ -1,32 +1,56 @@
 import { defineErrors } from 'zin'
 
 export const databaseErrors = defineErrors({
-  DATABASE_CONFIG: { status: 500, message: (what: string) => `The database cannot be set up: ${what}` },
-  DATABASE_UNAVAILABLE: { status: 503, message: (what: string) => what },
+  DATABASE_CONFIG: {
+    message: (what: string) => `The database cannot be set up: ${what}`,
+    when: 'At boot: the connection is not supported, root has no password in production, or the server refuses the login',
+    fix: 'Correct the setting or option that the message names',
+  },
+  DATABASE_UNAVAILABLE: {
+    status: 503,
+    message: (what: string) => what,
+    when: 'The server or file cannot be reached, does not respond in time, or is locked by another process',
+    fix: 'Check the server and `DB_*`; requests may be tried again',
+  },
   DATABASE_BUSY: {
     status: 503,
     message: (name: string, waitedMs: number) =>
       `No connection of database "${name}" became free within ${waitedMs} ms. A transaction holds it for too long, or code inside a transaction uses tables() where it must use the transaction's own handle`,
+    when: 'No connection became free within `DB_ACQUIRE_TIMEOUT_MS`',
+    fix: "Shorten transactions, use the transaction's own handle inside of them, or raise `DB_POOL_LIMIT`",
   },
   DATABASE_NOT_STARTED: {
     status: 503,
     message: (name: string) =>
       `The database "${name}" is not open. Call tables() in your plugin's start or later, not in setup or after stop`,
+    when: '`tables()` is called in `setup` or after `stop`',
+    fix: 'Call it in `start` or later',
   },
   DATABASE_UNKNOWN_CONNECTION: {
     status: 500,
     message: (name: string, known: readonly string[]) =>
       `No database connection is named "${name}"; known: ${known.join(', ')}. Add it under connections of database({...}) in zin.config.ts`,
+    when: '`tables(name)` names no configured connection',
+    fix: 'Add it to the option `connections`',
   },
   DATABASE_OTHER_APP: {
     status: 409,
     message: (where: string, owner: string, name: string) =>
       `The database ${where} belongs to the app "${owner}", and this app is "${name}" (APP_NAME). Give each app a database of its own (DB_DATABASE); if "${owner}" was renamed, set APP_RENAMED_FROM to its old name for the next start`,
+    when: 'At boot and by `zin migrate`: the database belongs to an app of another name',
+    fix: 'Give each app its own `DB_DATABASE`; after a renaming, set `APP_RENAMED_FROM` once',
   },
   MIGRATION_LOCKED: {
     status: 503,
     message: (where: string, waitedMs: number) =>
       `Another process has been migrating ${where} for more than ${waitedMs} ms; wait for it to end and try again`,
+    when: 'Another process has been migrating for more than 5 minutes',
+    fix: 'Wait for it to end and try again',
   },
-  MIGRATION_REFUSED: { status: 409, message: (what: string) => what },
+  MIGRATION_REFUSED: {
+    status: 409,
+    message: (what: string) => what,
+    when: '`zin migrate` with options that are mutually exclusive, an unknown plugin, or without `--force` in production',
+    fix: 'Pass the options that the message names',
+  },
 })

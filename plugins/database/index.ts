@@ -1,23 +1,24 @@
 import { definePlugin } from 'zin'
 import { migrateCommand } from './cli.js'
 import { connectionConfigs } from './connections/config.js'
-import { databaseService } from './database.js'
-import { migrateBeforeStart } from './migrations/gate.js'
-import { databaseDefaults, databaseOptions } from './options.js'
+import { databaseService } from './contract.js'
+import { databaseErrors } from './errors.js'
+import { migrateBeforeStart } from './migrator/gate.js'
+import { databaseOptions } from './options.js'
 import { createDatabase } from './service.js'
 import { databaseSettings } from './settings.js'
 
 export type { MigrationCommand } from './cli.js'
 export { migrationCommand } from './cli.js'
-export type { Database } from './database.js'
-export { databaseService } from './database.js'
-export type { Index } from './migrations/ensure-index.js'
-export { ensureIndex } from './migrations/ensure-index.js'
-export type { DatabaseMigration } from './migrations/migration.js'
-export { defineMigration } from './migrations/migration.js'
-export type { MigrationFilter, MigrationResult, Migrations } from './migrations/migrations.js'
-export type { MigrationStatus, RollbackScope } from './migrations/plan.js'
-export { useUnicode } from './migrations/use-unicode.js'
+export type { Database } from './contract.js'
+export { databaseService } from './contract.js'
+export type { Index } from './migrator/ensure-index.js'
+export { ensureIndex } from './migrator/ensure-index.js'
+export type { DatabaseMigration } from './migrator/migration.js'
+export { defineMigration } from './migrator/migration.js'
+export type { MigrationFilter, MigrationResult, Migrations } from './migrator/migrations.js'
+export type { MigrationStatus, RollbackScope } from './migrator/plan.js'
+export { useUnicode } from './migrator/use-unicode.js'
 export type { DatabaseOptions, RdbConnectionOptions, SqliteConnectionOptions } from './options.js'
 
 /** SQL tables behind Kysely: SQLite in the data directory, or MySQL and MariaDB; and the migrations of all plugins. */
@@ -26,8 +27,9 @@ export const database = definePlugin({
   version: '0.1.0',
   description: 'SQL tables behind Kysely on SQLite, MySQL or MariaDB, with migrations per plugin',
   provides: [databaseService],
+  errors: databaseErrors,
   settings: databaseSettings,
-  options: { schema: databaseOptions, defaults: databaseDefaults },
+  options: databaseOptions,
   setup(ctx) {
     const { settings, options, host, clock, log } = ctx
     const configs = connectionConfigs({ settings, options, dataDir: host.app.dataDir, production: host.app.production })

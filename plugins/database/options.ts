@@ -1,65 +1,37 @@
-import type { JsonSchema } from 'zin'
+import { defineOptions, type OptionsOf, type Static, Type } from 'zin'
 
-/** A further MySQL or MariaDB server. */
-export interface RdbConnectionOptions {
-  readonly driver: 'rdb'
-  /** Default `localhost`. */
-  readonly host?: string
-  /** Default 3306. */
-  readonly port?: number
-  /** Default `zin`. */
-  readonly database?: string
-  /** Default `root`. */
-  readonly username?: string
-  /** Default empty. */
-  readonly password?: string
-  /** Default 10. */
-  readonly poolLimit?: number
-}
+const text = Type.String({ minLength: 1 })
 
-/** A further SQLite file. */
-export interface SqliteConnectionOptions {
-  readonly driver: 'sqlite'
-  /** Relative to the data directory. Default `<name>.db`. */
-  readonly file?: string
-}
-
-export interface DatabaseOptions {
-  /** Named connections beside `default`, for `tables(name)`. Default none. */
-  readonly connections: Readonly<Record<string, RdbConnectionOptions | SqliteConnectionOptions>>
-}
-
-const text = { type: 'string', minLength: 1 }
-
-export const databaseOptions: JsonSchema = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    connections: {
-      type: 'object',
-      description: 'Named connections beside `default`',
-      propertyNames: { pattern: '^(?!default$)[a-z][a-z0-9_-]{0,39}$' },
-      additionalProperties: {
-        type: 'object',
-        required: ['driver'],
-        oneOf: [
-          {
-            additionalProperties: false,
-            properties: {
-              driver: { const: 'rdb' },
-              host: text,
-              port: { type: 'integer', minimum: 1, maximum: 65_535 },
-              database: text,
-              username: text,
-              password: { type: 'string' },
-              poolLimit: { type: 'integer', minimum: 1, maximum: 1000 },
-            },
-          },
-          { additionalProperties: false, properties: { driver: { const: 'sqlite' }, file: text } },
-        ],
-      },
-    },
+const rdbConnection = Type.Object(
+  {
+    driver: Type.Literal('rdb'),
+    host: Type.Optional(text),
+    port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
+    database: Type.Optional(text),
+    username: Type.Optional(text),
+    password: Type.Optional(Type.String()),
+    poolLimit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
   },
-}
+  { additionalProperties: false },
+)
 
-export const databaseDefaults: DatabaseOptions = { connections: {} }
+const sqliteConnection = Type.Object({ driver: Type.Literal('sqlite'), file: Type.Optional(text) }, { additionalProperties: false })
+
+/** A further MySQL or MariaDB server. What is left out has the default of its setting: `host` is `localhost`, as `DB_HOST`. */
+export type RdbConnectionOptions = Readonly<Static<typeof rdbConnection>>
+
+/** A further SQLite file; `file` is relative to the data directory, default `<name>.db`. */
+export type SqliteConnectionOptions = Readonly<Static<typeof sqliteConnection>>
+
+export type DatabaseOptions = OptionsOf<typeof databaseOptions>
+
+export const databaseOptions = defineOptions(
+  Type.Object({
+    connections: Type.Record(Type.String(), Type.Union([rdbConnection, sqliteConnection]), {
+      propertyNames: { pattern: '^(?!default$)[a-z][a-z0-9_-]{0,39}$' },
+      default: {},
+      description:
+        "Further connections for `tables(name)`: `{ reports: { driver: 'rdb', host, port, database, username, password, poolLimit } }` or `{ cache: { driver: 'sqlite', file } }`. Fields left out have the defaults of the settings below; `file` is relative to the data directory and `<name>.db` by default",
+    }),
+  }),
+)

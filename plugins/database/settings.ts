@@ -4,9 +4,13 @@ export const databaseSettings = defineSettings({
   DB_CONNECTION: {
     type: 'string',
     default: '',
-    summary: 'Where tables live: empty for SQLite in the data directory, `rdb` for MySQL or MariaDB',
+    summary: 'Where tables live. Empty: SQLite in `<data>/app.db`; `rdb`: MySQL or MariaDB; anything else stops the boot',
   },
-  USE_RDB_PROXY: { type: 'bool', default: false, summary: 'Reach `rdb` through the relational proxy; must be false in this version' },
+  USE_RDB_PROXY: {
+    type: 'bool',
+    default: false,
+    summary: 'Reach `rdb` through the relational proxy; `true` stops the boot, since this version has no proxied connection',
+  },
   DB_HOST: { type: 'string', default: 'localhost', summary: 'Host of the MySQL or MariaDB server' },
   DB_PORT: { type: 'int', default: 3306, min: 1, max: 65_535, summary: 'Port of the MySQL or MariaDB server' },
   DB_DATABASE: { type: 'string', default: 'zin', summary: 'Database name on the server' },

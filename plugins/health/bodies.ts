@@ -1,4 +1,4 @@
-import type { Finding } from './board.js'
+import type { Finding } from './service.js'
 
 /** What every answer knows. */
 export interface Moment {

@@ -1,15 +1,18 @@
-import { definePlugin, defineSettings, optional } from 'zin'
+import { definePlugin, optional } from 'zin'
 import { databaseService } from 'zin/plugins/database'
 import { kvService } from 'zin/plugins/kv'
-import { CheckBoard } from './board.js'
-import { healthChecksService } from './checks.js'
+import { healthChecksService } from './contract.js'
+import { healthErrors } from './errors.js'
+import { Health } from './health.js'
 import { healthOptions } from './options.js'
 import { addOwnChecks } from './own-checks.js'
 import { healthRoutes } from './routes.js'
-import { Health } from './service.js'
+import { CheckBoard } from './service.js'
 
-export type { CheckKind, HealthCheck, HealthChecks } from './checks.js'
-export { healthChecksService } from './checks.js'
+import { healthSettings } from './settings.js'
+
+export type { CheckKind, HealthCheck, HealthChecks } from './contract.js'
+export { healthChecksService } from './contract.js'
 export type { HealthOptions } from './options.js'
 
 /** Health, liveness, readiness and startup probes. */
@@ -19,14 +22,8 @@ export const health = definePlugin({
   description: 'Probes: overall health, liveness, readiness, startup',
   uses: { database: optional(databaseService), kv: optional(kvService) },
   provides: [healthChecksService],
-  settings: defineSettings({
-    CACHE_DRIVER: {
-      type: 'enum',
-      default: 'memory',
-      values: ['memory', 'kv'],
-      summary: 'Where the app caches; `kv` makes readiness probe the kv store',
-    },
-  }),
+  errors: healthErrors,
+  settings: healthSettings,
   options: healthOptions,
   setup(ctx) {
     const { options, services, host, clock, log } = ctx

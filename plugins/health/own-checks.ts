@@ -2,8 +2,8 @@ import type { CollectSlot, Logger, PluginHooks, ReadinessReport } from 'zin'
 import { messageOf } from 'zin'
 import type { Database } from 'zin/plugins/database'
 import type { Kv } from 'zin/plugins/kv'
-import type { CheckBoard } from './board.js'
 import type { HealthOptions } from './options.js'
+import type { CheckBoard } from './service.js'
 
 interface OwnParts {
   readonly options: HealthOptions

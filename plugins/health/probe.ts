@@ -1,5 +1,5 @@
 import { type Clock, messageOf } from 'zin'
-import type { HealthCheck } from './checks.js'
+import type { HealthCheck } from './contract.js'
 
 /** What one run of a check found. */
 export interface Reading {

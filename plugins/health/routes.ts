@@ -1,8 +1,8 @@
 import type { Context } from 'koa'
 import { defineRoute, type Route } from 'zin'
 import type { Answer } from './bodies.js'
+import type { Form, Health } from './health.js'
 import { liveResponse, overallResponse, readyResponse, startupResponse } from './schema.js'
-import type { Form, Health } from './service.js'
 
 const draftType = 'application/health+json'
 

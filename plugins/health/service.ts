@@ -1,92 +1,103 @@
-import type { Clock, HostState } from 'zin'
-import type { CheckBoard, Finding } from './board.js'
-import {
-  type Answer,
-  draftBody,
-  hidesErrors,
-  liveBody,
-  type Moment,
-  overallAnswer,
-  readyAnswer,
-  refusalOf,
-  startupAnswer,
-} from './bodies.js'
+import type { Clock, Disposer, Logger } from 'zin'
+import type { CheckKind, HealthCheck, HealthChecks } from './contract.js'
+import { healthErrors } from './errors.js'
+import { Probe, type ProbeLimits, type Reading } from './probe.js'
 
-export interface HealthParts {
-  readonly board: CheckBoard
-  readonly clock: Clock
-  readonly environment: string
-  readonly state: () => HostState
-  readonly hasDatabase: () => boolean
-  readonly showChecks: boolean
-  /** Seconds since the process began. */
-  readonly uptime: () => number
+/** A check with its latest reading, as answers show it. */
+export interface Finding {
+  readonly name: string
+  readonly kind: CheckKind
+  readonly reading: Reading
+  /** Whether it keeps the app out of service. */
+  readonly blocks: boolean
 }
 
-/** An answer in the spec's form, or as `application/health+json`. */
-export type Form = 'plain' | 'draft'
+interface Entry {
+  readonly name: string
+  readonly kind: CheckKind
+  readonly probe: Probe
+  /** `degrade`: blocks until it passed once. */
+  readonly policy: 'critical' | 'degrade' | 'warn'
+}
 
-/** Puts findings and the host's state together. Knows nothing of HTTP but status and body. */
-export class Health {
-  readonly #parts: HealthParts
-  #started = false
+export type BoardLimits = Omit<ProbeLimits, 'timeoutMs'>
 
-  constructor(parts: HealthParts) {
-    this.#parts = parts
+const grammar = /^[a-z0-9][a-z0-9-]{0,63}$/
+const defaultTimeoutMs = 2000
+/** Names of this plugin's own checks. */
+const reserved: ReadonlySet<string> = new Set(['database', 'cache', 'plugins'])
+
+/** Every check of the app, and the probes that run them. */
+export class CheckBoard implements HealthChecks {
+  readonly #entries = new Map<string, Entry>()
+  readonly #limits: BoardLimits
+  readonly #clock: Clock
+  readonly #log: Logger
+
+  constructor(limits: BoardLimits, clock: Clock, log: Logger) {
+    this.#limits = limits
+    this.#clock = clock
+    this.#log = log
   }
 
-  live(form: Form): object {
-    return form === 'draft' ? draftBody(200, [], undefined, false) : liveBody(this.#moment())
+  register(check: HealthCheck): Disposer {
+    if (!grammar.test(check.name) || reserved.has(check.name)) throw healthErrors.HEALTH_CHECK_NAME_INVALID(check.name)
+    return this.add(check, check.critical === false ? 'warn' : 'critical')
   }
 
-  async startup(form: Form): Promise<Answer> {
-    const { board, state } = this.#parts
-    if (!this.#started) this.#started = isBooted(state()) && (await board.started())
-    const answer = startupAnswer(this.#started, this.#moment())
-    if (form === 'plain') return answer
-    const findings = board.last(({ kind }) => kind === 'startup')
-    return { ...answer, body: draftBody(answer.status, findings, undefined, this.#hides('ready')) }
+  /** Adds a check under any name; the plugin's own ones come in here. */
+  add(check: HealthCheck, policy: Entry['policy']): Disposer {
+    const { name, kind, timeoutMs = defaultTimeoutMs } = check
+    if (this.#entries.has(name)) throw healthErrors.HEALTH_CHECK_EXISTS(name)
+    const probe = new Probe(check, { ...this.#limits, timeoutMs }, this.#clock, (reading, recovered) =>
+      this.#report(name, reading, recovered),
+    )
+    const entry: Entry = { name, kind, probe, policy: kind === 'info' ? 'warn' : policy }
+    this.#entries.set(name, entry)
+    return () => {
+      if (this.#entries.get(name) !== entry) return
+      this.#entries.delete(name)
+      probe.close()
+    }
   }
 
-  async overall(form: Form): Promise<Answer> {
-    const { board } = this.#parts
-    const findings = await board.run(({ name, kind }) => name === 'database' || (form === 'draft' && kind !== 'startup'))
-    const answer = overallAnswer(this.#databaseIn(findings), this.#moment())
-    return form === 'plain' ? answer : { ...answer, body: draftBody(answer.status, findings, undefined, this.#hides('health')) }
+  /** Runs the checks of these kinds (or of these names) in parallel; those with nothing to check are left out. */
+  async run(wanted: (entry: { readonly name: string; readonly kind: CheckKind }) => boolean): Promise<readonly Finding[]> {
+    const findings = await Promise.all(
+      [...this.#entries.values()].filter(wanted).map(async (entry) => finding(entry, await entry.probe.run())),
+    )
+    return findings.filter(({ reading }) => reading.present)
   }
 
-  async ready(form: Form): Promise<Answer> {
-    const { board, showChecks, state } = this.#parts
-    const refusal = refusals[state()]
-    const wanted = ({ kind }: Pick<Finding, 'kind'>): boolean => kind === 'readiness'
-    // An app that is not ready by itself answers at once: its dependencies may be closing already.
-    const findings = refusal === undefined ? await board.run(wanted) : board.last(wanted)
-    const answer = readyAnswer({ database: this.#databaseIn(findings), findings, refusal, showChecks }, this.#moment())
-    if (form === 'plain') return answer
-    return { ...answer, body: draftBody(answer.status, findings, refusalOf({ refusal, findings }), this.#hides('ready')) }
+  /** What is known without running anything. */
+  last(wanted: (entry: { readonly name: string; readonly kind: CheckKind }) => boolean): readonly Finding[] {
+    return [...this.#entries.values()]
+      .filter(wanted)
+      .flatMap((entry) => (entry.probe.last?.present ? [finding(entry, entry.probe.last)] : []))
   }
 
-  #databaseIn(findings: readonly Finding[]) {
-    return { configured: this.#parts.hasDatabase(), finding: findings.find(({ name }) => name === 'database') }
+  /** Whether every startup check passed at least once; those that did are not run again. */
+  async started(): Promise<boolean> {
+    const waiting = [...this.#entries.values()].filter(
+      ({ kind, probe, policy }) => kind === 'startup' && policy !== 'warn' && !probe.everPassed,
+    )
+    const readings = await Promise.all(waiting.map(({ probe }) => probe.run()))
+    return readings.every((reading) => reading.ok)
   }
 
-  #hides(route: 'health' | 'ready'): boolean {
-    return hidesErrors(route, this.#parts.environment)
+  close(): void {
+    for (const { probe } of this.#entries.values()) probe.close()
+    this.#entries.clear()
   }
 
-  #moment(): Moment {
-    return { now: this.#parts.clock.now(), uptime: this.#parts.uptime(), environment: this.#parts.environment }
+  #report(check: string, reading: Reading, recovered: boolean): void {
+    const facts = { check, responseTime: reading.responseTime }
+    if (!reading.ok) this.#log.error({ ...facts, reason: reading.error }, 'health check failed')
+    else if (recovered) this.#log.info(facts, 'health check passes again')
   }
 }
 
-const refusals = {
-  created: 'The app is starting',
-  starting: 'The app is starting',
-  ready: undefined,
-  draining: 'The app is shutting down',
-  stopped: 'The app is shutting down',
-} as const satisfies Record<HostState, string | undefined>
-
-function isBooted(state: HostState): boolean {
-  return state !== 'created' && state !== 'starting'
+function finding({ name, kind, probe, policy }: Entry, reading: Reading): Finding {
+  const tolerated = policy === 'warn' || (policy === 'degrade' && probe.everPassed)
+  return { name, kind, reading, blocks: !reading.ok && !tolerated }
 }

@@ -11,6 +11,7 @@ import { jwtSettings } from './settings.js'
 import { tokensService } from './tokens.js'
 
 export type { JwtOptions } from './options.js'
+export { appKeySettings } from './settings.js'
 export { authBudget, storeUnavailable, withinAuthBudget } from './store-time.js'
 export type { AttachUser, Claims, Tokens } from './tokens.js'
 export { tokensService } from './tokens.js'

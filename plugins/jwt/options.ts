@@ -1,26 +1,24 @@
-import { Type } from 'typebox'
+import { defineOptions, type OptionsOf, Type } from 'zin'
 
 /** Options of `jwt()`; each one overrides its setting. */
-export interface JwtOptions {
-  readonly algorithm?: 'HS256' | 'RS256' | 'ES256'
-  /** Life of a token in seconds. */
-  readonly expiresInSeconds?: number
-  readonly issuer?: string
-  readonly audience?: string
-  /** Longest accepted distance of `exp` from `iat`, in seconds. Default: one day, or the life of a token when that is longer. */
-  readonly maxLifetimeSeconds?: number
-}
+export type JwtOptions = OptionsOf<typeof jwtOptions>
 
-export const jwtOptions = {
-  schema: Type.Object(
-    {
-      algorithm: Type.Optional(Type.Union([Type.Literal('HS256'), Type.Literal('RS256'), Type.Literal('ES256')])),
-      expiresInSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 31_536_000 })),
-      issuer: Type.Optional(Type.String({ minLength: 1 })),
-      audience: Type.Optional(Type.String({ minLength: 1 })),
-      maxLifetimeSeconds: Type.Optional(Type.Integer({ minimum: 1 })),
-    },
-    { additionalProperties: false },
-  ),
-  defaults: {} as JwtOptions,
-}
+export const jwtOptions = defineOptions(
+  Type.Object({
+    algorithm: Type.Optional(
+      Type.Union([Type.Literal('HS256'), Type.Literal('RS256'), Type.Literal('ES256')], { description: 'Default: `JWT_ALGORITHM`' }),
+    ),
+    expiresInSeconds: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 31_536_000, description: 'Life of a token, in seconds. Default: `JWT_EXPIRES_IN`' }),
+    ),
+    issuer: Type.Optional(Type.String({ minLength: 1, description: 'Claim `iss`, set and required. Default: `JWT_ISSUER`' })),
+    audience: Type.Optional(Type.String({ minLength: 1, description: 'Claim `aud`, set and required. Default: `JWT_AUDIENCE`' })),
+    maxLifetimeSeconds: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        description:
+          'Longest accepted distance of `exp` from `iat`, in seconds. Default: 86400, or the life of a token when that is longer',
+      }),
+    ),
+  }),
+)

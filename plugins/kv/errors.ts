@@ -2,16 +2,26 @@ import { defineErrors } from 'zin'
 
 export const kvErrors = defineErrors({
   KV_NO_STORE: {
-    status: 500,
     message: () => 'The plugin kv has no store. Set REDIS_URL, or add database() to plugins in zin.config.ts',
+    when: 'At boot: neither `REDIS_URL` nor the plugin `database` is there',
+    fix: 'Set `REDIS_URL` or enable `database`',
   },
   KV_NOT_STARTED: {
     status: 503,
     message: () => "The key-value store is not open. Use it in your plugin's start or later, not in setup or after stop",
+    when: 'The store is used in `setup` or after `stop`',
+    fix: 'Use it in `start` or later',
   },
   KV_UNAVAILABLE: {
     status: 503,
     message: (where: string, reason: string) => `The key-value store (${where}) cannot be reached: ${reason}`,
+    when: 'Redis cannot be reached or does not respond',
+    fix: 'Check Redis and `REDIS_URL`; requests may be tried again',
   },
-  KV_NOT_A_NUMBER: { status: 500, message: (key: string) => `increment works on whole numbers, and the value at key "${key}" is none` },
+  KV_NOT_A_NUMBER: {
+    status: 500,
+    message: (key: string) => `increment works on whole numbers, and the value at key "${key}" is not an integer`,
+    when: '`increment` of a value that is not an integer',
+    fix: 'Use another key for it',
+  },
 })

@@ -1,18 +1,18 @@
 import { appSlug, definePlugin, optional } from 'zin'
 import { databaseService } from 'zin/plugins/database'
-import { checkEviction, describeRedis, openRedis, redisTarget } from 'zin/plugins/redis'
+import { checkEviction, describeRedis, openRedis, redisErrors, redisTarget } from 'zin/plugins/redis'
+import { kvService } from './contract.js'
 import { kvErrors } from './errors.js'
-import { kvService } from './kv.js'
-import { createKv as createKvTable } from './migrations/0001_create_kv.js'
-import { useUnicodeInKv } from './migrations/0002_use_unicode.js'
-import { kvDefaults, kvOptions } from './options.js'
+import { createKv as createKvTable } from './migrations/0001-create-kv.js'
+import { useUnicodeInKv } from './migrations/0002-use-unicode.js'
+import { kvOptions } from './options.js'
 import { createKv } from './service.js'
 import { kvSettings } from './settings.js'
-import { databaseStore } from './store/database.js'
+import { databaseStore } from './store/db.js'
 import { redisStore } from './store/redis.js'
 
-export type { Kv, SetOptions } from './kv.js'
-export { kvService } from './kv.js'
+export type { Kv, SetOptions } from './contract.js'
+export { kvService } from './contract.js'
 export type { KvOptions } from './options.js'
 
 const sweepEveryMs = 60_000
@@ -24,8 +24,9 @@ export const kv = definePlugin({
   description: 'Keys and values with a life, on Redis or in a table of the database',
   uses: { database: optional(databaseService) },
   provides: [kvService],
+  errors: { ...kvErrors, ...redisErrors },
   settings: kvSettings,
-  options: { schema: kvOptions, defaults: kvDefaults },
+  options: kvOptions,
   setup(ctx) {
     const { settings, options, services, clock, log, host } = ctx
     if (settings.REDIS_URL === '') {

@@ -1,16 +1,15 @@
-import type { JsonSchema } from 'zin'
+import { defineOptions, type OptionsOf, Type } from 'zin'
 
-export interface KvOptions {
-  /** Begins every key in Redis. Default: the app's name. */
-  readonly prefix?: string
-}
+export type KvOptions = OptionsOf<typeof kvOptions>
 
-export const kvOptions: JsonSchema = {
-  type: 'object',
-  additionalProperties: false,
-  properties: {
-    prefix: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$', description: 'Begins every key in Redis; default: the name of the app' },
-  },
-}
-
-export const kvDefaults: KvOptions = {}
+export const kvOptions = defineOptions(
+  Type.Object({
+    prefix: Type.Optional(
+      Type.String({
+        pattern: '^[A-Za-z0-9._-]{1,64}$',
+        description:
+          'Begins every key in Redis, followed by `:kv:`. Default: the name of the app, blanks as `_`, with a hash when it has characters beyond ASCII letters, digits, `.`, `_` and `-`',
+      }),
+    ),
+  }),
+)

@@ -1,8 +1,8 @@
 import type { Clock } from 'zin'
+import type { Kv } from './contract.js'
 import { kvErrors } from './errors.js'
-import type { Kv } from './kv.js'
+import type { KvStore } from './store/contract.js'
 import { isKvUnavailable } from './store/redis.js'
-import type { KvStore } from './store/store.js'
 
 /** The service as others hold it: known from setup on, usable from start to stop. */
 export interface OwnedKv extends Kv {

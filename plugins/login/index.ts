@@ -7,13 +7,13 @@ import type { Accounts } from './accounts.js'
 import { builtInAccounts } from './built-in.js'
 import { kvCounters, memoryCounters } from './counters.js'
 import { loginErrors } from './errors.js'
-import { type LoginOptions, loginOptions } from './options.js'
+import { type LoginOptions, loginOptions, type VerifyCredentials } from './options.js'
 import { loginRoutes } from './routes.js'
 import { createLogin } from './service.js'
 import { loginSettings } from './settings.js'
 import { createThrottle } from './throttle.js'
 
-export type { LoginOptions, VerifiedUser } from './options.js'
+export type { LoginOptions, VerifiedUser, VerifyCredentials } from './options.js'
 
 /** Login, logout and `/api/me`, with a built-in users table or the app's own check of credentials. */
 export const login = definePlugin({
@@ -45,7 +45,7 @@ export const login = definePlugin({
 })
 
 /** Users that the app checks by itself: it ends the sessions of those that it locks out. */
-function ownUsers(verify: NonNullable<LoginOptions['verifyCredentials']>): Accounts['verify'] {
+function ownUsers(verify: VerifyCredentials): Accounts['verify'] {
   return async (email, password) => {
     const user = await verify(email, password)
     return user && { ...user, stands: async () => true }
@@ -54,9 +54,7 @@ function ownUsers(verify: NonNullable<LoginOptions['verifyCredentials']>): Accou
 
 /** What the schema of the options cannot say. */
 function checkOptions({ verifyCredentials, seed }: LoginOptions): void {
-  if (verifyCredentials === undefined) return
-  if (typeof verifyCredentials !== 'function') throw loginErrors.LOGIN_OPTION_INVALID('option "verifyCredentials" must be a function')
-  if (seed !== undefined) {
+  if (verifyCredentials !== undefined && seed !== undefined) {
     throw loginErrors.LOGIN_OPTION_INVALID(
       'option "seed" fills the built-in users table, which option "verifyCredentials" replaces; remove one of them',
     )

@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { defineOptions, functionOption, type OptionsOf, Type } from 'zin'
 
 /** A person whose credentials were right. */
 export interface VerifiedUser {
@@ -8,67 +8,53 @@ export interface VerifiedUser {
   readonly role?: string | undefined
 }
 
+/** Checks credentials. It should take the same time for unknown users as for wrong passwords. */
+export type VerifyCredentials = (email: string, password: string) => Promise<VerifiedUser | undefined>
+
 /** Options of `login()`. */
-export interface LoginOptions {
-  /**
-   * Checks credentials in the place of the built-in users table. It should take the same time for unknown users as for
-   * wrong passwords.
-   */
-  readonly verifyCredentials?: (email: string, password: string) => Promise<VerifiedUser | undefined>
-  /** Attempts per email and address. */
-  readonly attemptsPerMinute: number
-  readonly attemptsPerHour: number
-  /** Attempts per address, whatever the email. */
-  readonly addressAttemptsPerMinute: number
-  readonly addressAttemptsPerHour: number
-  /** Attempts per email: those of strangers together, and those of each address and device from which the user logged in within 30 days. */
-  readonly accountAttemptsPerMinute: number
-  /** Binds the token to the time zone that the client sends with the login (claim `tz`). */
-  readonly bindTimezone: boolean
-  /** Binds the token to the User-Agent of the login (claim `uaHash`). */
-  readonly bindUserAgent: boolean
-  /** Passwords that are checked at the same time; each takes 19 MiB and a thread of the pool. */
-  readonly passwordChecks: number
-  /** A user that is made at the first start, for demos. */
-  readonly seed?: { readonly email: string; readonly role?: string; readonly passwordSetting: 'DEMO_PASSWORD' }
-}
+export type LoginOptions = OptionsOf<typeof loginOptions>
 
-const limit = Type.Integer({ minimum: 1, maximum: 1_000_000 })
+const limit = { minimum: 1, maximum: 1_000_000 }
 
-export const loginOptions = {
-  schema: Type.Object(
-    {
-      // A function; JSON schema has no word for it.
-      verifyCredentials: Type.Optional(Type.Unsafe<NonNullable<LoginOptions['verifyCredentials']>>({})),
-      attemptsPerMinute: limit,
-      attemptsPerHour: limit,
-      addressAttemptsPerMinute: limit,
-      addressAttemptsPerHour: limit,
-      accountAttemptsPerMinute: limit,
-      bindTimezone: Type.Boolean(),
-      bindUserAgent: Type.Boolean(),
-      passwordChecks: Type.Integer({ minimum: 1, maximum: 64 }),
-      seed: Type.Optional(
-        Type.Object(
-          {
-            email: Type.String({ minLength: 1, maxLength: 320 }),
-            role: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
-            passwordSetting: Type.Literal('DEMO_PASSWORD'),
-          },
-          { additionalProperties: false },
-        ),
+export const loginOptions = defineOptions(
+  Type.Object({
+    verifyCredentials: Type.Optional(
+      functionOption<VerifyCredentials>({
+        description:
+          '`(email, password) => Promise<{ id, email, role? } | undefined>`, in the place of the built-in users table. It should take the same time for unknown users as for wrong passwords',
+      }),
+    ),
+    attemptsPerMinute: Type.Integer({ ...limit, default: 5, description: 'Attempts per email and address' }),
+    attemptsPerHour: Type.Integer({ ...limit, default: 20, description: 'Attempts per email and address' }),
+    addressAttemptsPerMinute: Type.Integer({ ...limit, default: 60, description: 'Attempts per address, whatever the email' }),
+    addressAttemptsPerHour: Type.Integer({ ...limit, default: 600, description: 'Attempts per address, whatever the email' }),
+    accountAttemptsPerMinute: Type.Integer({
+      ...limit,
+      default: 10,
+      description:
+        'Attempts per email from all addresses together; an address or device from which the user logged in within 30 days has as many of its own',
+    }),
+    bindTimezone: Type.Boolean({ default: false, description: 'Puts the header `x-sig-timezone` of the login into the claim `tz`' }),
+    bindUserAgent: Type.Boolean({ default: false, description: 'Puts the SHA-256 of the User-Agent into the claim `uaHash`' }),
+    passwordChecks: Type.Integer({
+      minimum: 1,
+      maximum: 64,
+      default: 2,
+      description: 'Passwords checked at the same time (19 MiB each); 32 times as many wait, more get `LOGIN_BUSY`',
+    }),
+    seed: Type.Optional(
+      Type.Object(
+        {
+          email: Type.String({ minLength: 1, maxLength: 320 }),
+          role: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
+          passwordSetting: Type.Literal('DEMO_PASSWORD'),
+        },
+        {
+          additionalProperties: false,
+          description:
+            "`{ email, role?, passwordSetting: 'DEMO_PASSWORD' }`: a user that is created at a start that does not find it, for demos; not in production, where `zin user:add` creates users",
+        },
       ),
-    },
-    { additionalProperties: false },
-  ),
-  defaults: {
-    attemptsPerMinute: 5,
-    attemptsPerHour: 20,
-    addressAttemptsPerMinute: 60,
-    addressAttemptsPerHour: 600,
-    accountAttemptsPerMinute: 10,
-    bindTimezone: false,
-    bindUserAgent: false,
-    passwordChecks: 2,
-  } as LoginOptions,
-}
+    ),
+  }),
+)

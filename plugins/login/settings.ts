@@ -1,16 +1,13 @@
 import { defineSettings } from 'zin'
+import { signatureSettings } from 'zin/plugins/bulletproof'
 
 export const loginSettings = defineSettings({
   DEMO_PASSWORD: {
     type: 'string',
     default: '',
     secret: true,
-    summary: 'Password of the user of the option seed; made and written to .env when empty',
+    summary:
+      'Password of the user of `seed`, 8 to 128 characters. When it is empty one is created, written to `.env` beside `zin.config.ts` (mode 0600), and printed once to standard output when that is a terminal or `LOG_FORMAT` is `text`',
   },
-  SIGNATURE_HEADER_PREFIX: {
-    type: 'string',
-    default: 'x-sig-',
-    pattern: '^[a-z][a-z0-9-]*-$',
-    summary: 'How the names of the signature headers begin',
-  },
+  ...signatureSettings,
 })

@@ -1,4 +1,4 @@
-import { definePlugin, defineSettings, optional } from 'zin'
+import { definePlugin, optional } from 'zin'
 import { signedRequestsService } from 'zin/plugins/bulletproof'
 import { tokensService } from 'zin/plugins/jwt'
 import { opsErrors } from './errors.js'
@@ -6,6 +6,7 @@ import { OpsGuard } from './guard.js'
 import { opsMode } from './mode.js'
 import { opsService } from './ops.js'
 import { opsOptions } from './options.js'
+import { opsSettings } from './settings.js'
 
 export type { Ops, OpsAccess } from './ops.js'
 export { opsService } from './ops.js'
@@ -18,14 +19,7 @@ export const ops = definePlugin({
   description: 'Guard of the routes that operate the app; middleware key ops',
   uses: { tokens: optional(tokensService), signed: optional(signedRequestsService) },
   provides: [opsService],
-  settings: defineSettings({
-    OPS_AUTH: {
-      type: 'enum',
-      default: 'auto',
-      values: ['auto', 'required', 'open'],
-      summary: 'Who may operate the app: auto (open on a loopback bind outside of production), required, open',
-    },
-  }),
+  settings: opsSettings,
   options: opsOptions,
   setup(ctx) {
     const { options, settings, services, host, log } = ctx

@@ -1,15 +1,15 @@
-import { Type } from 'typebox'
+import { defineOptions, type OptionsOf, Type } from 'zin'
 
-export interface OpsOptions {
-  /** Roles of tokens that pass the guard. */
-  readonly roles: readonly string[]
-  /** Permission → roles that have it. A permission that is not listed comes with passing the guard. */
-  readonly permissions: Readonly<Record<string, readonly string[]>>
-}
+export type OpsOptions = OptionsOf<typeof opsOptions>
 
 const names = Type.Array(Type.String({ minLength: 1 }))
 
-export const opsOptions = {
-  schema: Type.Object({ roles: names, permissions: Type.Record(Type.String(), names) }, { additionalProperties: false }),
-  defaults: { roles: ['admin'], permissions: { 'workers:deploy': ['admin'] } } as OpsOptions,
-}
+export const opsOptions = defineOptions(
+  Type.Object({
+    roles: Type.Array(Type.String({ minLength: 1 }), { default: ['admin'], description: 'Roles of tokens that pass the guard' }),
+    permissions: Type.Record(Type.String(), names, {
+      default: { 'workers:deploy': ['admin'] },
+      description: 'Permission → roles that have it. A permission that is not listed comes with passing the guard',
+    }),
+  }),
+)

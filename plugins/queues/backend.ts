@@ -1,5 +1,5 @@
 import type { FlowProducer, Job, KeepJobs, Processor, Queue, QueueEvents, QueueOptions, Worker, WorkerOptions } from 'bullmq'
-import type { ListedState } from './queues.js'
+import type { ListedState } from './contract.js'
 
 export interface Claim {
   readonly token: string

@@ -4,35 +4,56 @@ export const queueErrors = defineErrors({
   QUEUES_NOT_STARTED: {
     status: 503,
     message: () => "The queues are not open. Use them in your plugin's start or later, not in setup or after stop",
+    when: 'The queues are used in `setup` or after `stop`',
+    fix: 'Use them in `start` or later',
   },
   QUEUE_CONNECTION_ERROR: {
     status: 503,
     message: (where: string, reason: string) => `The queue store (${where}) cannot be reached: ${reason}`,
+    when: 'The store cannot be reached',
+    fix: 'Check Redis and `REDIS_URL`; requests may be tried again',
   },
   QUEUE_INVALID_NAME: {
     status: 400,
-    message: (name: string) => `"${name.slice(0, 60)}" is no name of a queue: use 1 to 100 letters, digits, "_", "-" or "."`,
+    message: (name: string) => `"${name.slice(0, 60)}" cannot name a queue: use 1 to 100 letters, digits, "_", "-" or "."`,
+    when: 'The name of a queue is not 1 to 100 letters, digits, `_`, `-` or `.`',
+    fix: 'Choose a name of that form',
   },
-  QUEUE_INVALID_JOB: { status: 400, message: (queue: string, what: string) => `The job for queue "${queue}" is refused: ${what}` },
-  QUEUE_INVALID_TEXT: { status: 400, message: () => 'An id or name has the character NUL, which the queue store cannot keep. Remove it' },
+  QUEUE_INVALID_JOB: {
+    status: 400,
+    message: (queue: string, what: string) => `The job for queue "${queue}" is refused: ${what}`,
+    when: 'A job has NUL, half of a surrogate pair, `repeat`, or data that is not JSON',
+    fix: 'Change what the message names',
+  },
+  QUEUE_INVALID_TEXT: {
+    status: 400,
+    message: () => 'An id or name has the character NUL, which the queue store cannot keep. Remove it',
+    when: 'The embedded store is asked for an id with NUL',
+    fix: 'Remove the character',
+  },
   PAYLOAD_TOO_LARGE: {
     status: 413,
     message: (queue: string, bytes: number, limit: number) =>
       `The data of the job for queue "${queue}" is ${bytes} bytes of JSON, and the limit is ${limit}. Store the data elsewhere and put its id into the job, or raise QUEUE_MAX_JOB_BYTES`,
+    when: 'The data of a job exceeds `QUEUE_MAX_JOB_BYTES`',
+    fix: 'Store the data elsewhere and put its id into the job, or raise the limit',
   },
   ZIN_DATA_IN_USE: {
-    status: 500,
     message: (dir: string, holder: string) =>
       `The data directory ${dir} is in use by ${holder}. The embedded queue belongs to one process: stop that one, choose another ZIN_DATA_DIR, or set REDIS_URL to run several`,
+    when: 'At boot: another process owns the data directory',
+    fix: 'Stop that process, choose another `ZIN_DATA_DIR`, or set `REDIS_URL`',
   },
   QUEUE_DATA_VERSION: {
-    status: 500,
     message: (dir: string, found: string, embedded: string) =>
       `The queue data in ${dir} was written by PostgreSQL ${found}, and this version of Zin embeds ${embedded}. Let the version that wrote it finish its jobs, then move the folder away; or set REDIS_URL`,
+    when: 'At boot: the files were made by another major version of PostgreSQL',
+    fix: 'Let the version that wrote them finish its jobs, then move the folder away',
   },
   QUEUE_DATA_UNREADABLE: {
-    status: 500,
     message: (dir: string, reason: string) =>
       `The queue data in ${dir} cannot be opened: ${reason}. Check that the folder is writable; if it is damaged, move it away (its jobs are lost) or restore a copy`,
+    when: 'At boot: the files cannot be opened',
+    fix: 'Make the folder writable; if it is damaged, restore a copy or move it away',
   },
 })

@@ -1,12 +1,13 @@
 import { appSlug, definePlugin } from 'zin'
-import { redisTarget } from 'zin/plugins/redis'
-import { queuesService } from './queues.js'
+import { redisErrors, redisTarget } from 'zin/plugins/redis'
+import { queuesService } from './contract.js'
+import { queueErrors } from './errors.js'
 import { createQueues } from './service.js'
 import { queuesSettings } from './settings.js'
 
+export type { JobTemplate, ListedState, QueueCounts, Queues } from './contract.js'
+export { queuesService } from './contract.js'
 export { isStorableText, resultFault } from './job-check.js'
-export type { JobTemplate, ListedState, QueueCounts, Queues } from './queues.js'
-export { queuesService } from './queues.js'
 
 const maintainEveryMs = 60_000
 
@@ -16,6 +17,7 @@ export const queues = definePlugin({
   version: '0.1.0',
   description: 'BullMQ queues on Redis, or on an embedded store that needs no server',
   provides: [queuesService],
+  errors: { ...queueErrors, ...redisErrors },
   settings: queuesSettings,
   setup(ctx) {
     const { settings, host, log, clock } = ctx

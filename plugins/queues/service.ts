@@ -3,9 +3,9 @@ import type { FlowJob, FlowProducer, Job, JobsOptions, JobType, KeepJobs, Queue,
 import { type Clock, type Logger, messageOf, withDeadline } from 'zin'
 import type { QueueBackend } from './backend.js'
 import { loadBullmq } from './bullmq.js'
+import type { QueueCounts, Queues } from './contract.js'
 import { queueErrors } from './errors.js'
 import { checkJob, isStorableText } from './job-check.js'
-import type { QueueCounts, Queues } from './queues.js'
 import { quietErrors } from './quiet-errors.js'
 import { closeWorker, within } from './shutdown.js'
 

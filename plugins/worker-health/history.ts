@@ -1,7 +1,7 @@
 import { type Clock, type Logger, messageOf } from 'zin'
 import type { Leadership, Workers } from 'zin/plugins/workers'
 import type { CheckOutcome, HealthSample } from './outcome.js'
-import type { HistoryStore } from './store/store.js'
+import type { HistoryStore } from './store/contract.js'
 
 export interface HistoryParts {
   readonly store: HistoryStore

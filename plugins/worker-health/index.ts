@@ -7,8 +7,8 @@ import { workerHealthCommands } from './cli.js'
 import { workerHealthErrors } from './errors.js'
 import { History } from './history.js'
 import { workerHealthHooks } from './hooks.js'
-import { createHistory } from './migrations/create-history.js'
-import { useUnicodeInHistory } from './migrations/use-unicode.js'
+import { createHistory } from './migrations/0001-create-history.js'
+import { useUnicodeInHistory } from './migrations/0002-use-unicode.js'
 import { Monitor } from './monitor.js'
 import { workerHealthOptions } from './options.js'
 import { workerHealthRoutes } from './routes.js'
@@ -32,14 +32,12 @@ export const workerHealth = definePlugin({
   dependencies: ['ops'],
   uses: { workers: workersService, queues: queuesService, database: optional(databaseService) },
   hooks: workerHealthHooks,
+  errors: workerHealthErrors,
   settings: workerHealthSettings,
   options: workerHealthOptions,
   setup(ctx) {
     const { clock, log, options, services, settings } = ctx
     const { criticalCallback, failureThreshold, historyHours, timeoutMs } = options
-    if (criticalCallback !== undefined && typeof criticalCallback !== 'function') {
-      throw workerHealthErrors.WORKER_HEALTH_OPTION_INVALID('option "criticalCallback" must be a function')
-    }
     const { database } = services
     if (database !== undefined) for (const migration of [createHistory, useUnicodeInHistory]) ctx.migration(migration)
     const history = new History({

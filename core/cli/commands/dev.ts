@@ -2,8 +2,8 @@ import type { ChildProcess } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { readEnvFile } from '../../config/env-file.js'
+import { configErrors } from '../../config/errors.js'
 import { findConfig } from '../../config/load.js'
-import { configMissing } from '../../config/load-errors.js'
 import { messageOf } from '../../errors.js'
 import { isWatcherMessage } from '../../util/watcher-channel.js'
 import { defineCommand, type Printer } from '../command.js'
@@ -21,7 +21,7 @@ export const devCommand = defineCommand({
   },
   async run({ cwd, options, print }) {
     const file = await findConfig(cwd)
-    if (file === undefined) throw configMissing(cwd)
+    if (file === undefined) throw configErrors.ZIN_CONFIG_MISSING(cwd)
     const rootDir = dirname(file)
     const args = [
       'start',

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { configErrors } from '../../config/errors.js'
 import { findConfig } from '../../config/load.js'
-import { configMissing } from '../../config/load-errors.js'
 import { ZinError } from '../../errors.js'
 import { factoryName } from '../../util/factory-name.js'
 import { defineCommand } from '../command.js'
@@ -25,7 +25,7 @@ export const makePluginCommand = defineCommand({
       throw new UsageError(`a plugin cannot be named "${name}": the code it is written in has another meaning for ${factoryName(name)}`)
     }
     const file = await findConfig(cwd)
-    if (file === undefined) throw configMissing(cwd)
+    if (file === undefined) throw configErrors.ZIN_CONFIG_MISSING(cwd)
     const folder = join(dirname(file), 'plugins', name)
     await makeFolder(folder)
     for (const [fileName, text] of Object.entries(pluginFiles(name))) {

@@ -17,7 +17,11 @@ export const slowJobs = definePlugin({
   uses: { workers: workersService },
   options: {
     schema: Type.Object(
-      { thresholdMs: Type.Integer({ minimum: 0 }), keep: Type.Integer({ minimum: 1 }), refuseStartAt: Type.Integer({ minimum: 1 }) },
+      {
+        thresholdMs: Type.Integer({ minimum: 0, description: 'A job that takes this long or longer, in ms, is slow' }),
+        keep: Type.Integer({ minimum: 1, description: 'How many slow jobs are remembered; the oldest is forgotten first' }),
+        refuseStartAt: Type.Integer({ minimum: 1, description: 'A worker with this many remembered slow jobs is not started' }),
+      },
       { additionalProperties: false },
     ),
     defaults: { thresholdMs: 30_000, keep: 100, refuseStartAt: 10 },

@@ -1,7 +1,7 @@
 import { type Clock, messageOf } from 'zin'
 import { abortable, isRedisUnavailable, type RedisClient, whenReady } from 'zin/plugins/redis'
 import { kvErrors } from '../errors.js'
-import type { KvStore } from './store.js'
+import type { KvStore } from './contract.js'
 
 /** How long a command waits for a connection that is coming back, in ms. */
 const patienceMs = 1000

@@ -3,8 +3,8 @@ import { messageOf } from 'zin'
 import { abortable } from 'zin/plugins/redis'
 import type { QueueBackend } from '../backend.js'
 import { loadBullmq } from '../bullmq.js'
+import type { ListedState } from '../contract.js'
 import type { EmbeddedStore } from '../embedded/open.js'
-import type { ListedState } from '../queues.js'
 
 /** A worker of this one process can stall only with it, so the check may be frequent. */
 const stalledIntervalMs = 5000

@@ -12,8 +12,8 @@ import {
 } from 'zin/plugins/redis'
 import type { QueueBackend } from '../backend.js'
 import { loadBullmq } from '../bullmq.js'
+import type { ListedState } from '../contract.js'
 import { queueErrors } from '../errors.js'
-import type { ListedState } from '../queues.js'
 
 export interface RedisBackendOptions {
   readonly target: RedisTarget

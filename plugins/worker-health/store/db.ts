@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Database } from 'zin/plugins/database'
 import type { HealthSample } from '../outcome.js'
-import type { HistoryStore } from './store.js'
+import type { HistoryStore } from './contract.js'
 
 interface SampleRow {
   readonly id: string

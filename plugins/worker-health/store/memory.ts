@@ -1,5 +1,5 @@
 import type { HealthSample } from '../outcome.js'
-import type { HistoryStore } from './store.js'
+import type { HistoryStore } from './contract.js'
 
 /** Samples of one worker that are kept. */
 const most = 10_000

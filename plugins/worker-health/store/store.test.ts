@@ -3,11 +3,11 @@ import { after, before, describe, it } from 'node:test'
 import { definePlugin } from 'zin'
 import { database, databaseService } from 'zin/plugins/database'
 import { createTestHost, type TestHost } from 'zin/testing'
-import { createHistory } from '../migrations/create-history.js'
+import { createHistory } from '../migrations/0001-create-history.js'
 import type { HealthSample } from '../outcome.js'
+import type { HistoryStore } from './contract.js'
 import { databaseHistory } from './db.js'
 import { memoryHistory } from './memory.js'
-import type { HistoryStore } from './store.js'
 
 const sample = (worker: string, at: number, more: Partial<HealthSample> = {}): HealthSample => ({
   worker,

@@ -1,6 +1,6 @@
 import type { Kysely, Transaction } from 'kysely'
 import { defineService } from 'zin'
-import type { Migrations } from './migrations/migrations.js'
+import type { Migrations } from './migrator/migrations.js'
 
 /** SQL tables behind Kysely. One schema serves SQLite and MySQL/MariaDB: see the README's portability rules. */
 export interface Database {

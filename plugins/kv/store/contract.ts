@@ -1,4 +1,4 @@
-import type { Kv } from '../kv.js'
+import type { Kv } from '../contract.js'
 
 /** One backend of the service. */
 export interface KvStore extends Omit<Kv, 'birthKey' | 'birth'> {

@@ -3,8 +3,8 @@ import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely'
 import type { Clock } from 'zin'
 import type { Database } from 'zin/plugins/database'
 import { kvErrors } from '../errors.js'
+import type { KvStore } from './contract.js'
 import { isKvUnavailable } from './redis.js'
-import type { KvStore } from './store.js'
 
 interface KvTables {
   readonly zin_kv: {

@@ -1,0 +1,54 @@
+import { defineErrors } from '../errors.js'
+
+/** How hooks and their listeners fail. */
+export const hookErrors = defineErrors({
+  ZIN_HOOK_FAILED: {
+    status: 500,
+    message: (plugin: string, hook: string, cause: Error) => `${plugin}: its listener of hook "${hook}" failed: ${cause.message}`,
+    details: (plugin: string, hook: string) => ({ plugin, hook }),
+    cause: (_plugin: string, _hook: string, cause: Error) => cause,
+    when: 'A listener threw an error',
+    fix: 'Correct the listener; the cause is in the log',
+  },
+  ZIN_HOOK_TIMEOUT: {
+    status: 503,
+    message: (plugin: string, hook: string, timeoutMs: number) =>
+      `${plugin}: its listener of hook "${hook}" did not answer within ${timeoutMs} ms; make it faster or give it a longer timeoutMs`,
+    details: (plugin: string, hook: string, timeoutMs: number) => ({ plugin, hook, timeoutMs }),
+    when: 'A listener did not end within its `timeoutMs`',
+    fix: 'Make it faster or give it a longer `timeoutMs`',
+  },
+  ZIN_HOOK_LISTENER: {
+    message: (plugin: string, hook: string, what: string) => `${plugin}: its listener of hook "${hook}" ${what}`,
+    when: 'A listener is no function, or its options are wrong',
+    fix: 'Correct what the message names',
+  },
+  ZIN_HOOK_UNKNOWN: {
+    message: (hook: string, hint: string) => `Hook "${hook}" is declared by no enabled plugin; ${hint}`,
+    when: 'A hook is fired that no enabled plugin declares',
+    fix: 'List it in the `hooks` of the plugin that fires it',
+  },
+  ZIN_HOOK_DUPLICATE: {
+    message: (owner: string, hook: string, other: string) =>
+      `${owner}: declares hook "${hook}", which ${other} declares already; rename one of them`,
+    when: 'Two plugins declare one hook',
+    fix: 'Rename one of them',
+  },
+  ZIN_HOOK_KIND: {
+    message: (owner: string, hook: string, what: string) => `${owner}: declares hook "${hook}" ${what}`,
+    when: 'The kind of a hook is unknown, or not the one it was declared with before',
+    fix: 'Use one of the six kinds, or another name',
+  },
+  ZIN_HOOK_TIMEOUT_MS: {
+    message: (owner: string, hook: string, given: number, most: number) =>
+      `${owner}: declares hook "${hook}" with timeoutMs ${given}; use 1 to ${most}`,
+    when: 'The `timeoutMs` of a hook is out of its limits',
+    fix: 'Use a number of ms within them',
+  },
+  ZIN_HOOK_ARGS: {
+    message: (owner: string, hook: string, given: number, most: number) =>
+      `${owner}: declares notify hook "${hook}" with ${given} arguments; use at most ${most}, the last one an object`,
+    when: 'A notify hook has too many arguments',
+    fix: 'Pass an object as the last one',
+  },
+})
