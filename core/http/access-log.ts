@@ -15,7 +15,13 @@ export interface RequestIds {
 const maxPath = 500
 
 /** Logs a request once its response has ended, without its query, which may hold secrets. */
-export function logAccess(log: Logger, level: 'debug' | 'info', clock: Clock, ctx: Context, { requestId, clientRequestId }: RequestIds): void {
+export function logAccess(
+  log: Logger,
+  level: 'debug' | 'info',
+  clock: Clock,
+  ctx: Context,
+  { requestId, clientRequestId }: RequestIds,
+): void {
   const began = clock.monotonic()
   const { method, res } = ctx
   const path = pathOf(ctx.originalUrl).slice(0, maxPath)
