@@ -11,7 +11,7 @@ export { defineOptions, functionOption } from './config/options.js'
 export type { SettingReport, SettingSpec, SettingSpecs, SettingValues } from './config/settings.js'
 export { defineSettings } from './config/settings.js'
 export { updateEnvFile } from './config/update-env-file.js'
-export { type AddressKind, addressKind } from './egress/address.js'
+export { type AddressKind, addressKind, clientNetwork } from './egress/address.js'
 export { type EgressOptions, type EgressParts, egressFetch } from './egress/egress.js'
 export type { Resolver } from './egress/resolve.js'
 export { checkEgressUrl, type EgressRules, type EgressScheme } from './egress/rules.js'
@@ -60,14 +60,26 @@ export { definePlugin, isPlugin, registerOnly } from './host/plugin.js'
 export type { Address, HostState, HostView, PluginReport, PluginState, Role } from './host/view.js'
 export type { Access } from './http/access.js'
 export { noteAccess } from './http/access.js'
+export { attachUser } from './http/attach-user.js'
+export { authBudget, storeUnavailable, withinAuthBudget } from './http/auth-budget.js'
 export { captureBody } from './http/body.js'
 export type { EventStream, EventStreamLimits, StreamedEvent } from './http/event-stream.js'
 export { EventStreams } from './http/event-stream.js'
 export { announcesBody } from './http/headers.js'
 export { HostCheck } from './http/host-check.js'
+export type {
+  MiddlewareContext,
+  MiddlewareSpec,
+  MiddlewareState,
+  RouteMiddleware,
+  SecurityRequirement,
+  SecurityScheme,
+} from './http/middleware.js'
+export { defineMiddleware } from './http/middleware.js'
+export type { Responder, Responders } from './http/refusal-body.js'
+export { refuse, unauthorizedBody } from './http/refusal-body.js'
 export type { RequestContext } from './http/request-context.js'
 export { requestContext } from './http/request-context.js'
-export type { Responder, Responders } from './http/responder.js'
 export type { HttpMethod, InvalidInput, JsonSchema, Route, RouteContext, RouteInfo, RouteInput, RouteSpec } from './http/route.js'
 export { defineRoute } from './http/route.js'
 export type { Logger, LogLevel, LogMethod } from './log/types.js'

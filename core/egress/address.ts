@@ -34,6 +34,28 @@ export function addressKind(address: string): AddressKind {
 }
 
 /** The IPv4 address that a mapped address stands for, or that a NAT64 gateway leads to. */
+/**
+ * Whose requests come from an address, for limits by client: an IPv4 address, or the /64 of an IPv6 one, since whoever has one address of
+ * it has them all. Takes `address:port` and `[address]:port`, too, which some balancers write into `X-Forwarded-For`. Text that is not an
+ * address gives `unknown`, so that all of it shares one limit.
+ *
+ * @example
+ * clientNetwork('2001:db8:1:2:3:4:5:6') // '2001:db8:1:2'
+ */
+export function clientNetwork(address: string): string {
+  const bare = withoutPort(address)
+  if (isIPv4(bare)) return bare
+  const ipaddr = addressLibrary()
+  if (!ipaddr.isValid(bare)) return 'unknown'
+  const parsed = ipaddr.process(bare)
+  return parsed.kind() === 'ipv4' ? parsed.toString() : parsed.toNormalizedString().split(':').slice(0, 4).join(':')
+}
+
+function withoutPort(address: string): string {
+  const parts = /^(?:\[(.+)\]|(\d+(?:\.\d+){3}))(?::\d+)?$/.exec(address)
+  return parts?.[1] ?? parts?.[2] ?? address
+}
+
 function embedded(address: IPv6): IPv4 | undefined {
   if (address.isIPv4MappedAddress()) return address.toIPv4Address()
   // Not 64:ff9b:1::/48: where that leads is a matter of the local network.

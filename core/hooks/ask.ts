@@ -1,4 +1,5 @@
 import type { Clock } from '../util/clock.js'
+import { isThenable } from '../util/thenable.js'
 import { hookFailed, hookTimeout, toError } from './failure.js'
 import type { Listener } from './listener.js'
 
@@ -27,12 +28,6 @@ export function ask(listener: Listener, args: readonly unknown[], clock: Clock):
 /** Like {@link ask}, but a throw is a rejection too. */
 export async function askLater(listener: Listener, args: readonly unknown[], clock: Clock): Promise<unknown> {
   return ask(listener, args, clock)
-}
-
-/** Whether somebody could wait for `value`. Reads `then`, which may throw. */
-export function isThenable(value: unknown): value is PromiseLike<unknown> {
-  if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return false
-  return typeof (value as { then?: unknown }).then === 'function'
 }
 
 function answerInTime(listener: Listener, answer: unknown, startedAt: number | undefined, clock: Clock): Promise<unknown> {

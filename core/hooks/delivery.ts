@@ -1,6 +1,6 @@
 import type { Logger } from '../log/types.js'
 import type { Clock } from '../util/clock.js'
-import { isThenable } from './ask.js'
+import { isThenable } from '../util/thenable.js'
 import type { MutedListener } from './catalogue.js'
 import { hookTimeout, toError } from './failure.js'
 import type { Listener } from './listener.js'

@@ -1,4 +1,4 @@
-import { isThenable } from './ask.js'
+import { isThenable } from '../util/thenable.js'
 import type { Delivery } from './delivery.js'
 import { Slot } from './slot.js'
 

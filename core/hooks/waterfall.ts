@@ -1,5 +1,6 @@
 import type { Clock } from '../util/clock.js'
-import { ask, isThenable } from './ask.js'
+import { isThenable } from '../util/thenable.js'
+import { ask } from './ask.js'
 import { Slot } from './slot.js'
 
 /** Passes a value from listener to listener. `undefined` leaves it as it is; a failing listener rejects. */

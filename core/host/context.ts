@@ -3,6 +3,7 @@ import type { Command, CommandSpec, OptionSpecs } from '../cli/command.js'
 import type { SettingSpecs, SettingValues } from '../config/settings.js'
 import type { HookMap } from '../hooks/catalogue.js'
 import type { ListenerOf, ListenerOptions, SlotOf } from '../hooks/kinds.js'
+import type { MiddlewareSpec } from '../http/middleware.js'
 import type { JsonSchema, Route, RouteSpec } from '../http/route.js'
 import type { ResponseSchemas, ResultOf } from '../http/route-types.js'
 import type { Logger } from '../log/types.js'
@@ -42,10 +43,11 @@ export interface PluginContext<O extends object = object, U extends Uses = Uses,
     const B extends JsonSchema | undefined = undefined,
     const R extends ResponseSchemas | undefined = undefined,
     const Result extends ResultOf<R> = ResultOf<R>,
-  >(route: RouteSpec<P, Q, B, R, Path, Result>): void
+    const Use extends readonly string[] | undefined = undefined,
+  >(route: RouteSpec<P, Q, B, R, Path, Result, Use>): void
   routes(routes: readonly Route[]): void
-  /** Registers a middleware under a key that routes name in `use`. A key has one owner. */
-  middleware(key: string, middleware: Middleware): void
+  /** Registers a middleware that routes name by its key in `use`; see `defineMiddleware`. A key has one owner. */
+  middleware<const Key extends string>(middleware: MiddlewareSpec<Key>): void
   /** Adds a middleware before the route match, for all requests but probes. */
   use(middleware: Middleware): void
   command<O extends OptionSpecs>(command: CommandSpec<O>): void

@@ -257,7 +257,6 @@ export class Host {
     return {
       app,
       roles,
-      responders: this.#config.responders ?? {},
       get state() {
         return host.#state
       },

@@ -1,6 +1,7 @@
 import type { Command, OwnedCommand } from '../cli/command.js'
 import type { HookBus } from '../hooks/bus.js'
 import type { HttpApp } from '../http/app.js'
+import type { RouteMiddleware } from '../http/middleware.js'
 import type { Logger } from '../log/types.js'
 import { serviceErrors } from '../services/errors.js'
 import type { Uses } from '../services/ref.js'
@@ -46,7 +47,7 @@ export function makeContext(unit: PluginUnit, parts: HostParts): PluginContext {
     },
     route: (route) => void unit.traffic.add(parts.http.addRoute(name, route)),
     routes: (routes) => routes.forEach((route) => void unit.traffic.add(parts.http.addRoute(name, route))),
-    middleware: (key, middleware) => void unit.traffic.add(parts.http.addMiddleware(name, key, middleware)),
+    middleware: (middleware) => void unit.traffic.add(parts.http.addMiddleware(name, middleware as RouteMiddleware)),
     use: (middleware) => void unit.traffic.add(parts.http.addGlobal(name, middleware)),
     command: (command) => void addTo(parts.commands, { plugin: name, command: command as Command }),
     commands: (commands) => commands.forEach((command) => void addTo(parts.commands, { plugin: name, command })),

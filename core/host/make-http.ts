@@ -36,6 +36,7 @@ export function makeHttp({ config, settings, app, log, clock, bus, plugins }: Ht
     info: { title: app.name, version: versionOf(app.rootDir) },
     errors: errorsOf(plugins),
     logRequests: settings.LOG_REQUESTS,
+    responders: config.responders ?? {},
     onError: (error, failed) => requestError.call(error, failed),
     transformErrorBody: bus.slot('transformErrorBody'),
   })

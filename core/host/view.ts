@@ -1,6 +1,5 @@
 import type { SettingReport } from '../config/settings.js'
 import type { HookReport } from '../hooks/report.js'
-import type { Responders } from '../http/responder.js'
 import type { RouteInfo } from '../http/route.js'
 import type { Migration } from './migration.js'
 
@@ -61,8 +60,6 @@ export interface HostView {
   readonly roles: ReadonlySet<Role>
   /** Where it listens, once it does. */
   readonly address: Address | undefined
-  /** The app's answers for refusals, e.g. `responders.bulletproof`. */
-  readonly responders: Responders
   plugins(): readonly PluginReport[]
   routes(): readonly RouteInfo[]
   hooks(): readonly HookReport[]

@@ -42,14 +42,14 @@ function bytesOf({ method, res }: Context): number | undefined {
 
 const clientLeft = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED'])
 
-/** A listener for errors while an answer was on its way. Clients that leave are no fault. */
-export function brokenAnswerLog(log: Logger): (error: NodeJS.ErrnoException) => void {
+/** A listener for errors while a response was on its way. A client that leaves is not a fault. */
+export function brokenResponseLog(log: Logger): (error: NodeJS.ErrnoException) => void {
   // Koa tells of a broken stream twice: from the pipeline and from the response.
   const told = new WeakSet<Error>()
   return (error) => {
     if (told.has(error)) return
     told.add(error)
-    if (clientLeft.has(error.code ?? '')) log.debug({ err: error }, 'a client left before its answer was complete')
-    else log.error({ err: error }, 'an answer broke off')
+    if (clientLeft.has(error.code ?? '')) log.debug({ err: error }, 'a client left before its response was complete')
+    else log.error({ err: error }, 'a response broke off')
   }
 }

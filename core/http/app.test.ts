@@ -168,8 +168,8 @@ test('global middleware runs by rank, keyed middleware in the order of the route
   app.addGlobal('late', step('late'))
   app.addGlobal('early', step('early'))
   app.setRank((plugin) => (plugin === 'early' ? 0 : 1))
-  app.addMiddleware('a', 'one', step('one'))
-  app.addMiddleware('a', 'two', step('two'))
+  app.addMiddleware('a', { key: 'one', handler: step('one') })
+  app.addMiddleware('a', { key: 'two', handler: step('two') })
   app.addRoute(
     'a',
     route({ method: 'POST', path: '/x', use: ['two', 'one'], body: Type.Object({}), handler: () => (steps.push('handler'), {}) }),
@@ -202,11 +202,14 @@ test('a middleware cannot reroute a request by rewriting its url', async (t) => 
 
 test('the request context carries request id, route and a user id that middleware sets', async (t) => {
   const { app } = makeApp(t, [], { trustedProxies: 1 })
-  app.addMiddleware('jwt', 'auth', async (_ctx, next) => {
-    const context = requestContext()
-    assert.ok(context)
-    context.userId = 'u1'
-    await next()
+  app.addMiddleware('jwt', {
+    key: 'auth',
+    handler: async (_ctx, next) => {
+      const context = requestContext()
+      assert.ok(context)
+      context.userId = 'u1'
+      await next()
+    },
   })
   app.addRoute('a', {
     ...hello,

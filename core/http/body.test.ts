@@ -14,10 +14,13 @@ const json = route({ method: 'POST', path: '/json', body: anything, handler: ({ 
 test('a middleware reads the bytes of the wire and the parser gets the same bytes', async (t) => {
   const { app } = makeApp(t)
   let seen: Buffer | undefined
-  app.addMiddleware('test', 'sign', async (ctx, next) => {
-    seen = await captureBody(ctx)
-    assert.equal(await captureBody(ctx), seen)
-    await next()
+  app.addMiddleware('test', {
+    key: 'sign',
+    handler: async (ctx, next) => {
+      seen = await captureBody(ctx)
+      assert.equal(await captureBody(ctx), seen)
+      await next()
+    },
   })
   app.addRoute('test', { ...json, use: ['sign'] })
   app.compile()
@@ -41,10 +44,13 @@ test('a body over the limit of the route is 413, announced or chunked', async (t
 
 test('a middleware may ask for a lower limit', async (t) => {
   const { app } = makeApp(t)
-  app.addMiddleware('test', 'tiny', async (ctx, next) => {
-    await captureBody(ctx)
-    await captureBody(ctx, 5)
-    await next()
+  app.addMiddleware('test', {
+    key: 'tiny',
+    handler: async (ctx, next) => {
+      await captureBody(ctx)
+      await captureBody(ctx, 5)
+      await next()
+    },
   })
   app.addRoute('test', { ...json, use: ['tiny'] })
   app.compile()
@@ -53,9 +59,12 @@ test('a middleware may ask for a lower limit', async (t) => {
 
 test('a middleware that takes more does not raise the limit of the route', async (t) => {
   const { app } = makeApp(t)
-  app.addMiddleware('test', 'large', async (ctx, next) => {
-    await captureBody(ctx, 500)
-    await next()
+  app.addMiddleware('test', {
+    key: 'large',
+    handler: async (ctx, next) => {
+      await captureBody(ctx, 500)
+      await next()
+    },
   })
   app.addRoute('test', { ...json, use: ['large'], bodyLimit: 10 })
   app.compile()

@@ -3,16 +3,15 @@ import type { Context } from 'koa'
 import { httpErrors } from './errors.js'
 import { announcesBody } from './headers.js'
 import { parseJson } from './json.js'
+import { matchedRoute } from './matched-route.js'
 import { readBytes } from './read-bytes.js'
 import type { Route } from './route.js'
 
 const captured = Symbol('zin.body')
-const limitKey = Symbol('zin.bodyLimit')
 const defaultLimit = 1024 * 1024
 
 interface BodyState {
   [captured]?: Captured
-  [limitKey]?: number
 }
 
 /** The one reading of a body. */
@@ -24,12 +23,6 @@ interface Captured {
   bytes?: Buffer
 }
 
-/** Fixes the most bytes that {@link captureBody} reads for this request. */
-export function setBodyLimit(ctx: Context, limit: number): void {
-  const state = ctx as BodyState
-  state[limitKey] = limit
-}
-
 /**
  * Reads the body of a request once, as the bytes of the wire, and keeps them: a middleware that verifies a signature
  * calls this, and the parser after it gets the same bytes. `limit` in bytes defaults to the limit of the matched route.
@@ -39,7 +32,7 @@ export function setBodyLimit(ctx: Context, limit: number): void {
  */
 export function captureBody(ctx: Context, limit?: number): Promise<Buffer> {
   const state = ctx as BodyState
-  const most = limit ?? state[limitKey] ?? defaultLimit
+  const most = limit ?? limitOf(ctx)
   state[captured] ??= startReading(ctx, most)
   const { reading, limit: kept } = state[captured]
   return kept <= most ? reading : reading.then((bytes) => within(bytes, most))
@@ -49,7 +42,11 @@ export function captureBody(ctx: Context, limit?: number): Promise<Buffer> {
 function bodyBytes(ctx: Context): Buffer | Promise<Buffer> {
   const state = ctx as BodyState
   const bytes = state[captured]?.bytes
-  return bytes === undefined ? captureBody(ctx) : within(bytes, state[limitKey] ?? defaultLimit)
+  return bytes === undefined ? captureBody(ctx) : within(bytes, limitOf(ctx))
+}
+
+function limitOf(ctx: Context): number {
+  return matchedRoute(ctx)?.bodyLimit ?? defaultLimit
 }
 
 function within(bytes: Buffer, limit: number): Buffer {
@@ -70,10 +67,10 @@ function startReading({ req, res }: Context, limit: number): Captured {
 
 /**
  * Leaves a body that the route does not ask for unread, so that nothing of it is kept: its handler may still capture it, and
- * what is left when the answer goes out is dropped.
+ * what is left when the response goes out is dropped.
  */
 function leaveBody(ctx: Context): undefined {
-  const limit = (ctx as BodyState)[limitKey] ?? defaultLimit
+  const limit = limitOf(ctx)
   if (Number(ctx.req.headers['content-length']) > limit) throw httpErrors.PAYLOAD_TOO_LARGE(limit)
   return undefined
 }
@@ -82,9 +79,11 @@ function leaveBody(ctx: Context): undefined {
 const jsonTypes: ReadonlySet<unknown> = new Set(['application/json', 'application/json; charset=utf-8', 'application/json;charset=UTF-8'])
 
 /**
- * The parsed body of a request for a route, or the promise of it. A body that the route does not ask for is not read. An empty JSON body is `undefined`.
+ * The parsed body of a request for a route, or the promise of it; at once when the request announces none. A body that the route does
+ * not ask for is not read. An empty JSON body is `undefined`.
  */
 export function readBody(ctx: Context, route: Route): unknown {
+  if (!announcesBody(ctx.req)) return route.bodyType === 'raw' ? Buffer.alloc(0) : undefined
   const type = route.bodyType ?? (route.body === undefined ? 'none' : 'json')
   const encoding = ctx.req.headers['content-encoding']
   if (type !== 'none' && encoding !== undefined && encoding.toLowerCase() !== 'identity') throw httpErrors.UNSUPPORTED_CONTENT_ENCODING()

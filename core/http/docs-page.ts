@@ -50,10 +50,10 @@ function renderOperation({ method, path, operation }: { method: string; path: st
     needs.length > 0 && `<p>Passes ${needs.map((key) => `<code>${escapeHtml(key)}</code>`).join(', ')}</p>`,
     parameters.length > 0 && renderParameters(parameters),
     requestBody && `<h3>Body</h3>${renderContent(requestBody.content)}`,
-    '<h3>Answers</h3>',
+    '<h3>Responses</h3>',
     ...Object.entries(responses).map(
-      ([status, answer]) =>
-        `<h4>${escapeHtml(status)} <small>${escapeHtml(answer.description)}</small></h4>${renderContent(answer.content ?? {})}`,
+      ([status, response]) =>
+        `<h4>${escapeHtml(status)} <small>${escapeHtml(response.description)}</small></h4>${renderContent(response.content ?? {})}`,
     ),
   ]
   const head = `<b class="${escapeHtml(method)}">${escapeHtml(method)}</b> <code>${escapeHtml(path)}</code> <span>${escapeHtml(summary)}</span>`

@@ -102,10 +102,13 @@ describe('an event stream', () => {
       version: '1.0.0',
       setup(ctx) {
         ctx.hooks.on('onClose', () => streams.closeAll())
-        ctx.middleware('user', async (request, next) => {
-          const context = requestContext()
-          if (context) context.userId = request.get('x-user') || undefined
-          await next()
+        ctx.middleware({
+          key: 'user',
+          handler: (request, next) => {
+            const context = requestContext()
+            if (context) context.userId = request.get('x-user') || undefined
+            return next()
+          },
         })
         ctx.route({
           method: 'GET',
@@ -139,5 +142,30 @@ describe('an event stream', () => {
     assert.deepEqual(await refusal(''), [429, 'TOO_MANY_STREAMS'])
     await host.stop()
     assert.equal(streams.size, 0)
+  })
+
+  it('counts the addresses of one IPv6 /64 as one client, and an IPv4 address in either form as one', async () => {
+    const streams = new EventStreams({ perClient: 1 })
+    const events = definePlugin({
+      name: 'events',
+      version: '1.0.0',
+      setup(ctx) {
+        ctx.hooks.on('onClose', () => streams.closeAll())
+        ctx.route({ method: 'GET', path: '/events', summary: 'Events', handler: (it) => void streams.open(it, () => undefined) })
+      },
+    })
+    const host = await createTestHost({ plugins: [events()], listen: true, app: { trustedProxies: 1 } })
+    const open = async (address: string): Promise<number | undefined> => {
+      const [response] = (await once(get(`${host.url}/events`, { headers: { 'x-forwarded-for': address } }), 'response')) as [
+        IncomingMessage,
+      ]
+      response.resume()
+      return response.statusCode
+    }
+    const statuses: (number | undefined)[] = []
+    for (const address of ['2001:db8:1:2::1', '2001:db8:1:2:ffff::9', '2001:db8:1:3::1', '192.0.2.1', '::ffff:192.0.2.1', '192.0.2.2'])
+      statuses.push(await open(address))
+    assert.deepEqual(statuses, [200, 429, 200, 200, 429, 200])
+    await host.stop()
   })
 })

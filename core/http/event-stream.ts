@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream'
 import type { Context } from 'koa'
+import { clientNetwork } from '../egress/address.js'
 import { accessOf } from './access.js'
 import { httpErrors } from './errors.js'
 import { requestContext } from './request-context.js'
@@ -15,13 +16,13 @@ export interface StreamedEvent {
 export interface EventStream {
   /** False when the client is gone, or was cut because it reads too slowly. */
   send(event: StreamedEvent): boolean
-  /** Ends the answer. */
+  /** Ends the response. */
   close(): void
 }
 
 /** How many streams a group has open at most; what comes on top is refused. */
 export interface EventStreamLimits {
-  /** Of one client: a user, or an address where nobody is logged in. Default 32. */
+  /** Of one client: a user, or where nobody is logged in an IPv4 address or the /64 of an IPv6 one. Default 32. */
   readonly perClient?: number
   /** Of all clients together. Default 1000. */
   readonly total?: number
@@ -63,7 +64,7 @@ export class EventStreams {
   }
 
   /**
-   * Begins the answer of a request. It ends when the access ends by which the request was let in: at the latest 15 s after a token
+   * Begins the response of a request. It ends when the access ends by which the request was let in: at the latest 15 s after a token
    * was revoked or a device removed, at a token's `exp`, and in any case after a quarter of an hour. `onEnd` is called once, whoever
    * ends it. The handler then returns nothing.
    *
@@ -119,7 +120,7 @@ export class EventStreams {
   /** Counts one more stream of a client, and gives what takes it off again. */
   #admit(ctx: Context): () => void {
     const userId = requestContext()?.userId
-    const client = userId === undefined ? `address ${ctx.ip}` : `user ${userId}`
+    const client = userId === undefined ? `network ${clientNetwork(ctx.ip)}` : `user ${userId}`
     const open = this.#byClient.get(client) ?? 0
     if (open >= this.#perClient) throw httpErrors.TOO_MANY_STREAMS(this.#perClient)
     if (this.#open.size >= this.#total) throw httpErrors.STREAMS_EXHAUSTED(this.#total)
@@ -131,7 +132,7 @@ export class EventStreams {
     }
   }
 
-  /** Ends every answer, also those that begin later. */
+  /** Ends every response, also those that begin later. */
   closeAll(): void {
     this.#closed = true
     for (const stream of this.#open) stream.close()

@@ -40,9 +40,12 @@ test('a body of many chunks is read whole and in order, by whatever route and si
 
 test('a body in tiny chunks is refused where it is read, and the connection closed everywhere', async (t) => {
   const { app } = makeApp(t, [route({ ...json, bodyLimit: 1_000_000 }), route({ ...ignores, bodyLimit: 1_000_000 })])
-  app.addMiddleware('test', 'sign', async (ctx, next) => {
-    await captureBody(ctx)
-    await next()
+  app.addMiddleware('test', {
+    key: 'sign',
+    handler: async (ctx, next) => {
+      await captureBody(ctx)
+      await next()
+    },
   })
   app.addRoute('test', route({ ...json, path: '/signed', use: ['sign'], bodyLimit: 1_000_000 }))
   app.compile()

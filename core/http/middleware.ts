@@ -1,91 +1,106 @@
-import type { Context, Middleware, Next } from 'koa'
-import { ZinError } from '../errors.js'
-import type { Disposer } from '../host/context.js'
+import type { Middleware, Next, ParameterizedContext } from 'koa'
 
-interface Keyed {
-  readonly plugin: string
-  readonly middleware: Middleware
+/**
+ * What each middleware sets on `ctx.state`, by the key that routes name in `use`. It types `ctx.state` of their handlers, and
+ * `ctx.request.user` where a field is named `user`. A plugin adds its own:
+ *
+ * @example
+ * declare module 'zin' {
+ *   interface MiddlewareState {
+ *     tenant: { tenant: { readonly id: string } }
+ *   }
+ * }
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: plugins add to it
+export interface MiddlewareState {}
+
+/**
+ * What is on `ctx.state` after the middleware of these keys. A key that {@link MiddlewareState} does not have may set anything. Without
+ * keys, and for a list that is not known at compile time, it is `any`: global middleware may have set something.
+ */
+export type StateOf<Use> = Use extends readonly (infer Key)[]
+  ? [Key] extends [never]
+    ? AnyState
+    : string extends Key
+      ? AnyState
+      : Merged<Key>
+  : AnyState
+
+// biome-ignore lint/suspicious/noExplicitAny: see above
+type AnyState = any
+
+// biome-ignore lint/suspicious/noExplicitAny: distributes over the keys
+type Merged<Key> = (Key extends any ? (state: StateOfKey<Key>) => void : never) extends (state: infer All) => void ? All : never
+
+// biome-ignore lint/suspicious/noExplicitAny: nobody said what it sets
+type StateOfKey<Key> = Key extends keyof MiddlewareState ? MiddlewareState[Key] : Record<string, any>
+
+/** The context that a middleware gets: its own state may not be there yet. */
+export type MiddlewareContext<Key extends string> = ParameterizedContext<Partial<StateOf<readonly [Key]>>>
+
+/** How OpenAPI describes a credential: a Security Scheme Object of OpenAPI 3.1. */
+export type SecurityScheme = { readonly description?: string } & (
+  | { readonly type: 'http'; readonly scheme: string; readonly bearerFormat?: string }
+  | { readonly type: 'apiKey'; readonly in: 'header' | 'query' | 'cookie'; readonly name: string }
+  | { readonly type: 'mutualTLS' }
+  | { readonly type: 'oauth2'; readonly flows: Readonly<Record<string, unknown>> }
+  | { readonly type: 'openIdConnect'; readonly openIdConnectUrl: string }
+)
+
+/** Credentials that are needed together, by the name that OpenAPI gives each. */
+export type SecurityRequirement = Readonly<Record<string, SecurityScheme>>
+
+/** A middleware that routes name by its key. */
+export interface MiddlewareSpec<Key extends string = string> {
+  /** Letters, digits, `-`, `_`, `.` and `:`; begins with a letter; one owner per app. */
+  readonly key: Key
+  /** Runs after the route match and before the body is read. A request goes on only when it calls `next()`. */
+  handler(ctx: MiddlewareContext<Key>, next: Next): unknown
+  /** The credentials it asks for, for OpenAPI: any entry of the list is enough. Absent: OpenAPI says nothing of it. */
+  readonly security?: readonly SecurityRequirement[]
+  /**
+   * Fields of `ctx.state` that are set whenever it calls `next()`. A request for which one is missing ends with 500
+   * `MIDDLEWARE_STATE_MISSING` and reaches no handler.
+   */
+  readonly state?: readonly (keyof StateOf<readonly [Key]> & string)[]
+  /**
+   * Key of a middleware whose whole check this one does, too. On routes that list that key directly before this one only this one
+   * runs. It must set all of that one's `state`. With another key in between both run, so that nothing runs for a request that
+   * nobody checked.
+   */
+  readonly replaces?: string
 }
 
-/** Middleware by the key that routes name in `use`, and middleware that runs for every request. */
-export class MiddlewareRegistry {
-  readonly #keyed = new Map<string, Keyed>()
-  readonly #globals = new Set<Keyed>()
-
-  get keys(): readonly string[] {
-    return [...this.#keyed.keys()]
-  }
-
-  ownerOf(key: string): string | undefined {
-    return this.#keyed.get(key)?.plugin
-  }
-
-  get(key: string): Middleware | undefined {
-    return this.#keyed.get(key)?.middleware
-  }
-
-  add(plugin: string, key: string, middleware: Middleware): Disposer {
-    const owner = this.#keyed.get(key)
-    if (owner) {
-      throw new ZinError(
-        'ZIN_MIDDLEWARE_TAKEN',
-        `Plugin "${plugin}" registers the middleware key "${key}", which belongs to plugin "${owner.plugin}"; rename one of them`,
-      )
-    }
-    const keyed = { plugin, middleware }
-    this.#keyed.set(key, keyed)
-    return () => {
-      if (this.#keyed.get(key) === keyed) this.#keyed.delete(key)
-    }
-  }
-
-  addGlobal(plugin: string, middleware: Middleware): Disposer {
-    const entry = { plugin, middleware }
-    this.#globals.add(entry)
-    return () => void this.#globals.delete(entry)
-  }
-
-  /** Global middleware by rank of its plugin, then in order of registration. */
-  globals(rank: (plugin: string) => number): readonly Middleware[] {
-    return [...this.#globals].sort((a, b) => rank(a.plugin) - rank(b.plugin)).map((entry) => entry.middleware)
-  }
+/** A declared middleware of any key. */
+export interface RouteMiddleware {
+  readonly key: string
+  readonly handler: Middleware
+  readonly security?: readonly SecurityRequirement[]
+  readonly state?: readonly string[]
+  readonly replaces?: string
 }
 
-export type MaybePromise = void | Promise<void>
-
-/** One step of a request. It returns a promise only when something has to be waited for. */
-export type Step = (ctx: Context) => MaybePromise
-
-/** Chains middleware in front of `last`. Without middleware it is `last` itself. */
-export function chain(middleware: readonly Middleware[], last: Step): Step {
-  if (middleware.length === 0) return last
-  return (ctx) => {
-    let reached = -1
-    const run = (index: number): MaybePromise => {
-      if (index <= reached) throw new Error('next() was called more than once in one middleware')
-      reached = index
-      const step = middleware[index]
-      if (!step) return last(ctx)
-      const result: unknown = step(ctx as Parameters<Middleware>[0], next(index + 1))
-      // A middleware that hands on what next() gave has nothing to wait for when that was done at once.
-      return result === settled || !isThenable(result) ? undefined : Promise.resolve(result)
-    }
-    // Koa's contract: next() always gives a promise, and an error comes through it.
-    const next =
-      (index: number): Next =>
-      () => {
-        try {
-          return run(index) ?? settled
-        } catch (error) {
-          return Promise.reject(error)
-        }
-      }
-    return run(0)
-  }
-}
-
-const settled = Promise.resolve()
-
-function isThenable(value: unknown): value is PromiseLike<void> {
-  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+/**
+ * Declares a middleware for `ctx.middleware`. What is wrong with it stops the boot with `ZIN_MIDDLEWARE_INVALID`.
+ *
+ * @example
+ * declare module 'zin' {
+ *   interface MiddlewareState {
+ *     tenant: { tenant: { readonly id: string } }
+ *   }
+ * }
+ * const tenant = defineMiddleware({
+ *   key: 'tenant',
+ *   security: [{ tenantKey: { type: 'apiKey', in: 'header', name: 'x-tenant-key' } }],
+ *   state: ['tenant'],
+ *   handler: (ctx, next) => {
+ *     const id = tenants.get(ctx.get('x-tenant-key'))
+ *     if (id === undefined) return refuse(ctx, 'tenant', 'Tenant')
+ *     ctx.state.tenant = { id }
+ *     return next()
+ *   },
+ * })
+ */
+export function defineMiddleware<const Key extends string>(middleware: MiddlewareSpec<Key>): RouteMiddleware {
+  return middleware as RouteMiddleware
 }

@@ -10,7 +10,7 @@ const hello = route({ method: 'GET', path: '/hello', handler: () => ({ hello: tr
 test('the OpenAPI document describes what routes declare', async (t) => {
   const { app } = makeApp(t)
   for (const entry of docsRoutes(app)) app.addRoute('core', entry)
-  app.addMiddleware('jwt', 'auth', (_ctx, next) => next())
+  app.addMiddleware('jwt', { key: 'auth', handler: (_ctx, next) => next() })
   app.addRoute('workers', {
     method: 'PUT',
     path: '/api/workers/:name',
@@ -107,13 +107,20 @@ test('the OpenAPI document shows what a route documents in place of what it chec
 test('the OpenAPI document requires what a request must bring: nothing that has a default, and the credentials of its middleware', async (t) => {
   const { app } = makeApp(t)
   for (const entry of docsRoutes(app)) app.addRoute('core', entry)
-  for (const key of ['auth', 'bulletproof', 'ops', 'own']) app.addMiddleware('guards', key, (_ctx, next) => next())
+  const bearer = { type: 'http', scheme: 'bearer' } as const
+  const signature = { type: 'apiKey', in: 'header', name: 'x-signature' } as const
+  const handler = (_ctx: unknown, next: () => Promise<unknown>): unknown => next()
+  app.addMiddleware('guards', { key: 'token', handler, security: [{ bearer }] })
+  app.addMiddleware('guards', { key: 'signed', handler, security: [{ bearer, signature }], replaces: 'token' })
+  app.addMiddleware('guards', { key: 'either', handler, security: [{ signature }, { bearer }] })
+  app.addMiddleware('guards', { key: 'own', handler })
   const query = Type.Object({ page: Type.Integer({ default: 1 }), wait: Type.Boolean({ default: false }), at: Type.Integer() })
   app.addRoute('p', route({ method: 'GET', path: '/open', query, handler: () => 1 }))
-  app.addRoute('p', route({ method: 'GET', path: '/auth', use: ['auth'], handler: () => 1 }))
+  app.addRoute('p', route({ method: 'GET', path: '/token', use: ['own', 'token'], handler: () => 1 }))
   app.addRoute('p', route({ method: 'GET', path: '/other', use: ['own'], handler: () => 1 }))
-  app.addRoute('p', route({ method: 'GET', path: '/signed', use: ['auth', 'bulletproof'], handler: () => 1 }))
-  app.addRoute('p', route({ method: 'GET', path: '/ops', use: ['ops'], handler: () => 1 }))
+  app.addRoute('p', route({ method: 'GET', path: '/signed', use: ['token', 'signed'], handler: () => 1 }))
+  app.addRoute('p', route({ method: 'GET', path: '/either', use: ['either'], handler: () => 1 }))
+  app.addRoute('p', route({ method: 'GET', path: '/all', use: ['token', 'either'], handler: () => 1 }))
   app.addRoute('p', route({ method: 'POST', path: '/body', body: Type.Object({ a: Type.Integer() }), handler: () => 1 }))
   app.addRoute('p', route({ method: 'POST', path: '/defaults', body: Type.Object({ a: Type.Integer({ default: 1 }) }), handler: () => 1 }))
   app.compile()
@@ -129,9 +136,9 @@ test('the OpenAPI document requires what a request must bring: nothing that has 
   assert.deepEqual([paths['/body'].post.requestBody.required, paths['/defaults'].post.requestBody.required], [true, false])
   assert.deepEqual(paths['/open'].get.security, [])
   assert.equal(paths['/other'].get.security, undefined)
-  assert.deepEqual(paths['/auth'].get.security, [{ bearer: [] }])
+  assert.deepEqual(paths['/token'].get.security, [{ bearer: [] }])
   assert.deepEqual(paths['/signed'].get.security, [{ bearer: [], signature: [] }])
-  assert.deepEqual(paths['/ops'].get.security, [{ signature: [] }, { bearer: [] }, { bearer: [], signature: [] }])
-  assert.deepEqual(components.securitySchemes.bearer, { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' })
-  assert.equal(components.securitySchemes.signature.name, 'x-sig-signature')
+  assert.deepEqual(paths['/either'].get.security, [{ signature: [] }, { bearer: [] }])
+  assert.deepEqual(paths['/all'].get.security, [{ bearer: [], signature: [] }, { bearer: [] }])
+  assert.deepEqual(components.securitySchemes, { bearer, signature })
 })

@@ -1,7 +1,6 @@
 import { STATUS_CODES } from 'node:http'
-import { signatureHeaderNames } from '../signing/canonical.js'
-import type { JsonSchema, Route } from './route.js'
-import type { Registration } from './table.js'
+import type { SecurityRequirement, SecurityScheme } from './middleware.js'
+import type { JsonSchema, Registration, Route } from './route.js'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -14,46 +13,34 @@ export interface ErrorInfo {
   readonly description: string
 }
 
+/** A route and the credentials it asks for: any entry is enough, none for a public route, `undefined` where nobody says. */
+export interface SecuredRoute extends Registration {
+  readonly security: readonly SecurityRequirement[] | undefined
+}
+
 /** The OpenAPI 3.1 document of a route table. Hidden routes are left out. */
 export function openapiDocument(
   info: { readonly title: string; readonly version: string },
-  registrations: readonly Registration[],
+  routes: readonly SecuredRoute[],
   errors: readonly ErrorInfo[] = [],
 ): Json {
-  const shown = registrations.filter(({ route }) => !route.hidden)
+  const shown = routes.filter(({ route }) => !route.hidden)
   const paths: Record<string, Record<string, Json>> = {}
-  for (const { plugin, route } of [...shown].sort((a, b) => (a.route.path < b.route.path ? -1 : 1))) {
+  for (const { plugin, route, security } of [...shown].sort((a, b) => (a.route.path < b.route.path ? -1 : 1))) {
     const path = route.path.replaceAll(/[:*](\w+)/g, '{$1}')
     paths[path] ??= {}
-    paths[path][route.method.toLowerCase()] = operation(plugin, { ...route, ...route.documented })
+    paths[path][route.method.toLowerCase()] = operation(plugin, { ...route, ...route.documented }, security)
   }
   const tags = [...new Set(shown.map(({ plugin, route }) => route.tag ?? plugin))].sort()
-  const secured = shown.some(({ route }) => securityOf(route)?.length)
-  const components = { schemas: { Error: errorSchema, ErrorCode: codeSchema(errors) }, ...(secured && { securitySchemes }) }
+  const securitySchemes = schemesOf(shown)
+  const components = { schemas: { Error: errorSchema, ErrorCode: codeSchema(errors) }, ...(securitySchemes && { securitySchemes }) }
   return { openapi: '3.1.0', info, servers: [{ url: '/' }], tags: tags.map((name) => ({ name })), paths, components }
 }
 
-const securitySchemes = {
-  bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
-  signature: {
-    type: 'apiKey',
-    in: 'header',
-    name: signatureHeaderNames().signature,
-    description:
-      'Signature of the request, one of the headers that zin/signer makes together for each request; SIGNATURE_HEADER_PREFIX changes how their names begin',
-  },
-}
-
-/**
- * What a route asks for by the middleware keys `bulletproof`, `auth` and `ops`; any entry of the list is enough. A route without
- * middleware is public; what other middleware asks for is not known here.
- */
-function securityOf({ use = [] }: Route): readonly Json[] | undefined {
-  if (use.length === 0) return []
-  if (use.includes('bulletproof')) return [{ bearer: [], signature: [] }]
-  if (use.includes('auth')) return [{ bearer: [] }]
-  // The shared secret, a token without a device, or a token with the signature of its device.
-  return use.includes('ops') ? [{ signature: [] }, { bearer: [] }, { bearer: [], signature: [] }] : undefined
+function schemesOf(routes: readonly SecuredRoute[]): Readonly<Record<string, SecurityScheme>> | undefined {
+  const schemes: SecurityRequirement = Object.assign({}, ...routes.flatMap(({ security = [] }) => security))
+  const names = Object.keys(schemes).sort()
+  return names.length > 0 ? Object.fromEntries(names.map((name) => [name, schemes[name] as SecurityScheme])) : undefined
 }
 
 const errorSchema = {
@@ -83,10 +70,9 @@ function operationId({ method, path }: { readonly method: string; readonly path:
   return method.toLowerCase() + path.replaceAll(/[^A-Za-z0-9]+(.)?/g, (_, next: string | undefined) => (next ?? '').toUpperCase())
 }
 
-function operation(plugin: string, route: Route): Json {
+function operation(plugin: string, route: Route, security: readonly SecurityRequirement[] | undefined): Json {
   const parameters = [...pathParameters(route), ...parametersOf('query', route.query)]
   const requestBody = bodyOf(route)
-  const security = securityOf(route)
   return {
     operationId: operationId(route),
     summary: route.summary,
@@ -95,7 +81,7 @@ function operation(plugin: string, route: Route): Json {
     ...(parameters.length > 0 && { parameters }),
     ...(requestBody && { requestBody }),
     responses: responsesOf(route),
-    ...(security && { security }),
+    ...(security && { security: security.map((schemes) => Object.fromEntries(Object.keys(schemes).map((name) => [name, []]))) }),
     'x-plugin': plugin,
     ...(route.use?.length && { 'x-middleware': route.use }),
   }
@@ -146,7 +132,7 @@ function bodyOf(route: Route): Json | undefined {
 function responsesOf(route: Route): Json {
   const responses: Record<string, Json> = {}
   for (const [status, schema] of Object.entries(route.response ?? {})) {
-    responses[status] = { description: STATUS_CODES[status] ?? 'Answer', content: { 'application/json': { schema } } }
+    responses[status] = { description: STATUS_CODES[status] ?? 'Response', content: { 'application/json': { schema } } }
   }
   if (Object.keys(responses).length === 0) responses['200'] = { description: 'OK' }
   const schema = { $ref: '#/components/schemas/Error' }

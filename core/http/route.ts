@@ -1,5 +1,6 @@
-import type { Context, Middleware } from 'koa'
+import type { ParameterizedContext, Request } from 'koa'
 import type { ZinError } from '../errors.js'
+import type { StateOf } from './middleware.js'
 import type { BodyOf, JsonSchema, ParamsOf, QueryOf, ResponseSchemas, ResultOf } from './route-types.js'
 
 export type { JsonSchema } from './route-types.js'
@@ -13,9 +14,14 @@ export interface RouteInput<P = unknown, Q = unknown, B = unknown, Path extends 
   readonly body: BodyOf<B>
 }
 
-/** Koa's own context plus `input`, the validated parts of the request. */
-export interface RouteContext<P = unknown, Q = unknown, B = unknown, Path extends string = string> extends Context {
+/**
+ * Koa's own context plus `input`, the validated parts of the request. `state`, and `request.user` where a field of it is named `user`, are
+ * typed by the route's `use`.
+ */
+export interface RouteContext<P = unknown, Q = unknown, B = unknown, Path extends string = string, State = StateOf<undefined>>
+  extends ParameterizedContext<State> {
   readonly input: RouteInput<P, Q, B, Path>
+  readonly request: Request & (State extends { readonly user: infer User } ? { readonly user: User } : unknown)
 }
 
 /** One fault that validation found in a request. */
@@ -29,7 +35,7 @@ export interface InvalidInput {
 }
 
 /**
- * One route. The handler's return value is the body of a 200 answer; `undefined` leaves what the handler
+ * One route. The handler's return value is the body of a 200 response; `undefined` leaves what the handler
  * set on Koa's context. Paths are matched strictly and case-sensitively; a static path wins over a parameter.
  */
 export interface RouteSpec<
@@ -39,6 +45,7 @@ export interface RouteSpec<
   R extends ResponseSchemas | undefined = undefined,
   Path extends string = string,
   Result extends ResultOf<R> = ResultOf<R>,
+  Use extends readonly string[] | undefined = undefined,
 > {
   readonly method: HttpMethod
   /** `/api/workers/:name`. */
@@ -48,12 +55,12 @@ export interface RouteSpec<
   readonly description?: string
   /** Group in `/docs`. Default: the plugin's name. */
   readonly tag?: string
-  /** Middleware keys run in this order before the body is read. */
-  readonly use?: readonly string[]
+  /** Keys of middleware that runs in this order before the body is read. They type `ctx.state` and `ctx.request.user`. */
+  readonly use?: Use
   readonly params?: P
   readonly query?: Q
   readonly body?: B
-  /** Schema by status. `200: {…}`; error answers share one schema and need not be listed. */
+  /** Schema by status. `200: {…}`; error responses share one schema and need not be listed. */
   readonly response?: R
   /** Schemas that OpenAPI shows in place of `params`, `query` and `body`, where the handler checks more, with errors of its own. */
   readonly documented?: { readonly [part in 'params' | 'query' | 'body']?: JsonSchema }
@@ -63,15 +70,15 @@ export interface RouteSpec<
   readonly bodyType?: 'json' | 'form' | 'raw' | 'none'
   /** Builds the error of a request that fails validation. Default, and for undefined: 400 `VALIDATION_FAILED`. */
   onInvalid?(problems: readonly InvalidInput[]): ZinError | undefined
-  /** A probe is answered before host check, authentication and body. Its path is static and it takes no input. */
+  /** A probe is served before host check, authentication and body. Its path is static and it takes no input. */
   readonly probe?: boolean
   /** Left out of OpenAPI and `/docs`. */
   readonly hidden?: boolean
-  handler(ctx: RouteContext<P, Q, B, Path>): Result | Promise<Result>
+  handler(ctx: RouteContext<P, Q, B, Path, StateOf<Use>>): Result | Promise<Result>
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a route of any shape
-export type Route = RouteSpec<any, any, any, any, any, any>
+export type Route = RouteSpec<any, any, any, any, any, any, any>
 
 /**
  * Declares a route with typed input.
@@ -90,7 +97,8 @@ export function defineRoute<
   const B extends JsonSchema | undefined = undefined,
   const R extends ResponseSchemas | undefined = undefined,
   const Result extends ResultOf<R> = ResultOf<R>,
->(route: RouteSpec<P, Q, B, R, Path, Result>): Route {
+  const Use extends readonly string[] | undefined = undefined,
+>(route: RouteSpec<P, Q, B, R, Path, Result, Use>): Route {
   return route
 }
 
@@ -104,5 +112,13 @@ export interface RouteInfo {
   readonly probe: boolean
 }
 
-/** A Koa middleware registered under a key that routes name in `use`. */
-export type KeyedMiddleware = Middleware
+/** A route and the plugin it came from. */
+export interface Registration {
+  readonly plugin: string
+  readonly route: Route
+}
+
+export function infoOf({ plugin, route }: Registration): RouteInfo {
+  const { method, path, summary, use = [], probe = false } = route
+  return { method, path, plugin, use, summary, probe }
+}

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
-import { defineRoute, type JsonSchema, type PluginContext, Type } from 'zin'
+import { defineMiddleware, defineRoute, type JsonSchema, type PluginContext, Type } from 'zin'
+
+declare module 'zin' {
+  interface MiddlewareState {
+    'types-tenant': { tenant: { readonly id: string } }
+    'types-user': { user: { readonly sub: number } }
+  }
+}
 
 const base = { method: 'POST', summary: 'x' } as const
 const user = {
@@ -126,6 +133,56 @@ export function inPlugins({ route }: PluginContext): void {
   route({ ...base, path: '/users/:id', handler: ({ input }) => input.params.name })
   // @ts-expect-error the id is a number
   route({ ...base, path: '/users/:id', response: { 200: user }, handler: ({ input }) => ({ id: input.params.id, tags: [] }) })
+}
+
+/** Never run: the compiler checks it. */
+export function requestState({ route, middleware }: PluginContext, keys: readonly string[]): void {
+  const path = '/state'
+  route({
+    ...base,
+    path,
+    use: ['types-user', 'types-tenant'],
+    handler: ({ state, request }) => {
+      state.tenant.id.concat()
+      state.user.sub.toFixed()
+      request.user.sub.toFixed()
+      // @ts-expect-error none of its middleware sets that
+      state.tenants
+    },
+  })
+  defineRoute({
+    ...base,
+    path,
+    use: ['types-tenant', 'of-nobody'],
+    handler: ({ state, request }) => {
+      state.tenant.id.concat()
+      state.whatever.it.sets
+      // @ts-expect-error no middleware of the route attaches a user
+      request.user
+    },
+  })
+  // @ts-expect-error the route has no middleware that attaches a user
+  route({ ...base, path, handler: ({ request }) => request.user })
+  // @ts-expect-error this middleware sets no user
+  route({ ...base, path, use: ['types-tenant'], handler: ({ state }) => state.user })
+  route({ ...base, path, use: keys, handler: ({ state }) => state.any.thing })
+  middleware({
+    key: 'types-tenant',
+    state: ['tenant'],
+    handler: (ctx, next) => {
+      // @ts-expect-error nobody has set it yet
+      ctx.state.tenant.id
+      // @ts-expect-error the id is text
+      ctx.state.tenant = { id: 1 }
+      ctx.state.tenant = { id: 'a' }
+      return next()
+    },
+  })
+  // @ts-expect-error it has no such state
+  middleware({ key: 'types-tenant', state: ['tenants'], handler: (_ctx, next) => next() })
+  // @ts-expect-error it has no such state
+  defineMiddleware({ key: 'types-tenant', state: ['tenants'], handler: (_ctx, next) => next() })
+  middleware(defineMiddleware({ key: 'of-nobody', state: ['whatever'], handler: (ctx, next) => ((ctx.state.whatever = 1), next()) }))
 }
 
 test('a route keeps what it was declared with', () => {

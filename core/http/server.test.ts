@@ -285,3 +285,12 @@ test('closing twice, or an app that never listened, is no error', async (t) => {
   await app.close()
   assert.ok(app instanceof HttpApp)
 })
+
+test('draining ends by real time, also when the clock of the app stands still', async (t) => {
+  const { app } = makeApp(t, [hello], { clock: { now: () => 0, monotonic: () => 0 } })
+  const client = await RawClient.open(await listen(app))
+  client.send('GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  await client.until(/"hello":true/)
+  assert.deepEqual(await app.drain({ deadlineMs: 10_000 }), { forced: 0 })
+  await client.closed
+})

@@ -3,9 +3,10 @@ import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
 import { Server as NetServer } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { ZinError } from '../errors.js'
+import type { ZinError } from '../errors.js'
 import type { Address } from '../host/view.js'
 import type { Clock } from '../util/clock.js'
+import { httpErrors } from './errors.js'
 import { Incoming } from './incoming.js'
 import { StalledClients } from './stalled.js'
 
@@ -22,13 +23,11 @@ const stalledCheckMs = 5000
 /** An HTTP server that can be drained. It takes connections from its port and from {@link HttpServer.connect}. */
 export class HttpServer {
   readonly #http: Server
-  readonly #clock: Clock
   readonly #sockets = new Set<Socket>()
   readonly #stalled = new StalledClients()
   #stalledTimer: NodeJS.Timeout | undefined
 
   constructor(listener: RequestListener, clock: Clock) {
-    this.#clock = clock
     this.#http = createServer(
       { IncomingMessage: Incoming, headersTimeout, requestTimeout, keepAliveTimeout, connectionsCheckingInterval: 5000 },
       listener,
@@ -37,7 +36,7 @@ export class HttpServer {
     this.#http.maxHeadersCount = 0
     // Without this listener Node tells every client to continue; ours does when the body is wanted.
     this.#http.on('checkContinue', listener)
-    this.#http.on('clientError', answerClientError)
+    this.#http.on('clientError', respondToClientError)
     this.#http.on('connection', (socket: Socket) => {
       this.#sockets.add(socket)
       this.#stalledTimer ??= setInterval(() => this.#stalled.check(this.#sockets, clock.monotonic()), stalledCheckMs).unref()
@@ -65,11 +64,12 @@ export class HttpServer {
   /** Stops accepting, waits until every connection is closed, and cuts those that are left at the deadline. */
   async drain(deadlineMs: number): Promise<{ readonly forced: number }> {
     this.#stopAccepting()
-    const began = this.#clock.monotonic()
+    // Sockets close in real time, whatever clock the app was given.
+    const began = performance.now()
     let forced = 0
     await new Promise<void>((resolve) => {
       const check = (): void => {
-        const waited = this.#clock.monotonic() - began
+        const waited = performance.now() - began
         if (waited >= idleGraceMs) this.#closeIdle()
         if (waited >= deadlineMs) {
           forced = this.#sockets.size
@@ -118,7 +118,7 @@ const reasons: Readonly<Record<string, string>> = {
 
 function listenFailed(error: NodeJS.ErrnoException, host: string, port: number): ZinError {
   const reason = reasons[error.code ?? ''] ?? error.message
-  return new ZinError('ZIN_LISTEN_FAILED', `The HTTP server cannot listen on ${host}:${port}: ${reason}`, { cause: error })
+  return httpErrors.ZIN_LISTEN_FAILED(host, port, reason, error)
 }
 
 const clientErrors: Readonly<Record<string, readonly [status: string, code: string, message: string]>> = {
@@ -126,10 +126,10 @@ const clientErrors: Readonly<Record<string, readonly [status: string, code: stri
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'REQUEST_TIMEOUT', 'The request took too long to arrive'],
 }
 
-/** Answers what is no HTTP request. Once part of an answer went out, the connection can only be cut. */
-function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
-  const answering = (socket as Duplex & { _httpMessage?: { headersSent: boolean } | null })._httpMessage
-  if (error.code === 'ECONNRESET' || !socket.writable || answering?.headersSent) {
+/** Responds to what is not an HTTP request. Once part of a response went out, the connection can only be cut. */
+function respondToClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+  const responding = (socket as Duplex & { _httpMessage?: { headersSent: boolean } | null })._httpMessage
+  if (error.code === 'ECONNRESET' || !socket.writable || responding?.headersSent) {
     socket.destroy()
     return
   }

@@ -1,11 +1,11 @@
 import type { Options, ValidateFunction } from 'ajv'
 import { Ajv } from 'ajv'
 import ajvFormats from 'ajv-formats'
-import { ZinError } from '../errors.js'
 import { type SchemaFault, schemaFaults } from '../util/schema-faults.js'
+import { httpErrors } from './errors.js'
 import type { InvalidInput, JsonSchema, Route } from './route.js'
 
-/** Most problems that one answer lists. */
+/** Most problems that one response lists. */
 const maxProblems = 20
 
 type Mode = 'text' | 'json' | 'response'
@@ -37,11 +37,11 @@ export class Schemas {
       const problems = checks.flatMap(({ part, find }) =>
         (find(parts[part]) ?? []).map(({ path, keyword, message }): InvalidInput => ({ part, field: path, keyword, message })),
       )
-      if (problems.length > 0) throw route.onInvalid?.(problems) ?? validationFailed(problems)
+      if (problems.length > 0) throw route.onInvalid?.(problems) ?? httpErrors.VALIDATION_FAILED(problems.slice(0, maxProblems))
     }
   }
 
-  /** Problems of an answer against its schema, for warnings. The answer is compared as it goes over the wire. */
+  /** Problems of a response against its schema, for warnings. The response is compared as it goes over the wire. */
   responseCheck(schema: JsonSchema): (value: unknown) => readonly string[] {
     const find = this.#finder('response', schema)
     return (value) => {
@@ -58,7 +58,7 @@ export class Schemas {
 
   /**
    * Listing every problem of a value costs memory for each, so the value is first judged by a validator that stops at
-   * the first problem, and values that could hide very many get that one problem as their answer.
+   * the first problem, and values that could hide very many get that one problem as their result.
    */
   #finder(mode: Mode, schema: JsonSchema): (value: unknown) => readonly SchemaFault[] | undefined {
     let first: ValidateFunction | undefined
@@ -107,14 +107,4 @@ function countsMoreThan(value: unknown, limit: number): boolean {
     for (const member of members) stack.push(member)
   }
   return false
-}
-
-function validationFailed(problems: readonly InvalidInput[]): ZinError {
-  const details = problems.slice(0, maxProblems).map(({ part, field, keyword, message }) => ({
-    field: field === '' ? part : field.startsWith('[') ? part + field : `${part}.${field}`,
-    message,
-    code: keyword.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase(),
-  }))
-  const first = details[0]
-  return new ZinError('VALIDATION_FAILED', `${first?.field} ${first?.message}`, { status: 400, title: 'Validation failed', details })
 }

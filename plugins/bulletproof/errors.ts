@@ -1,5 +1,4 @@
-import { defineErrors, type WaitBudget, ZinError } from 'zin'
-import { storeUnavailable } from 'zin/plugins/jwt'
+import { defineErrors, storeUnavailable, type WaitBudget, ZinError } from 'zin'
 import type { Pending } from './pending.js'
 
 export const bulletproofErrors = defineErrors({
@@ -29,9 +28,6 @@ export const bulletproofErrors = defineErrors({
     message: (bytes: number) => `bulletproof: APP_KEY has ${bytes} bytes and production needs 32 or more, for it seals the device secrets`,
   },
 })
-
-/** The one body of every refusal. */
-export const unauthorizedBody = { error: 'Unauthorized', message: 'Unauthorized', code: 'UNAUTHORIZED', reason: 'unauthorized' } as const
 
 /** Runs what depends on a store; whatever fails in it is a 503. @param waits bounds it, when it is a part of a request. */
 export function needingStore<T>(task: () => Promise<T>, waits?: WaitBudget): Promise<T>

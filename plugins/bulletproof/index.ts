@@ -111,7 +111,6 @@ export const bulletproof = definePlugin({
       secrets,
       seen: (device) => seen.note(device),
     })
-    const responders = () => host.responders
     const signed = new HttpChecks({ verification, names, decisions: hooks.slot('onAuthDecision'), log })
     const devices = createDevices({
       store: stores.devices,
@@ -125,7 +124,7 @@ export const bulletproof = definePlugin({
 
     ctx.provide(devicesService, devices)
     ctx.provide(signedRequestsService, signed)
-    ctx.middleware('bulletproof', bulletproofMiddleware(signed, responders))
+    ctx.middleware(bulletproofMiddleware(signed))
     ctx.routes(deviceRoutes(devices))
     ctx.command(keyCommand({ windowMs: options.windowMs, clock }))
     ctx.command(
@@ -155,7 +154,6 @@ export const bulletproof = definePlugin({
     if ([stores.devices.driver, stores.nonces.driver, stores.ledger?.driver].includes('db'))
       for (const migration of [createDevicesTable, createNoncesTable, useUnicodeInTables]) ctx.migration(migration)
 
-    const noLongerChecking = services.tokens.checkedBy('bulletproof')
     ctx.onCheck(() => {
       const { error, warnings } = check(shared)
       for (const warning of warnings) log.warn(warning)
@@ -168,6 +166,5 @@ export const bulletproof = definePlugin({
       ctx.every(3_600_000, () => stores.devices.sweep(clock.now() - tombstoneMs))
     })
     ctx.onStop(() => seen.settled())
-    ctx.onStop(noLongerChecking)
   },
 })

@@ -1,24 +1,33 @@
 import { createHash } from 'node:crypto'
-import type { Context, Middleware } from 'koa'
+import type { Context } from 'koa'
 import {
   announcesBody,
+  attachUser,
+  authBudget,
   captureBody,
+  defineMiddleware,
   isSigned,
   KEY_ID_PATTERN,
   type Logger,
   type NotifySlot,
   noteAccess,
-  type Responders,
-  requestContext,
+  type RouteMiddleware,
+  refuse,
+  type SecurityScheme,
   type SignatureHeaderNames,
   type SignatureProfile,
 } from 'zin'
-import { authBudget, type Claims } from 'zin/plugins/jwt'
-import { unauthorizedBody } from './errors.js'
+import { bearerScheme, type Claims } from 'zin/plugins/jwt'
 import type { AuthDecision } from './hooks.js'
 import { after, type Pending } from './pending.js'
-import type { Refusal, SignedBy, SignedRequests, SignedUser } from './signed-requests.js'
+import type { Refusal, SignedBy, SignedRequests, SignedUser, Signer } from './signed-requests.js'
 import type { Incoming, Verification } from './verification.js'
+
+declare module 'zin' {
+  interface MiddlewareState {
+    bulletproof: { user: Claims; signer: Signer }
+  }
+}
 
 export interface HttpParts {
   readonly verification: Verification
@@ -33,6 +42,15 @@ export class HttpChecks implements SignedRequests {
 
   constructor(parts: HttpParts) {
     this.#parts = parts
+  }
+
+  get scheme(): SecurityScheme {
+    return {
+      type: 'apiKey',
+      in: 'header',
+      name: this.#parts.names.signature,
+      description: 'Signature of the request, one of the headers that zin/signer makes together for each request',
+    }
   }
 
   isSigned(ctx: Context): boolean {
@@ -67,31 +85,21 @@ export class HttpChecks implements SignedRequests {
   }
 }
 
-/** The middleware behind the key `bulletproof`. */
-export function bulletproofMiddleware(checks: Pick<HttpChecks, 'decide'>, responders: () => Responders): Middleware {
-  return (ctx, next) =>
-    checks.decide(ctx, (result) => {
-      if (!result.ok) return refuse(ctx, responders().bulletproof)
-      attachUser(ctx, result.claims)
-      ctx.state.signer = result.signer
-      return next()
-    })
-}
-
-/** One answer for every layer, to the byte. */
-async function refuse(ctx: Context, responder: Responders[string]): Promise<void> {
-  ctx.status = 401
-  ctx.set('WWW-Authenticate', 'Bearer')
-  ctx.set('Cache-Control', 'no-store')
-  const body = responder === undefined ? unauthorizedBody : await responder(ctx, unauthorizedBody.reason)
-  if (body !== undefined) ctx.body = body
-}
-
-function attachUser(ctx: Context, claims: Claims): void {
-  Object.assign(ctx.request, { user: claims })
-  ctx.state.user = claims
-  const context = requestContext()
-  if (context !== undefined && claims.sub !== undefined) context.userId = String(claims.sub)
+/** The middleware behind the key `bulletproof`. It checks the token, too, so that a route that lists `auth` before it runs this one alone. */
+export function bulletproofMiddleware(checks: Pick<HttpChecks, 'decide' | 'scheme'>): RouteMiddleware {
+  return defineMiddleware({
+    key: 'bulletproof',
+    security: [{ bearer: bearerScheme, signature: checks.scheme }],
+    state: ['user', 'signer'],
+    replaces: 'auth',
+    handler: (ctx, next) =>
+      checks.decide(ctx, (result) => {
+        if (!result.ok) return refuse(ctx, 'bulletproof')
+        attachUser(ctx, result.claims)
+        ctx.state.signer = result.signer
+        return next()
+      }),
+  })
 }
 
 const noBytes = new Uint8Array(0)
@@ -102,7 +110,6 @@ function incomingOf(ctx: Context): Incoming {
     // Koa's own url may have been rewritten by a middleware; what was signed is what came.
     target: ctx.originalUrl,
     rawHeaders: ctx.req.rawHeaders,
-    verified: ctx.state.tokenVerified as Claims | undefined,
     waits: authBudget(ctx),
     body: () => (announcesBody(ctx.req) ? captureBody(ctx) : noBytes),
   }

@@ -1,14 +1,12 @@
-import type { Context } from 'koa'
-import { defineRoute, type Route } from 'zin'
-import { type Claims, withinAuthBudget } from 'zin/plugins/jwt'
+import { defineRoute, type Route, withinAuthBudget } from 'zin'
+import type { Claims } from 'zin/plugins/jwt'
 import type { Device, Devices } from './devices.js'
 import { bulletproofErrors } from './errors.js'
 import { deviceIdParams, deviceList, message } from './schema.js'
-import type { Signer } from './signed-requests.js'
 
 /** Routes with which users look after their own devices. */
 export function deviceRoutes(devices: Devices): readonly Route[] {
-  const use = ['auth', 'bulletproof']
+  const use = ['auth', 'bulletproof'] as const
   return [
     defineRoute({
       method: 'GET',
@@ -18,8 +16,8 @@ export function deviceRoutes(devices: Devices): readonly Route[] {
       response: { 200: deviceList },
       async handler(ctx) {
         ctx.set('Cache-Control', 'no-store')
-        const list = await withinAuthBudget(ctx, () => devices.list(userOf(ctx)))
-        return { devices: list.map((device) => shown(device, (ctx.state.signer as Signer).keyId)) }
+        const list = await withinAuthBudget(ctx, () => devices.list(idOf(ctx.request.user)))
+        return { devices: list.map((device) => shown(device, ctx.state.signer.keyId)) }
       },
     }),
     defineRoute({
@@ -31,7 +29,7 @@ export function deviceRoutes(devices: Devices): readonly Route[] {
       response: { 200: message },
       async handler(ctx) {
         const { id } = ctx.input.params
-        const removed = await withinAuthBudget(ctx, () => devices.remove(id, userOf(ctx)))
+        const removed = await withinAuthBudget(ctx, () => devices.remove(id, idOf(ctx.request.user)))
         if (!removed) throw bulletproofErrors.DEVICE_NOT_FOUND(id)
         return { message: 'Device removed' }
       },
@@ -40,8 +38,8 @@ export function deviceRoutes(devices: Devices): readonly Route[] {
 }
 
 /** A token without `sub` owns nothing. */
-function userOf(ctx: Context): string {
-  return String((ctx.state.user as Claims).sub ?? '')
+function idOf({ sub }: Claims): string {
+  return String(sub ?? '')
 }
 
 function shown({ deviceId, label, profile, publicKey, createdAt, lastSeenAt }: Device, current: string) {

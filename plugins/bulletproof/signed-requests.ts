@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import { defineService, type SignatureProfile } from 'zin'
+import { defineService, type SecurityScheme, type SignatureProfile } from 'zin'
 import type { Claims } from 'zin/plugins/jwt'
 
 /** Whose secret a request was signed with. */
@@ -33,6 +33,8 @@ export interface SignedUser extends SignedBy {
  * the nonce, so ask once per request. Throws AUTH_STORE_UNAVAILABLE (503) when a store is down, BODY errors as the body reader does.
  */
 export interface SignedRequests {
+  /** How OpenAPI describes the signature, for the `security` of a middleware that takes it, under the name `signature`. */
+  readonly scheme: SecurityScheme
   /** Whether the request carries signature headers, good or bad. */
   isSigned(ctx: Context): boolean
   /**

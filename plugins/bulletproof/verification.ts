@@ -39,8 +39,6 @@ export interface Incoming {
   readonly target: string
   /** Names and values in turn, repeats kept. */
   readonly rawHeaders: readonly string[]
-  /** Claims, when an earlier middleware of the same request verified the token. */
-  readonly verified: Claims | undefined
   /** What the request may wait for stores. */
   readonly waits: WaitBudget
   /** The bytes of the wire; called only after the signature fits. */
@@ -88,7 +86,7 @@ export class Verification {
   /** All nine layers. */
   authenticate(request: Incoming): Pending<SignedUser | Refusal> {
     const { tokens } = this.#parts
-    const user = request.verified ?? this.#claimsOf(request)
+    const user = this.#claimsOf(request)
     if (typeof user === 'string') return { ok: false, layer: 1, reason: user }
     const claim = this.#readSignature(request.rawHeaders)
     if (!claim.ok) return claim
@@ -230,9 +228,8 @@ interface Steps<R> {
   readonly again: (request: Incoming) => Pending<R | Refusal>
 }
 
-/** The request with its body here, and nothing said of its token yet. */
 function withBody(request: Incoming, body: Uint8Array): Incoming {
-  return { ...request, verified: undefined, body: () => body }
+  return { ...request, body: () => body }
 }
 
 /** The bearer token, when the request has one `Authorization` header and no second one. */

@@ -29,10 +29,7 @@ export const jwtErrors = defineErrors({
   },
 })
 
-/** What every refusal looks like, whichever check refused. */
-export const unauthorizedBody = { error: 'Unauthorized', message: 'Unauthorized', code: 'UNAUTHORIZED', reason: 'unauthorized' } as const
-
-/** A token that fails a check. `why` is for logs and tests only; the answer never carries it. */
+/** A token that fails a check. `why` is for logs and tests only; the response never carries it. */
 export function unauthorized(why: string): ZinError {
   return new ZinError('UNAUTHORIZED', 'Unauthorized', {
     status: 401,

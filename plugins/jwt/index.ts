@@ -12,9 +12,8 @@ import { tokensService } from './tokens.js'
 
 export type { JwtOptions } from './options.js'
 export { appKeySettings } from './settings.js'
-export { authBudget, storeUnavailable, withinAuthBudget } from './store-time.js'
-export type { AttachUser, Claims, Tokens } from './tokens.js'
-export { tokensService } from './tokens.js'
+export type { Claims, Tokens } from './tokens.js'
+export { bearerScheme, tokensService } from './tokens.js'
 
 /** Bearer tokens: issues, checks and revokes JWTs, and guards routes that list the middleware key `auth`. */
 export const jwt = definePlugin({
@@ -57,16 +56,12 @@ export const jwt = definePlugin({
     onStart(() => {
       started = true
     })
-    const checkers = new Set<string>()
-    const tokens = createTokens({ keys, rules, revocations, checkers, isStarted: () => started, clock })
+    const tokens = createTokens({ keys, rules, revocations, isStarted: () => started, clock })
     provide(tokensService, tokens)
     command(devCommand(tokens))
     middleware(
-      'auth',
       authMiddleware({
         tokens,
-        checkers,
-        responders: host.responders,
         refused: (ctx, error, layer) => log.debug({ layer, path: ctx.path, why: messageOf(error.cause ?? error) }, 'bearer token refused'),
       }),
     )

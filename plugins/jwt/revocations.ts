@@ -1,6 +1,5 @@
-import type { Clock } from 'zin'
+import { type Clock, storeUnavailable } from 'zin'
 import type { Kv } from 'zin/plugins/kv'
-import { storeUnavailable } from './store-time.js'
 
 /** Where revocations are kept: text by key, each with a life. */
 export interface Revocations {

@@ -21,8 +21,6 @@ export interface TokenParts {
   readonly keys: Keyring
   readonly rules: TokenRules
   readonly revocations: Revocations
-  /** Middleware keys whose owners check the token themselves. */
-  readonly checkers: Set<string>
   /** Whether the stores are open. They are not for a command that only makes a token. */
   readonly isStarted: () => boolean
   readonly clock: Clock
@@ -34,7 +32,7 @@ const maxIdLength = 128
 const clockLeeway = 60
 
 /** The service `tokensService`: signing and checking are pure but for the clock; revocation goes to its store. */
-export function createTokens({ keys, rules, revocations, checkers, isStarted, clock }: TokenParts): Tokens {
+export function createTokens({ keys, rules, revocations, isStarted, clock }: TokenParts): Tokens {
   const verified = new VerifiedTokens()
   const verifyOptions = { algorithms: [keys.algorithm], issuer: rules.issuer, audience: rules.audience }
 
@@ -113,11 +111,6 @@ export function createTokens({ keys, rules, revocations, checkers, isStarted, cl
 
     async revokeUser(sub) {
       await revocations.write(epochKey(sub), String(await present()), (rules.maxLifetime + clockLeeway) * 1000)
-    },
-
-    checkedBy(key) {
-      checkers.add(key)
-      return () => void checkers.delete(key)
     },
   }
 }

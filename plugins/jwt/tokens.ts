@@ -1,5 +1,4 @@
-import type { Context } from 'koa'
-import { type Access, type Disposer, defineService } from 'zin'
+import { type Access, defineService } from 'zin'
 
 /** Claims of a verified token: the spec's payload and the registered claims, which are always present. */
 export interface Claims {
@@ -59,15 +58,9 @@ export interface Tokens {
   revoke(claims: Claims): Promise<void>
   /** Every token of a user issued before now. */
   revokeUser(sub: string | number): Promise<void>
-  /**
-   * Says that the middleware registered under `key` checks the token itself, signature and revocation, and attaches the user.
-   * On routes that list `key` right after `auth`, `auth` leaves the whole decision to it. Undone by the returned function, so
-   * that a missing middleware never leaves a token unchecked.
-   */
-  checkedBy(key: string): Disposer
 }
 
 export const tokensService = defineService<Tokens>('jwt.tokens')
 
-/** Attaches verified claims: `ctx.request.user`, `ctx.state.user`, and the request context's user id when `sub` is there. */
-export type AttachUser = (ctx: Context, claims: Claims) => void
+/** How OpenAPI describes the token, for the `security` of a middleware that takes it, under the name `bearer`. */
+export const bearerScheme = { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } as const

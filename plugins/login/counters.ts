@@ -1,5 +1,4 @@
-import type { Clock } from 'zin'
-import { storeUnavailable } from 'zin/plugins/jwt'
+import { type Clock, storeUnavailable } from 'zin'
 import type { Kv } from 'zin/plugins/kv'
 
 /** Counts events by key in windows that begin with the first one. */

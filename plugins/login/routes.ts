@@ -1,7 +1,5 @@
 import type { Context } from 'koa'
-import { defineRoute, type Route, type SignatureHeaderNames } from 'zin'
-import type { Signer } from 'zin/plugins/bulletproof'
-import { type Claims, withinAuthBudget } from 'zin/plugins/jwt'
+import { defineRoute, type Route, type SignatureHeaderNames, withinAuthBudget } from 'zin'
 import { loginBody, loginResponse, meResponse, messageResponse } from './schema.js'
 import type { Login } from './service.js'
 
@@ -37,7 +35,7 @@ export function loginRoutes(login: Login, names: SignatureHeaderNames): readonly
       response: messageResponse,
       handler: async (ctx) => {
         noStore(ctx)
-        await withinAuthBudget(ctx, () => login.logout(claimsOf(ctx), signingDevice(ctx)))
+        await withinAuthBudget(ctx, () => login.logout(ctx.request.user, ctx.state.signer.keyId))
         return { message: 'Logged out' }
       },
     }),
@@ -49,7 +47,7 @@ export function loginRoutes(login: Login, names: SignatureHeaderNames): readonly
       response: messageResponse,
       handler: async (ctx) => {
         noStore(ctx)
-        await withinAuthBudget(ctx, () => login.logoutAll(claimsOf(ctx)))
+        await withinAuthBudget(ctx, () => login.logoutAll(ctx.request.user))
         return { message: 'Logged out everywhere' }
       },
     }),
@@ -61,7 +59,7 @@ export function loginRoutes(login: Login, names: SignatureHeaderNames): readonly
       response: meResponse,
       handler: (ctx) => {
         noStore(ctx)
-        const { sub, email, role, deviceId } = claimsOf(ctx)
+        const { sub, email, role, deviceId } = ctx.request.user
         return { id: sub, email, role, deviceId }
       },
     }),
@@ -70,13 +68,4 @@ export function loginRoutes(login: Login, names: SignatureHeaderNames): readonly
 
 function noStore(ctx: Context): void {
   ctx.set('Cache-Control', 'no-store')
-}
-
-function claimsOf(ctx: Context): Claims {
-  return ctx.state.user as Claims
-}
-
-/** The value of `x-sig-device-id`, which `bulletproof` found to be the key id; it takes the device off its owner only. */
-function signingDevice(ctx: Context): string | undefined {
-  return (ctx.state.signer as Signer | undefined)?.keyId
 }

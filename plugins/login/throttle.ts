@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import ipaddr from 'ipaddr.js'
+import { clientNetwork } from 'zin'
 import type { Counters } from './counters.js'
 import { canonicalEmail } from './email.js'
 import { rateLimited } from './errors.js'
@@ -40,14 +40,14 @@ interface Bucket {
 
 export function createThrottle(counters: Counters, limits: ThrottleLimits): Throttle {
   const accountBuckets = (email: string, address: string): readonly Bucket[] => {
-    const key = `login:account:${digest(`${canonicalEmail(email)}\n${network(address)}`)}`
+    const key = `login:account:${digest(`${canonicalEmail(email)}\n${clientNetwork(address)}`)}`
     return [
       { key: `${key}:minute`, windowMs: minute, limit: limits.attemptsPerMinute },
       { key: `${key}:hour`, windowMs: hour, limit: limits.attemptsPerHour },
     ]
   }
   const addressBuckets = (address: string): readonly Bucket[] => {
-    const key = `login:address:${network(address)}`
+    const key = `login:address:${clientNetwork(address)}`
     return [
       { key: `${key}:minute`, windowMs: minute, limit: limits.addressAttemptsPerMinute },
       { key: `${key}:hour`, windowMs: hour, limit: limits.addressAttemptsPerHour },
@@ -55,7 +55,7 @@ export function createThrottle(counters: Counters, limits: ThrottleLimits): Thro
   }
   /** Marks that the user has logged in from this address, and with this device. */
   const knownKeys = (email: string, { address, deviceId }: Origin): readonly string[] =>
-    [`address\n${network(address)}`, ...(deviceId === undefined ? [] : [`device\n${deviceId}`])].map(
+    [`address\n${clientNetwork(address)}`, ...(deviceId === undefined ? [] : [`device\n${deviceId}`])].map(
       (from) => `login:known:${digest(`${canonicalEmail(email)}\n${from}`)}`,
     )
   /**
@@ -101,20 +101,6 @@ export function createThrottle(counters: Counters, limits: ThrottleLimits): Thro
       await Promise.all(known.map((key) => counters.add(key, knownForMs)))
     },
   }
-}
-
-/** An IPv4 address, or the /64 of an IPv6 one: whoever has one address of it has them all. */
-function network(given: string): string {
-  const address = withoutPort(given)
-  if (!ipaddr.isValid(address)) return 'unknown'
-  const parsed = ipaddr.process(address)
-  return parsed.kind() === 'ipv4' ? parsed.toString() : parsed.toNormalizedString().split(':').slice(0, 4).join(':')
-}
-
-/** Some balancers write `address:port` or `[address]:port` into X-Forwarded-For. */
-function withoutPort(address: string): string {
-  const parts = /^(?:\[(.+)\]|(\d+(?:\.\d+){3}))(?::\d+)?$/.exec(address)
-  return parts?.[1] ?? parts?.[2] ?? address
 }
 
 /** Keeps keys short, and emails out of the store. */

@@ -1,7 +1,7 @@
-import type { Context, Middleware } from 'koa'
-import { HostCheck, noteAccess } from 'zin'
+import type { Context } from 'koa'
+import { defineMiddleware, HostCheck, noteAccess, type RouteMiddleware, type SecurityRequirement, withinAuthBudget } from 'zin'
 import type { SignedRequests } from 'zin/plugins/bulletproof'
-import { type Claims, type Tokens, withinAuthBudget } from 'zin/plugins/jwt'
+import { bearerScheme, type Claims, type Tokens } from 'zin/plugins/jwt'
 import { opsErrors, unauthorized } from './errors.js'
 import { isForwarded, localProblem } from './local.js'
 import { loopbackNames } from './mode.js'
@@ -35,10 +35,25 @@ export class OpsGuard implements Ops {
     return this.#parts.mode
   }
 
-  readonly middleware: Middleware = async (ctx, next) => {
-    this.#granted.set(ctx.req, await this.#enter(ctx))
-    ctx.set('Cache-Control', 'no-store')
-    return next()
+  get middleware(): RouteMiddleware {
+    const security = this.#security()
+    return defineMiddleware({
+      key: 'ops',
+      ...(security.length > 0 && { security }),
+      handler: async (ctx, next) => {
+        this.#granted.set(ctx.req, await this.#enter(ctx))
+        ctx.set('Cache-Control', 'no-store')
+        return next()
+      },
+    })
+  }
+
+  /** The shared secret, a token without a device, or a token with the signature of its device. */
+  #security(): readonly SecurityRequirement[] {
+    const signed = this.#parts.signed()
+    const signature = signed && { signature: signed.scheme }
+    const bearer = this.#parts.tokens() && { bearer: bearerScheme }
+    return [signature, bearer, signature && bearer && { ...bearer, ...signature }].filter((one) => one !== undefined)
   }
 
   access(ctx: Context): OpsAccess | undefined {

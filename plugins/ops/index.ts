@@ -34,7 +34,7 @@ export const ops = definePlugin({
       signed: () => services.signed,
     })
     ctx.provide(opsService, guard)
-    ctx.middleware('ops', guard.middleware)
+    ctx.middleware(guard.middleware)
     ctx.onStart(() => {
       if (mode === 'open') log.info('the app can be operated from this machine without credentials (OPS_AUTH)')
     })

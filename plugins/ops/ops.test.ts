@@ -277,3 +277,31 @@ describe('the mode of ops', () => {
     await assert.rejects(modeOf({ env: { OPS_AUTH: 'maybe' } }), /OPS_AUTH=maybe: expected one of auto, required, open/)
   })
 })
+
+describe('the OpenAPI document', () => {
+  const use = { ops: ['ops'], token: ['auth'], signed: ['auth', 'bulletproof'] } as const
+  const document = async (plugins: readonly Plugin[], names: readonly (keyof typeof use)[], prefix = 'x-sig-') => {
+    const routes = names.map((name) => ({ method: 'GET', path: `/${name}`, summary: 'x', use: use[name], handler: () => ({}) }) as const)
+    const host = await createTestHost({ env: { ...env, SIGNATURE_HEADER_PREFIX: prefix }, plugins, routes })
+    const { body } = await host.inject({ path: '/openapi.json' })
+    await host.stop()
+    const schemes = body.components.securitySchemes ?? {}
+    return {
+      security: names.map((name) => body.paths[`/${name}`].get.security),
+      names: Object.keys(schemes),
+      header: schemes.signature?.name,
+    }
+  }
+
+  it('says what credentials each guard takes, under the header names of the app', async () => {
+    const [bearer, signature] = [{ bearer: [] }, { signature: [] }]
+    const both = { ...bearer, ...signature }
+    assert.deepEqual(await document([jwt(), bulletproof(), ops()], ['ops', 'token', 'signed'], 'x-own-'), {
+      security: [[signature, bearer, both], [bearer], [both]],
+      names: ['bearer', 'signature'],
+      header: 'x-own-signature',
+    })
+    assert.deepEqual(await document([jwt(), ops()], ['ops']), { security: [[bearer]], names: ['bearer'], header: undefined })
+    assert.deepEqual(await document([ops()], ['ops']), { security: [undefined], names: [], header: undefined })
+  })
+})

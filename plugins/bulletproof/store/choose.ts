@@ -1,7 +1,6 @@
 import { join } from 'node:path'
-import type { Clock } from 'zin'
+import { type Clock, storeUnavailable } from 'zin'
 import type { Database } from 'zin/plugins/database'
-import { storeUnavailable } from 'zin/plugins/jwt'
 import type { Kv } from 'zin/plugins/kv'
 import { bulletproofErrors } from '../errors.js'
 import type { StoreChoice } from '../options.js'

@@ -14,7 +14,7 @@ import { createTestHost, type TestHost } from 'zin/testing'
  */
 export type Plant = 'revocation' | 'key' | 'audience' | 'issuer' | 'expiry' | 'not-before' | 'tombstone'
 
-/** The real time, which can be moved forward: connections of clients are drained by it. */
+/** The real time, which can be moved forward. */
 export interface ShiftedClock extends Clock {
   advance(ms: number): void
 }
@@ -38,14 +38,15 @@ const names = signatureHeaderNames()
 /** The real app on a port, but for one hole. */
 export async function startPlantedApp(plant?: Plant): Promise<PlantedApp> {
   const clock = shiftedClock()
+  const unbound = new Set<string>()
   const host = await createTestHost({
     listen: true,
     clock,
     env: plantedEnv,
     plugins: [
       database(),
-      plantedJwt(plant),
-      plantedBulletproof(plant),
+      plantedJwt(plant, unbound),
+      plantedBulletproof(plant, unbound),
       forgetful(plant),
       login({
         verifyCredentials: async (email, password) => (users[email as keyof typeof users] === password ? { id: email, email } : undefined),
@@ -67,14 +68,26 @@ function shiftedClock(): ShiftedClock {
   }
 }
 
-function plantedJwt(plant: Plant | undefined): Plugin {
+/** @param unbound tokens whose device the next check of them leaves out. */
+function plantedJwt(plant: Plant | undefined, unbound: Set<string>): Plugin {
   const setup = (ctx: PluginContext): unknown =>
     jwt.spec.setup({
       ...ctx,
-      provide: (ref, service) =>
-        ctx.provide(ref, ref.id === tokensService.id ? ({ ...service, ...holes(plant, ctx) } as typeof service) : service),
+      provide: (ref, service) => {
+        const planted = (): Partial<Tokens> => (plant === 'key' ? withoutDevice(service as Tokens, unbound) : holes(plant, ctx))
+        ctx.provide(ref, ref.id === tokensService.id ? ({ ...service, ...planted() } as typeof service) : service)
+      },
     })
   return definePlugin({ ...jwt.spec, setup: setup as never })()
+}
+
+function withoutDevice(tokens: Tokens, unbound: Set<string>): Partial<Tokens> {
+  return {
+    verify(token, at) {
+      const { deviceId, ...claims } = tokens.verify(token, at)
+      return unbound.delete(token) || deviceId === undefined ? claims : { ...claims, deviceId }
+    },
+  }
 }
 
 function holes(plant: Plant | undefined, { clock }: PluginContext): Partial<Tokens> {
@@ -100,29 +113,29 @@ function holes(plant: Plant | undefined, { clock }: PluginContext): Partial<Toke
   }
 }
 
-function plantedBulletproof(plant: Plant | undefined): Plugin {
+function plantedBulletproof(plant: Plant | undefined, unbound: Set<string>): Plugin {
   const { spec } = bulletproof
   const setup = (ctx: PluginContext): unknown => {
     const { tokens } = ctx.services as unknown as { readonly tokens: Tokens }
     const loosen =
-      (middleware: Middleware): Middleware =>
+      (handler: Middleware): Middleware =>
       (request, next) => {
-        if (plant === 'key') signAsNamed(request, tokens)
-        return middleware(request, next)
+        if (plant === 'key') signAsNamed(request, tokens, unbound)
+        return handler(request, next)
       }
-    return spec.setup({ ...ctx, middleware: (key, middleware) => ctx.middleware(key, loosen(middleware)) })
+    return spec.setup({ ...ctx, middleware: (given) => ctx.middleware({ ...given, handler: loosen(given.handler) }) })
   }
   return definePlugin({ ...spec, setup: setup as never })({ deviceStore: 'db' })
 }
 
 /** Compares the device id with the token here, and the key id with nothing. */
-function signAsNamed(ctx: Context, tokens: Tokens): void {
+function signAsNamed(ctx: Context, tokens: Tokens, unbound: Set<string>): void {
   const { rawHeaders, headers } = ctx.req
   const keyId = headers[names.keyId]
-  const claims = verified(tokens, ctx.get('authorization').slice('Bearer '.length))
+  const token = ctx.get('authorization').slice('Bearer '.length)
+  const claims = verified(tokens, token)
   if (typeof keyId !== 'string' || claims === undefined || claims.deviceId !== headers[names.deviceId]) return
-  const { deviceId: _, ...unbound } = claims
-  ctx.state.tokenVerified = unbound
+  unbound.add(token)
   const at = rawHeaders.findIndex((text, index) => index % 2 === 0 && text.toLowerCase() === names.deviceId)
   rawHeaders[at + 1] = keyId
 }

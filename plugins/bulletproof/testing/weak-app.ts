@@ -69,10 +69,7 @@ export async function startWeakApp(...weaknesses: readonly Weakness[]): Promise<
     version: '1.0.0',
     uses: { tokens: tokensService },
     setup: ({ middleware, services }) =>
-      middleware(
-        'weak',
-        guard(new Set(weaknesses), (token) => services.tokens.verify(token)),
-      ),
+      middleware({ key: 'weak', handler: guard(new Set(weaknesses), (token) => services.tokens.verify(token)) }),
   })
   const host = await createTestHost({
     listen: true,

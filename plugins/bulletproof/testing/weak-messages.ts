@@ -56,11 +56,7 @@ export async function startWeakMessages(
     name: 'weak-auth',
     version: '1.0.0',
     uses: { tokens: tokensService },
-    setup: ({ middleware, services }) =>
-      middleware(
-        'weak',
-        guard(check, (token) => services.tokens.verify(token)),
-      ),
+    setup: ({ middleware, services }) => middleware({ key: 'weak', handler: guard(check, (token) => services.tokens.verify(token)) }),
   })
   const host = await createTestHost({
     listen: true,

@@ -1,5 +1,5 @@
+import { storeUnavailable } from 'zin'
 import type { Database } from 'zin/plugins/database'
-import { storeUnavailable } from 'zin/plugins/jwt'
 
 /** A row of the built-in users table. */
 export interface User {

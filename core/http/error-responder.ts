@@ -3,16 +3,16 @@ import { messageOf, ZinError } from '../errors.js'
 import type { ErrorBody, FailedRequest } from '../hooks/catalogue.js'
 import type { WaterfallSlot } from '../hooks/kinds.js'
 import type { Logger } from '../log/types.js'
-import { statusError } from './errors.js'
+import { httpErrors, statusError } from './errors.js'
 
-export interface ResponderOptions {
+export interface ErrorResponderOptions {
   readonly log: Logger
   readonly production: boolean
   readonly onError: (error: Error, failed: FailedRequest) => void
   readonly transformErrorBody: WaterfallSlot<ErrorBody, [Error, FailedRequest]>
 }
 
-/** Headers that describe a body which an error answer replaces. */
+/** Headers that describe a body which an error response replaces. */
 const bodyHeaders = [
   'content-type',
   'content-length',
@@ -24,22 +24,22 @@ const bodyHeaders = [
   'transfer-encoding',
 ]
 
-/** Turns what was thrown into an answer. */
+/** Turns what was thrown into a response. */
 export class ErrorResponder {
-  readonly #options: ResponderOptions
+  readonly #options: ErrorResponderOptions
 
-  constructor(options: ResponderOptions) {
+  constructor(options: ErrorResponderOptions) {
     this.#options = options
   }
 
-  async answer(ctx: Context, requestId: string, thrown: unknown): Promise<void> {
+  async respond(ctx: Context, requestId: string, thrown: unknown): Promise<void> {
     const { log } = this.#options
-    const cause = thrown instanceof Error ? thrown : new Error(`A handler threw something that is no error: ${messageOf(thrown)}`)
+    const cause = thrown instanceof Error ? thrown : new Error(`A handler threw something that is not an error: ${messageOf(thrown)}`)
     const error = toZinError(cause)
     const failed: FailedRequest = { id: requestId, method: ctx.method, path: ctx.path, status: error.status }
     if (error.status >= 500) this.#report(cause, failed)
     if (ctx.headerSent || !ctx.writable) {
-      // Half an answer went out: cutting the connection is the only way to say that it is incomplete.
+      // Half a response went out: cutting the connection is the only way to say that it is incomplete.
       if (!ctx.res.writableEnded) ctx.res.destroy()
       return
     }
@@ -77,7 +77,7 @@ export class ErrorResponder {
       const message =
         error.status === 503
           ? 'The service is not available at the moment; try again in a few seconds'
-          : 'The server could not handle the request; quote the header x-request-id of this answer'
+          : 'The server could not handle the request; quote the header x-request-id of this response'
       return { error: error.title, message, code: error.code }
     }
     const body = { error: error.title, message: error.message, code: error.code }
@@ -97,7 +97,7 @@ function toZinError(error: Error): ZinError {
   if (isHttpError(error)) {
     return statusError(error.status, error.expose ? error.message : undefined, error.headers)
   }
-  return new ZinError('INTERNAL_ERROR', error.message, { status: 500, title: 'Internal server error', cause: error })
+  return httpErrors.INTERNAL_ERROR(error)
 }
 
 function isHttpError(error: Error): error is HttpError {

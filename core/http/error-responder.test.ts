@@ -75,7 +75,7 @@ test('production says nothing about 5xx and everything about 4xx', async (t) => 
   const internal = await app.inject({ path: '/fail' })
   assert.deepEqual(internal.body, {
     error: 'Internal server error',
-    message: 'The server could not handle the request; quote the header x-request-id of this answer',
+    message: 'The server could not handle the request; quote the header x-request-id of this response',
     code: 'INTERNAL_ERROR',
   })
   assert.equal(log.lines[0]?.err?.message, 'password of the database')

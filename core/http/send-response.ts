@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type Koa from 'koa'
 import type { Context } from 'koa'
 
-/** The part of Koa that turns a finished context into an answer; Koa's types leave it out. */
-interface Answering {
+/** The part of Koa that turns a finished context into a response; Koa's types leave it out. */
+interface Responding {
   handleRequest(ctx: Context, run: (ctx: Context) => Promise<void>): Promise<void>
 }
 
@@ -16,10 +16,10 @@ export function isJson(body: unknown): boolean {
 }
 
 /**
- * Ends a request whose context is complete. JSON, which is nearly every answer, is written here; everything else goes
+ * Ends a request whose context is complete. JSON, which is nearly every response, is written here; everything else goes
  * through Koa, whose general way costs a tenth of a small request. Throws when the body cannot be written as JSON.
  */
-export function reply(koa: Koa, ctx: Context): void {
+export function sendResponse(koa: Koa, ctx: Context): void {
   const { req, res, body } = ctx
   if (isJson(body) && isOrdinary(ctx, req, res)) {
     const text = JSON.stringify(body)
@@ -28,7 +28,7 @@ export function reply(koa: Koa, ctx: Context): void {
     return
   }
   const status = res.statusCode
-  void (koa as unknown as Answering).handleRequest(ctx, async () => {
+  void (koa as unknown as Responding).handleRequest(ctx, async () => {
     // Koa begins with 404; the status of this context is settled.
     res.statusCode = status
   })

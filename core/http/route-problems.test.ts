@@ -17,7 +17,7 @@ function refusal(compile: () => void): ZinError {
 
 test('every problem of a table is listed in one error, and the old table stays', async (t) => {
   const { app } = makeApp(t, [hello])
-  app.addMiddleware('jwt', 'auth', (_ctx, next) => next())
+  app.addMiddleware('jwt', { key: 'auth', handler: (_ctx, next) => next() })
   app.addRoute('a', route({ method: 'GET', path: '/api/jobs/:id', handler: () => 1 }))
   app.addRoute('b', route({ method: 'GET', path: '/api/jobs/:name', handler: () => 2 }))
   app.addRoute('c', route({ method: 'GET', path: '/me', use: ['auht'], handler: () => 3 }))
@@ -95,9 +95,9 @@ test('requests in flight finish on the table they began with', async (t) => {
 
 test('a middleware key has one owner, and is free again when that one lets go', (t) => {
   const { app } = makeApp(t)
-  const remove = app.addMiddleware('jwt', 'auth', (_ctx, next) => next())
+  const remove = app.addMiddleware('jwt', { key: 'auth', handler: (_ctx, next) => next() })
   assert.throws(
-    () => app.addMiddleware('other', 'auth', (_ctx, next) => next()),
+    () => app.addMiddleware('other', { key: 'auth', handler: (_ctx, next) => next() }),
     (error: ZinError) => {
       assert.equal(error.code, 'ZIN_MIDDLEWARE_TAKEN')
       assert.match(error.message, /"other".*"auth".*"jwt"/)
@@ -105,12 +105,12 @@ test('a middleware key has one owner, and is free again when that one lets go', 
     },
   )
   remove()
-  app.addMiddleware('other', 'auth', (_ctx, next) => next())
+  app.addMiddleware('other', { key: 'auth', handler: (_ctx, next) => next() })
 })
 
 test('removing a middleware that routes use is refused', (t) => {
   const { app } = makeApp(t)
-  const remove = app.addMiddleware('jwt', 'auth', (_ctx, next) => next())
+  const remove = app.addMiddleware('jwt', { key: 'auth', handler: (_ctx, next) => next() })
   app.addRoute('a', { ...hello, use: ['auth'] })
   app.compile()
   remove()

@@ -1,0 +1,37 @@
+import type { Context, Middleware, Next } from 'koa'
+import { isThenable } from '../util/thenable.js'
+
+export type MaybePromise = void | Promise<void>
+
+/** One step of a request. It returns a promise only when something has to be waited for. */
+export type Step = (ctx: Context) => MaybePromise
+
+/** Chains middleware in front of `last`. Without middleware it is `last` itself. */
+export function chain(middleware: readonly Middleware[], last: Step): Step {
+  if (middleware.length === 0) return last
+  return (ctx) => {
+    let reached = -1
+    const run = (index: number): MaybePromise => {
+      if (index <= reached) throw new Error('next() was called more than once in one middleware')
+      reached = index
+      const step = middleware[index]
+      if (!step) return last(ctx)
+      const result: unknown = step(ctx as Parameters<Middleware>[0], next(index + 1))
+      // A middleware that hands on what next() gave has nothing to wait for when that was done at once.
+      return result === settled || !isThenable(result) ? undefined : Promise.resolve(result as PromiseLike<void>)
+    }
+    // Koa's contract: next() always gives a promise, and an error comes through it.
+    const next =
+      (index: number): Next =>
+      () => {
+        try {
+          return run(index) ?? settled
+        } catch (error) {
+          return Promise.reject(error)
+        }
+      }
+    return run(0)
+  }
+}
+
+const settled = Promise.resolve()

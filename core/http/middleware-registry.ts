@@ -1,0 +1,159 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Middleware } from 'koa'
+import type { Disposer } from '../host/context.js'
+import { suggest } from '../util/suggest.js'
+import { httpErrors } from './errors.js'
+import type { RouteMiddleware, SecurityRequirement, SecurityScheme } from './middleware.js'
+import { middlewareProblems } from './middleware-check.js'
+
+interface Keyed {
+  readonly plugin: string
+  readonly middleware: RouteMiddleware
+}
+
+interface Global {
+  readonly plugin: string
+  readonly middleware: Middleware
+}
+
+/** One fault in how the middleware of an app belong together. */
+export interface MiddlewareProblem {
+  readonly plugins: readonly string[]
+  readonly key: string
+  readonly problem: string
+}
+
+/** Middleware by the key that routes name in `use`, and middleware that runs for every request. */
+export class MiddlewareRegistry {
+  readonly #keyed = new Map<string, Keyed>()
+  readonly #globals = new Set<Global>()
+
+  get keys(): readonly string[] {
+    return [...this.#keyed.keys()]
+  }
+
+  /** Throws `ZIN_MIDDLEWARE_INVALID`, and `ZIN_MIDDLEWARE_TAKEN` when the key has an owner. */
+  add(plugin: string, middleware: RouteMiddleware): Disposer {
+    const problems = middlewareProblems(middleware)
+    if (problems.length > 0) throw httpErrors.ZIN_MIDDLEWARE_INVALID(plugin, keyOf(middleware), problems)
+    const { key } = middleware
+    const owner = this.#keyed.get(key)
+    if (owner) throw httpErrors.ZIN_MIDDLEWARE_TAKEN(plugin, key, owner.plugin)
+    const keyed = { plugin, middleware }
+    this.#keyed.set(key, keyed)
+    return () => {
+      if (this.#keyed.get(key) === keyed) this.#keyed.delete(key)
+    }
+  }
+
+  addGlobal(plugin: string, middleware: Middleware): Disposer {
+    const entry = { plugin, middleware }
+    this.#globals.add(entry)
+    return () => void this.#globals.delete(entry)
+  }
+
+  /** Global middleware by rank of its plugin, then in order of registration. */
+  globals(rank: (plugin: string) => number): readonly Middleware[] {
+    return [...this.#globals].sort((a, b) => rank(a.plugin) - rank(b.plugin)).map((entry) => entry.middleware)
+  }
+
+  ownerOf(key: string): string | undefined {
+    return this.#keyed.get(key)?.plugin
+  }
+
+  /** Plugins with a middleware that replaces one of this plugin's. */
+  replacersOf(plugin: string): readonly string[] {
+    return [...this.#keyed.values()].flatMap(({ plugin: other, middleware: { replaces } }) =>
+      other !== plugin && replaces !== undefined && this.ownerOf(replaces) === plugin ? [other] : [],
+    )
+  }
+
+  /** What runs for the keys of a route, in order. Of a middleware and the one directly after it that replaces it, the latter runs. */
+  handlersFor(use: readonly string[]): readonly Middleware[] {
+    return this.#inForce(use).map(withState)
+  }
+
+  /**
+   * As whom each middleware of a route refuses: one that is followed by its replacement, wherever that stands, refuses under that
+   * one's key, so that a client cannot tell which of the two it was.
+   */
+  refusalKeysFor(use: readonly string[]): ReadonlyMap<string, string> {
+    const keys = use.map((key, i) => {
+      const replacement = use.slice(i + 1).find((later) => this.#keyed.get(later)?.middleware.replaces === key)
+      return [key, replacement ?? key] as const
+    })
+    return new Map(keys)
+  }
+
+  /**
+   * The credentials a route asks for: any entry of the list is enough. No entry for a public route, `undefined` where its middleware
+   * declare none.
+   */
+  securityFor(use: readonly string[]): readonly SecurityRequirement[] | undefined {
+    if (use.length === 0) return []
+    const declared = this.#inForce(use).flatMap(({ middleware: { security } }) => (security === undefined ? [] : [security]))
+    if (declared.length === 0) return undefined
+    return declared.reduce((all, next) => all.flatMap((one) => next.map((other) => ({ ...one, ...other }))))
+  }
+
+  /** What does not fit together: keys to replace that nobody has, state that a replacement leaves out, schemes of one name that differ. */
+  problems(): readonly MiddlewareProblem[] {
+    return [...[...this.#keyed.values()].flatMap((keyed) => this.#replacementProblems(keyed)), ...this.#schemeProblems()]
+  }
+
+  #inForce(use: readonly string[]): readonly Keyed[] {
+    const listed = use.map((key) => {
+      const keyed = this.#keyed.get(key)
+      if (keyed === undefined) throw new Error(`no middleware has the key "${key}"`)
+      return keyed
+    })
+    return listed.filter(({ middleware: { key } }, i) => listed[i + 1]?.middleware.replaces !== key)
+  }
+
+  #replacementProblems({ plugin, middleware: { key, replaces, state = [] } }: Keyed): readonly MiddlewareProblem[] {
+    if (replaces === undefined) return []
+    const replaced = this.#keyed.get(replaces)
+    if (replaced === undefined) {
+      const near = suggest(replaces, this.keys)
+      const fix = near === undefined ? 'enable the plugin that does, or leave "replaces" out' : `did you mean "${near}"?`
+      return [{ plugins: [plugin], key, problem: `its "replaces" is "${replaces}", a key that no plugin registers; ${fix}` }]
+    }
+    const missing = (replaced.middleware.state ?? []).filter((field) => !state.includes(field))
+    if (missing.length === 0) return []
+    const problem = `it replaces "${replaces}" without its state ${missing.join(', ')}; set that before next() and list it in "state"`
+    return [{ plugins: [plugin, replaced.plugin], key, problem }]
+  }
+
+  #schemeProblems(): readonly MiddlewareProblem[] {
+    const known = new Map<string, { readonly plugin: string; readonly scheme: SecurityScheme }>()
+    const problems = new Map<string, MiddlewareProblem>()
+    for (const { plugin, middleware } of this.#keyed.values()) {
+      const { key, security = [] } = middleware
+      for (const [name, scheme] of security.flatMap((requirement) => Object.entries(requirement))) {
+        const first = known.get(name)
+        if (first === undefined) known.set(name, { plugin, scheme })
+        else if (!isDeepStrictEqual(first.scheme, scheme)) {
+          const problem = `its security scheme "${name}" differs from the one of plugin "${first.plugin}"; rename one of them`
+          problems.set(`${key} ${name}`, { plugins: [plugin, first.plugin], key, problem })
+        }
+      }
+    }
+    return [...problems.values()]
+  }
+}
+
+/** The handler, which fails a request that it passes on without the state it declares. */
+function withState({ plugin, middleware: { key, handler, state = [] } }: Keyed): Middleware {
+  if (state.length === 0) return handler
+  return (ctx, next) =>
+    handler(ctx, () => {
+      for (const field of state)
+        if (ctx.state[field] === undefined) return Promise.reject(httpErrors.MIDDLEWARE_STATE_MISSING(plugin, key, field))
+      return next()
+    })
+}
+
+function keyOf(middleware: unknown): string {
+  const { key } = (typeof middleware === 'object' && middleware !== null ? middleware : {}) as { readonly key?: unknown }
+  return typeof key === 'string' ? key : ''
+}

@@ -1,0 +1,242 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type Koa from 'koa'
+import type { Context, Middleware } from 'koa'
+import type { Logger, LogLevel } from '../log/types.js'
+import type { Clock } from '../util/clock.js'
+import { logAccess } from './access-log.js'
+import { readBody } from './body.js'
+import { chain, type MaybePromise, type Step } from './chain.js'
+import type { ErrorResponder } from './error-responder.js'
+import { httpErrors, statusError } from './errors.js'
+import { inboundRequestId, repeatedHeader } from './headers.js'
+import type { HostCheck } from './host-check.js'
+import { closeAfterUnreadBody } from './linger.js'
+import { type MatchedRoute, setMatchedRoute } from './matched-route.js'
+import { parseQuery } from './query.js'
+import { requestContext, runInRequest } from './request-context.js'
+import type { RequestIds } from './request-ids.js'
+import type { Route } from './route.js'
+import { routeHandler } from './route-handler.js'
+import { RouteTable } from './router.js'
+import { sendResponse } from './send-response.js'
+import { pathOf, queryOf, targetProblem } from './target.js'
+import type { Schemas } from './validate.js'
+
+/** What the pipelines of an app share. */
+export interface PipelineParts {
+  readonly koa: Koa
+  readonly log: Logger
+  readonly clock: Clock
+  readonly ids: RequestIds
+  readonly errors: ErrorResponder
+  /** Absent: any host is served. */
+  readonly hosts: HostCheck | undefined
+  /** The app's name as clients send it in `X-Zin-App`. */
+  readonly appName: string
+  readonly trustsProxies: boolean
+  readonly logRequests: boolean
+  readonly isDraining: () => boolean
+}
+
+/** A route ready to serve requests. */
+export interface PipelineRoute extends MatchedRoute {
+  readonly route: Route
+  /** Phases 6 to 9. */
+  readonly run: Step
+}
+
+/**
+ * The way of a request through the app. The phases stand in the order in which they run:
+ *
+ *  1. request id and log line
+ *  2. probes: served whatever else is wrong
+ *  3. checks of the head: host, app, target, repeated headers, transfer coding, early data
+ *  4. global middleware
+ *  5. route match: 404, 405, OPTIONS
+ *  6. middleware of the route, such as authentication
+ *  7. body
+ *  8. validation
+ *  9. handler
+ * 10. response, or the error response of whatever a phase threw
+ *
+ * It never changes: requests in flight finish on the pipeline they began with.
+ */
+export class Pipeline {
+  readonly #parts: PipelineParts
+  readonly #probes = new Map<string, Map<string, Step>>()
+  readonly #routes: RouteTable<PipelineRoute>
+  readonly #run: Step
+
+  constructor(parts: PipelineParts, routes: readonly PipelineRoute[], globals: readonly Middleware[]) {
+    this.#parts = parts
+    for (const { route, run } of routes) {
+      const { probe, path, method } = route
+      if (probe) this.#probes.set(path, (this.#probes.get(path) ?? new Map<string, Step>()).set(method, run))
+    }
+    this.#routes = new RouteTable(routes.map((value) => ({ method: value.route.method, path: value.route.path, value })))
+    // Phase 4 stands in front of phase 5.
+    this.#run = chain(globals, (ctx) => this.#match(ctx))
+  }
+
+  /** Phases 1 and 2. */
+  receive(req: IncomingMessage, res: ServerResponse): void {
+    const { koa, ids, trustsProxies } = this.#parts
+    const ctx = koa.createContext(req, res) as Context
+    res.statusCode = 404
+    const inbound = inboundRequestId(req)
+    const requestId = (trustsProxies ? inbound : undefined) ?? ids.next()
+    res.setHeader('x-request-id', requestId)
+    const probe = this.#probeFor(req)
+    this.#log(ctx, probe ? 'debug' : 'info', requestId, inbound)
+    if (probe) this.#settle(ctx, requestId, probe)
+    else runInRequest({ requestId, userId: undefined, route: undefined }, () => this.#settle(ctx, requestId, this.#enter))
+  }
+
+  #probeFor({ method = 'GET', url = '' }: IncomingMessage): Step | undefined {
+    return this.#probes.get(pathOf(url))?.get(method === 'HEAD' ? 'GET' : method)
+  }
+
+  #log(ctx: Context, level: 'debug' | 'info', requestId: string, inbound: string | undefined): void {
+    const { log, clock, logRequests } = this.#parts
+    if (!logRequests || !logged[level].includes(log.level)) return
+    const ids = inbound === undefined || inbound === requestId ? { requestId } : { requestId, clientRequestId: inbound }
+    logAccess(log, level, clock, ctx, ids)
+  }
+
+  readonly #enter: Step = (ctx) => {
+    this.#checkHead(ctx)
+    return this.#run(ctx)
+  }
+
+  /** Phase 3: what no plugin may see, since two readers could understand it differently or it is meant for somebody else. */
+  #checkHead(ctx: Context): void {
+    const { koa, hosts, appName } = this.#parts
+    const { req, res } = ctx
+    const { headers } = req
+    // Behind a trusted proxy `ctx.host` comes from X-Forwarded-Host.
+    const isServed = hosts === undefined || (hosts.accepts(headers.host) && (!koa.proxy || hosts.accepts(ctx.host)))
+    if (!isServed) throw httpErrors.MISDIRECTED()
+
+    const app = headers['x-zin-app']
+    if (app !== undefined && app !== appName) throw httpErrors.OTHER_APP()
+
+    const problem = targetProblem(req.url ?? '')
+    if (problem !== undefined) throw httpErrors.BAD_REQUEST_TARGET(problem)
+
+    const repeated = repeatedHeader(req)
+    if (repeated !== undefined) throw httpErrors.DUPLICATE_HEADER(repeated)
+
+    const coding = headers['transfer-encoding']
+    if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || req.httpVersion === '1.0')) {
+      // Whoever is in front may see the end of the body elsewhere.
+      res.shouldKeepAlive = false
+      throw httpErrors.UNSUPPORTED_TRANSFER_ENCODING()
+    }
+
+    // RFC 8470 5.1: several or invalid values count as 1.
+    if (headers['early-data'] !== undefined && req.method !== 'GET' && req.method !== 'HEAD') throw httpErrors.TOO_EARLY()
+  }
+
+  /** Phase 5. The target as it came: middleware that rewrites `ctx.url` does not change which route, and so which policy, applies. */
+  #match(ctx: Context): MaybePromise {
+    const path = pathOf(ctx.originalUrl)
+    const method = ctx.req.method ?? 'GET'
+    const found = this.#routes.find(method, path)
+    if (!found) return this.#noMatch(ctx, method, path)
+    ctx.params = found.params
+    setMatchedRoute(ctx, found.value)
+    const context = requestContext()
+    if (context) context.route = found.value.info
+    return found.value.run(ctx)
+  }
+
+  #noMatch(ctx: Context, method: string, path: string): void {
+    const allowed = this.#routes.allowed(path)
+    if (allowed.length === 0) throw httpErrors.NOT_FOUND(method, path)
+    const allow = allowed.join(', ')
+    if (method !== 'OPTIONS') throw httpErrors.METHOD_NOT_ALLOWED(method, path, allow)
+    ctx.status = 204
+    ctx.set('Allow', allow)
+  }
+
+  /**
+   * Runs a step and goes on to phase 10. A step that needs no waiting makes no promise: where requests are traced by async context,
+   * each promise costs as much as a route match.
+   */
+  #settle(ctx: Context, requestId: string, step: Step): void {
+    try {
+      const pending = step(ctx)
+      if (pending)
+        pending.then(
+          () => this.#finish(ctx, requestId),
+          (thrown: unknown) => this.#fail(ctx, requestId, thrown),
+        )
+      else this.#finish(ctx, requestId)
+    } catch (thrown) {
+      void this.#fail(ctx, requestId, thrown)
+    }
+  }
+
+  /** Phase 10. */
+  #finish(ctx: Context, requestId: string): void {
+    const status = ctx.res.statusCode
+    try {
+      if (status >= 400 && lacksBody(ctx)) throw statusError(status)
+      this.#send(ctx)
+    } catch (thrown) {
+      void this.#fail(ctx, requestId, thrown)
+    }
+  }
+
+  /** Phase 10 of a request that failed. */
+  async #fail(ctx: Context, requestId: string, thrown: unknown): Promise<void> {
+    const { errors, log } = this.#parts
+    try {
+      await errors.respond(ctx, requestId, thrown)
+      this.#send(ctx)
+    } catch (error) {
+      log.error({ err: error, requestId }, 'an error response could not be written')
+      ctx.res.destroy()
+    }
+  }
+
+  #send(ctx: Context): void {
+    const { koa, isDraining } = this.#parts
+    const { req, res } = ctx
+    if (!res.headersSent) {
+      if (isDraining()) res.setHeader('Connection', 'close')
+      if (isPrivate(res)) res.setHeader('Cache-Control', 'no-store')
+      closeAfterUnreadBody(req, res)
+    }
+    sendResponse(koa, ctx)
+  }
+}
+
+/** Phases 6 to 9 of a route. @param guards its middleware, in order. @param warn where responses that miss their schema are logged. */
+export function routeSteps(route: Route, guards: readonly Middleware[], schemas: Schemas, warn: Logger | undefined): Step {
+  const validate = schemas.validator(route)
+  const handle = routeHandler(route, schemas, warn)
+
+  const serve = (ctx: Context, body: unknown): MaybePromise => {
+    const input = { params: ctx.params ?? {}, query: parseQuery(queryOf(ctx.originalUrl)), body }
+    validate?.(input) // 8. validation
+    ctx.input = input
+    return handle(ctx) // 9. handler
+  }
+  if (route.probe) return (ctx) => serve(ctx, undefined)
+
+  // 6. middleware of the route
+  return chain(guards, (ctx) => {
+    const body = readBody(ctx, route) // 7. body
+    return body instanceof Promise ? body.then((read) => serve(ctx, read)) : serve(ctx, body)
+  })
+}
+
+/** Refusals depend on who asked, whatever a middleware said before; other errors are not kept unless their handler wants it. */
+const isPrivate = (res: ServerResponse): boolean =>
+  res.statusCode === 401 || res.statusCode === 403 || (res.statusCode >= 400 && !res.hasHeader('Cache-Control'))
+
+const lacksBody = (ctx: Context): boolean => ctx.body == null && ctx.respond !== false && !ctx.res.headersSent
+
+/** Log levels at which a line is written. */
+const logged: Readonly<Record<'debug' | 'info', readonly LogLevel[]>> = { debug: ['trace', 'debug'], info: ['trace', 'debug', 'info'] }

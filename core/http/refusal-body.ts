@@ -1,0 +1,40 @@
+import type Koa from 'koa'
+import type { Context } from 'koa'
+import { matchedRoute } from './matched-route.js'
+
+/** Makes the body of a refusal. It gets the reason value only, never which check failed. */
+export type Responder = (ctx: Context, reason: string) => unknown
+export type Responders = Readonly<Record<string, Responder | undefined>>
+
+/** The body of every refusal, whichever check refused. */
+export const unauthorizedBody = { error: 'Unauthorized', message: 'Unauthorized', code: 'UNAUTHORIZED', reason: 'unauthorized' } as const
+
+const responders = Symbol('zin.responders')
+
+/** Gives the requests of an app its own refusal bodies, by middleware key. */
+export function setResponders(koa: Koa, given: Responders): void {
+  Object.defineProperty(koa.context, responders, { value: given })
+}
+
+/**
+ * Refuses a request whose credentials are missing or wrong: one and the same 401 for every cause, with the body that
+ * `responders.<key>` of the app makes, or {@link unauthorizedBody}. On a route that also lists a middleware which replaces this one,
+ * that one's responder makes the body, so that a client cannot tell which of the two refused. The caller returns and does not call
+ * `next()`.
+ *
+ * @param key of the middleware that refuses.
+ * @param challenge value of `WWW-Authenticate`, default `Bearer`.
+ *
+ * @example
+ * handler: (ctx, next) => (isKnown(ctx.get('x-api-key')) ? next() : refuse(ctx, 'api-key', 'ApiKey'))
+ */
+export async function refuse(ctx: Context, key: string, challenge = 'Bearer'): Promise<void> {
+  // Set first: a response of a responder that fails is no pass either.
+  ctx.status = 401
+  ctx.set('WWW-Authenticate', challenge)
+  ctx.set('Cache-Control', 'no-store')
+  const own = (ctx as { readonly [responders]?: Responders })[responders]
+  const responder = own?.[matchedRoute(ctx)?.refusalKeys.get(key) ?? key]
+  const body = responder === undefined ? unauthorizedBody : await responder(ctx, unauthorizedBody.reason)
+  if (body !== undefined) ctx.body = body
+}

@@ -1,0 +1,42 @@
+import type { Context } from 'koa'
+import { messageOf } from '../errors.js'
+import type { Logger } from '../log/types.js'
+import { isThenable } from '../util/thenable.js'
+import type { MaybePromise, Step } from './chain.js'
+import type { Route, RouteContext } from './route.js'
+import type { ResponseSchemas } from './route-types.js'
+import { isJson } from './send-response.js'
+import type { Schemas } from './validate.js'
+
+/** Calls the handler of a route and puts what it returned on the context. */
+export function routeHandler(route: Route, schemas: Schemas, warn: Logger | undefined): Step {
+  const check = warn && route.response ? responseWarner(route, schemas, warn) : undefined
+  const take = (ctx: Context, value: unknown): void => {
+    if (value !== undefined) ctx.body = value
+    else if (ctx.res.statusCode === 200 && ctx.body === undefined && ctx.respond !== false && !ctx.res.headersSent) ctx.status = 204
+    check?.(ctx)
+  }
+  return (ctx): MaybePromise => {
+    // Koa starts at 404; a handler that says nothing has succeeded.
+    ctx.res.statusCode = 200
+    const value = route.handler(ctx as RouteContext)
+    return isThenable(value) ? Promise.resolve(value).then((settled) => take(ctx, settled)) : take(ctx, value)
+  }
+}
+
+function responseWarner(route: Route, schemas: Schemas, log: Logger): (ctx: Context) => void {
+  const checks = new Map(
+    Object.entries((route.response ?? {}) as ResponseSchemas).map(([status, schema]) => [Number(status), schemas.responseCheck(schema)]),
+  )
+  return (ctx) => {
+    const check = checks.get(ctx.status)
+    if (!check || !isJson(ctx.body)) return
+    try {
+      const problems = check(ctx.body)
+      if (problems.length > 0)
+        log.warn({ method: route.method, path: route.path, status: ctx.status, problems }, 'the response does not match its schema')
+    } catch (error) {
+      log.warn({ method: route.method, path: route.path, error: messageOf(error) }, 'the response could not be compared with its schema')
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import { suggest } from '../util/suggest.js'
+import { httpErrors } from './errors.js'
+import type { MiddlewareRegistry } from './middleware-registry.js'
+import type { HttpMethod, Registration } from './route.js'
+import { isStatic, pathProblem, shapeOf } from './router.js'
+import { schemaProblems } from './schema-check.js'
+
+/** Throws one ZinError `ZIN_ROUTES_INVALID` that lists everything wrong with the routes and the middleware of an app. */
+export function checkRoutes(registrations: readonly Registration[], middleware: MiddlewareRegistry): void {
+  const ofMiddleware = middleware.problems()
+  const ofRoutes = routeProblems(registrations, middleware)
+  const lines = [
+    ...ofMiddleware.map(({ plugins, key, problem }) => `middleware "${key}" of plugin "${plugins[0]}": ${problem}`),
+    ...ofRoutes.map(({ plugins, method, path, problem }) => `${method} ${path} of plugin "${plugins[0]}": ${problem}`),
+  ]
+  if (lines.length > 0) throw httpErrors.ZIN_ROUTES_INVALID(lines, [...ofMiddleware, ...ofRoutes])
+}
+
+interface RouteProblem {
+  readonly plugins: readonly string[]
+  readonly method: HttpMethod
+  readonly path: string
+  readonly problem: string
+}
+
+function routeProblems(registrations: readonly Registration[], middleware: MiddlewareRegistry): readonly RouteProblem[] {
+  const problems: RouteProblem[] = []
+  const owners = new Map<string, Registration>()
+  for (const registration of registrations) {
+    const { plugin, route } = registration
+    const { method, path } = route
+    const add = (problem: string, ...others: string[]): void => void problems.push({ plugins: [plugin, ...others], method, path, problem })
+
+    const bad = pathProblem(path)
+    if (bad !== undefined) add(`its path ${bad}`)
+    const key = `${method} ${shapeOf(path)}`
+    const owner = owners.get(key)
+    if (owner) add(`plugin "${owner.plugin}" registered ${owner.route.method} ${owner.route.path} already`, owner.plugin)
+    else owners.set(key, registration)
+    for (const name of route.use ?? []) {
+      if (middleware.ownerOf(name) !== undefined) continue
+      const near = suggest(name, middleware.keys)
+      add(`no plugin registered the middleware key "${name}"${near === undefined ? '' : `; did you mean "${near}"?`}`)
+    }
+    if (route.probe && !isStatic(path)) add('a probe has a static path')
+    if (route.probe && (route.use?.length || route.params || route.query || route.body)) add('a probe takes neither middleware nor input')
+    for (const problem of schemaProblems(route)) add(problem)
+  }
+  return problems
+}
