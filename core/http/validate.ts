@@ -34,10 +34,11 @@ export class Schemas {
     const emptyBody = (route.body as { type?: unknown } | undefined)?.type === 'object'
     return (parts) => {
       if (emptyBody && parts.body === undefined) parts.body = {}
-      const problems = checks.flatMap(({ part, find }) =>
+      const [first, ...more] = checks.flatMap(({ part, find }) =>
         (find(parts[part]) ?? []).map(({ path, keyword, message }): InvalidInput => ({ part, field: path, keyword, message })),
       )
-      if (problems.length > 0) throw route.onInvalid?.(problems) ?? httpErrors.VALIDATION_FAILED(problems.slice(0, maxProblems))
+      if (first === undefined) return
+      throw route.onInvalid?.([first, ...more]) ?? httpErrors.VALIDATION_FAILED([first, ...more.slice(0, maxProblems - 1)])
     }
   }
 
