@@ -1,6 +1,8 @@
-// Whether any file names a place that exists on one machine only or a package registry, or was merged by halves.
+// Whether any file names a place that exists on one machine only or a package registry, or was merged by halves, and whether plugins keep
+// their parts in files of the same names.
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, sep } from 'node:path'
+import { shapeProblems } from './plugin-shape.js'
 
 const skipped = new Set(['node_modules', 'dist', 'coverage', '.git', '.zin', '.env'])
 const rules: readonly { readonly pattern: RegExp; readonly what: string }[] = [
@@ -26,6 +28,9 @@ function problemsOf(path: string): readonly string[] {
   return addresses ? [...found, `${path} holds download addresses; lock again with omit-lockfile-registry-resolved=true`] : found
 }
 
-const problems = files('.').flatMap(problemsOf)
+const paths = files('.')
+const sources = paths.filter((path) => path.endsWith('.ts'))
+const shape = shapeProblems(sources.map((path) => ({ path: path.split(sep).join('/'), text: readFileSync(path, 'utf8') })))
+const problems = [...paths.flatMap(problemsOf), ...shape]
 for (const problem of problems) console.error(problem)
 process.exitCode = problems.length > 0 ? 1 : 0

@@ -300,29 +300,43 @@ test('start without HTTP runs until SIGINT and logs JSON when asked', async () =
   assert.deepEqual([line.msg, line.roles], ['corner-shop runs without HTTP', ['worker']])
 })
 
-test('make:plugin writes a plugin that passes its own test, and overwrites nothing', async () => {
+test('make:plugin writes a plugin that compiles, has no lint and passes its own test, and overwrites nothing', async () => {
   const made = await zin(['make:plugin', 'late-orders'])
   assert.equal(made.code, 0, made.err)
   assert.match(made.out, /import { lateOrders } from '\.\/plugins\/late-orders\/index\.js'/)
   const again = await zin(['make:plugin', 'late-orders'])
   assert.match(again.err, /exists already.*\[ZIN_PLUGIN_EXISTS\]\n$/)
-  for (const name of ['class', 'new', 'define-plugin']) {
+  for (const name of ['class', 'new', 'define-plugin', 'host']) {
     const { code, err } = await zin(['make:plugin', name])
     assert.equal(code, 2)
     assert.match(err, new RegExp(`^zin make:plugin: a plugin cannot be named "${name}": .*\\n$`))
   }
   assert.match((await zin(['make:plugin', '../evil'])).err, /\[ZIN_PLUGIN_NAME\]\n$/)
   const file = join(folder, 'plugins', 'late-orders', 'late-orders.test.ts')
-  const run = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), '--test-reporter', 'tap', file], {
-    cwd: folder,
-    env: { PATH: process.env.PATH ?? '', TSX_TSCONFIG_PATH: join(root, 'tsconfig.json') },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  let report = ''
-  run.stdout.on('data', (chunk) => (report += chunk))
-  const [code] = await once(run, 'close')
-  assert.equal(code, 0, report)
-  assert.match(report, /# pass [1-9]/)
+  const types = { types: ['node'], typeRoots: [join(root, 'node_modules', '@types')] }
+  const project = { extends: join(root, 'tsconfig.json'), include: ['plugins'], compilerOptions: types }
+  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(project))
+  const checks = [
+    ['--import', import.meta.resolve('tsx'), '--test-reporter', 'tap', file],
+    [join(root, 'node_modules', 'ts7', 'bin', 'tsc'), '--noEmit', '-p', folder],
+    [join(root, 'node_modules', '@biomejs', 'biome', 'bin', 'biome'), 'lint', '--error-on-warnings', join(folder, 'plugins')],
+  ]
+  const [tested] = await Promise.all(
+    checks.map(async (args) => {
+      const run = spawn(process.execPath, args, {
+        cwd: folder,
+        env: { PATH: process.env.PATH ?? '', TSX_TSCONFIG_PATH: join(root, 'tsconfig.json') },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      let report = ''
+      run.stdout.on('data', (chunk) => (report += chunk))
+      const [code] = await once(run, 'close')
+      assert.equal(code, 0, report)
+      return report
+    }),
+  )
+  assert.match(tested ?? '', /# pass [1-9]/)
+  await rm(join(folder, 'tsconfig.json'))
 })
 
 test('new makes an app, and asks for a folder only on a terminal', async () => {

@@ -9,7 +9,8 @@ const takenNames: ReadonlySet<string> = new Set([
   ...['eval', 'export', 'extends', 'false', 'finally', 'for', 'function', 'if', 'implements', 'import', 'in', 'instanceof', 'interface'],
   ...['let', 'new', 'null', 'package', 'private', 'protected', 'public', 'return', 'static', 'super', 'switch', 'this', 'throw', 'true'],
   ...['try', 'typeof', 'undefined', 'var', 'void', 'while', 'with', 'yield'],
-  ...['assert', 'createTestHost', 'defineConfig', 'definePlugin', 'describePlugin', 'test'],
+  ...['assert', 'createTestHost', 'defineConfig', 'defineErrors', 'defineOptions', 'definePlugin', 'defineRoute', 'defineService'],
+  ...['describePlugin', 'host', 'response', 'test'],
 ])
 
 /** Whether the name of a plugin can be the name of its factory, too. */
@@ -17,47 +18,95 @@ export function canNameFactory(name: string): boolean {
   return !takenNames.has(factoryName(name))
 }
 
-/** The files of a new plugin by name: a plugin with one option and one route, its test and its README. */
+/** The files of a new plugin by name: one service, option, error and route, in the files that every plugin has, with a test and a README. */
 export function pluginFiles(name: string): Readonly<Record<string, string>> {
   const factory = factoryName(name)
-  const type = `${factory.charAt(0).toUpperCase()}${factory.slice(1)}Options`
+  const type = `${factory.charAt(0).toUpperCase()}${factory.slice(1)}`
+  const code = `${name.toUpperCase().replaceAll('-', '_')}_NAME_EMPTY`
   return {
     'index.ts': `import { definePlugin } from 'zin'
+import { ${factory}Service } from './contract.js'
+import { ${factory}Errors } from './errors.js'
 import { ${factory}Options } from './options.js'
+import { ${factory}Routes } from './routes.js'
+import { create${type} } from './service.js'
 
-export type { ${type} } from './options.js'
+export type { ${type} } from './contract.js'
+export { ${factory}Service } from './contract.js'
+export type { ${type}Options } from './options.js'
 
 export const ${factory} = definePlugin({
   name: '${name}',
   version: '0.1.0',
-  description: 'Says hello',
+  description: 'Greets by name',
+  provides: [${factory}Service],
   options: ${factory}Options,
-  setup({ options, route }) {
-    route({
-      method: 'GET',
-      path: '/${name}',
-      summary: 'Greeting of the plugin ${name}',
-      response: { 200: { type: 'object', properties: { message: { type: 'string' } }, required: ['message'] } },
-      handler: () => ({ message: options.greeting }),
-    })
+  errors: ${factory}Errors,
+  setup({ options, provide, routes }) {
+    const service = create${type}(options)
+    provide(${factory}Service, service)
+    routes(${factory}Routes(service))
   },
 })
 `,
-    'options.ts': `export interface ${type} {
-  /** What the route answers. */
-  readonly greeting: string
+    'contract.ts': `import { defineService } from 'zin'
+
+/** What other plugins may ask of this one. */
+export interface ${type} {
+  /** Throws ${code}. */
+  greet(name: string): string
 }
 
-const schema = {
-  type: 'object',
-  properties: { greeting: { type: 'string', minLength: 1 } },
-  required: ['greeting'],
-  additionalProperties: false,
+export const ${factory}Service = defineService<${type}>('${name}')
+`,
+    'service.ts': `import type { ${type} } from './contract.js'
+import { ${factory}Errors } from './errors.js'
+import type { ${type}Options } from './options.js'
+
+export function create${type}({ greeting }: ${type}Options): ${type} {
+  return {
+    greet(name) {
+      if (name.trim() === '') throw ${factory}Errors.${code}()
+      return \`\${greeting}, \${name}\`
+    },
+  }
 }
+`,
+    'options.ts': `import { defineOptions, type OptionsOf, Type } from 'zin'
 
-const defaults: ${type} = { greeting: 'Hello from ${name}' }
+export type ${type}Options = OptionsOf<typeof ${factory}Options>
 
-export const ${factory}Options = { schema, defaults }
+export const ${factory}Options = defineOptions(
+  Type.Object({
+    greeting: Type.String({ minLength: 1, default: 'Hello', description: 'How a greeting begins' }),
+  }),
+)
+`,
+    'errors.ts': `import { defineErrors } from 'zin'
+
+export const ${factory}Errors = defineErrors({
+  ${code}: {
+    status: 400,
+    message: () => 'Nobody can be greeted without a name; put one into the path',
+    when: 'The name is empty',
+    fix: 'Put a name into the path',
+  },
+})
+`,
+    'routes.ts': `import { defineRoute, type Route, Type } from 'zin'
+import type { ${type} } from './contract.js'
+
+export function ${factory}Routes(service: ${type}): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/${name}/:name',
+      summary: 'Greets by name',
+      response: { 200: Type.Object({ message: Type.String() }) },
+      handler: ({ input }) => ({ message: service.greet(input.params.name) }),
+    }),
+  ]
+}
 `,
     [`${name}.test.ts`]: `import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -66,12 +115,15 @@ import { ${factory} } from './index.js'
 
 describePlugin(() => [], ${factory}, { readme: new URL('./README.md', import.meta.url) })
 
-test('GET /${name} answers the greeting of the options', async () => {
+test('GET /${name}/:name greets with the greeting of the options', async () => {
   const host = await createTestHost({ plugins: [${factory}({ greeting: 'Hi' })] })
   try {
-    const answer = await host.inject({ method: 'GET', path: '/${name}' })
-    assert.equal(answer.status, 200)
-    assert.deepEqual(answer.body, { message: 'Hi' })
+    const response = await host.inject({ method: 'GET', path: '/${name}/Anna' })
+    assert.equal(response.status, 200)
+    assert.deepEqual(response.body, { message: 'Hi, Anna' })
+    const refused = await host.inject({ method: 'GET', path: '/${name}/%20' })
+    assert.equal(refused.status, 400)
+    assert.equal(refused.body.code, '${code}')
   } finally {
     await host.stop()
   }
@@ -81,7 +133,7 @@ test('GET /${name} answers the greeting of the options', async () => {
 
 ## What
 
-Says hello. Replace this by what the plugin is for.
+Greets by name. Replace this by what the plugin is for.
 
 ## Enable
 
@@ -93,15 +145,27 @@ export default defineConfig({ plugins: [${factory}()] })
 
 ## Options
 
-| option | default | meaning |
-|---|---|---|
-| \`greeting\` | \`Hello from ${name}\` | What the route answers |
+| option | type | default | meaning |
+|---|---|---|---|
+| \`greeting\` | string | \`Hello\` | How a greeting begins |
 
 ## Routes
 
 | method | path | what |
 |---|---|---|
-| GET | \`/${name}\` | The greeting |
+| GET | \`/${name}/:name\` | Greets by name |
+
+## Services
+
+| service | what |
+|---|---|
+| \`${name}\` | \`greet(name)\`: the greeting as text |
+
+## Errors
+
+| code | status | when | what to do |
+|---|---|---|---|
+| \`${code}\` | 400 | The name is empty | Put a name into the path |
 `,
   }
 }

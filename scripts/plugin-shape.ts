@@ -1,0 +1,79 @@
+// Where a plugin keeps what: the same names in every plugin, so that whoever knows one finds their way in all.
+
+/** A file of the tree. */
+export interface SourceFile {
+  /** From the root of the tree, with slashes. */
+  readonly path: string
+  readonly text: string
+}
+
+/** What is declared, how code looks that declares it, and the file it belongs into. */
+const places: readonly { readonly what: string; readonly code: RegExp; readonly fits: RegExp; readonly name: string }[] = [
+  { what: 'the plugin', code: /\bdefinePlugin\(/, fits: /\/index\.ts$/, name: 'index.ts' },
+  { what: 'a service ref', code: /\bdefineService[(<]/, fits: /\/contract\.ts$/, name: 'contract.ts' },
+  { what: 'options', code: /\bdefineOptions\(/, fits: /\/options\.ts$/, name: 'options.ts' },
+  { what: 'settings', code: /\bdefineSettings\(/, fits: /\/settings\.ts$/, name: 'settings.ts' },
+  { what: 'errors', code: /\bdefineErrors\(|\bnew ZinError\(\s*'/, fits: /\/errors\.ts$/, name: 'errors.ts' },
+  { what: 'hooks', code: /\bsatisfies HookSpecs\b/, fits: /\/hooks\.ts$/, name: 'hooks.ts' },
+  { what: 'commands', code: /\bdefineCommand\(/, fits: /\/cli\.ts$/, name: 'cli.ts' },
+  { what: 'routes', code: /\bdefineRoute\(/, fits: /\/routes\.ts$|\/routes\/[^/]+\.ts$/, name: 'routes.ts' },
+  {
+    what: 'a migration',
+    code: /(?<!function )\bdefineMigration\(/,
+    fits: /\/migrations\/\d{4}-[a-z0-9]+(-[a-z0-9]+)+\.ts$/,
+    name: 'migrations/NNNN-verb-noun.ts',
+  },
+]
+
+/** Names of files that have another one everywhere. */
+const names: readonly { readonly wrong: RegExp; readonly right: string }[] = [
+  { wrong: /^types\.ts$/, right: 'contract.ts, or the noun that it is about' },
+  { wrong: /^store\/store\.ts$/, right: 'store/contract.ts' },
+  { wrong: /^store\/database\.ts$/, right: 'store/db.ts' },
+  { wrong: /^migrations\/(?!\d{4}-[a-z0-9]+(-[a-z0-9]+)+\.ts$)/, right: 'migrations/NNNN-verb-noun.ts' },
+]
+
+/** Not yet in this shape. */
+const later: readonly string[] = ['workers', 'jwt', 'ops', 'login', 'bulletproof']
+  .map((name) => `plugins/${name}/`)
+  .concat(['examples/', 'core/http/', 'core/host/', 'core/cli/'])
+
+/** Files that hold something which belongs into a file of another name, and what that is. */
+export function shapeProblems(files: readonly SourceFile[]): readonly string[] {
+  const folders = files
+    .filter(({ path }) => /^(plugins|examples\/[^/]+)\/[^/]+\/index\.ts$/.test(path))
+    .map(({ path }) => path.slice(0, -8))
+  return files
+    .filter(({ path }) => isCode(path) && !later.some((folder) => path.startsWith(folder)))
+    .flatMap((file) => {
+      const folder = folders.find((start) => file.path.startsWith(start))
+      if (folder !== undefined) return problemsOf(file, folder)
+      return file.path.startsWith('core/') ? coreProblems(file) : []
+    })
+}
+
+function isCode(path: string): boolean {
+  return path.endsWith('.ts') && !/\.(test|contract)\.ts$|\/(testing|dist|node_modules)\//.test(path)
+}
+
+function problemsOf({ path, text }: SourceFile, folder: string): readonly string[] {
+  const code = declarationsIn(text)
+  const misplaced = places.filter((place) => place.code.test(code) && !place.fits.test(path))
+  const misnamed = names.filter(({ wrong }) => wrong.test(path.slice(folder.length)))
+  return [
+    ...misplaced.map(({ what, name }) => `${path} declares ${what}; that belongs into ${name}`),
+    ...misnamed.map(({ right }) => `${path} is named ${right} in every plugin`),
+  ]
+}
+
+/** Errors of the core are in tables, too. */
+function coreProblems({ path, text }: SourceFile): readonly string[] {
+  const { code, fits } = places.find(({ name }) => name === 'errors.ts') as (typeof places)[number]
+  return code.test(declarationsIn(text)) && !fits.test(path) ? [`${path} declares errors; that belongs into errors.ts`] : []
+}
+
+/** The code without its comments and texts. */
+function declarationsIn(text: string): string {
+  const code = text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
+  return code.replace(/`(?:[^`\\]|\\.)*`/gs, '``').replace(/'(?:[^'\\\n]|\\.)*'/g, "''")
+}
