@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, realpath, rm, utimes, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, realpath, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 
 const root = join(import.meta.dirname, '..', '..')
-const cli = ['--import', import.meta.resolve('tsx'), join(root, 'core', 'cli.ts')]
+const cli = join(root, 'dist', 'cli.js')
 
 let folder = ''
 const started: ChildProcess[] = []
@@ -38,6 +38,7 @@ export default defineConfig({ app: { name: env.string('SHOP_NAME', 'shop'), port
 before(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), 'zin cli ')))
   await writeFile(join(folder, 'package.json'), '{"name":"shop","type":"module"}')
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction')
   await writeFile(join(folder, 'zin.config.ts'), config)
   await writeFile(join(folder, '.env'), 'SHOP_NAME=corner-shop\nORDERS_SECRET=canary-secret\nAPP_KEY=canary-key\n')
 })
@@ -53,9 +54,9 @@ function start(
   env: Readonly<Record<string, string>> = {},
 ): { child: ChildProcess; out: () => string; err: () => string } {
   const { PATH = '', HOME = '', TMPDIR = '' } = process.env
-  const child = spawn(process.execPath, [...cli, ...args], {
+  const child = spawn(process.execPath, [cli, ...args], {
     cwd,
-    env: { PATH, HOME, ...(TMPDIR === '' ? {} : { TMPDIR }), TSX_TSCONFIG_PATH: join(root, 'tsconfig.json'), ...env },
+    env: { PATH, HOME, ...(TMPDIR === '' ? {} : { TMPDIR }), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   started.push(child)
@@ -236,6 +237,7 @@ test('wrong values of the configuration and a plugin that was not called end the
   const broken = await realpath(await mkdtemp(join(tmpdir(), 'zin-broken-')))
   try {
     await writeFile(join(broken, 'package.json'), '{"type":"module"}')
+    await symlink(join(root, 'node_modules'), join(broken, 'node_modules'), 'junction')
     const file = join(broken, 'zin.config.ts')
     await writeFile(file, "export default { app: { trustedProxies: 'one' }, shutdown: { deadline: 5 } }\n")
     assert.deepEqual(await zin(['start'], broken), {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
@@ -36,19 +36,25 @@ export interface RunningApp {
   end(): Promise<number | null>
 }
 
-/** @param files by name: what the folder holds beside `package.json`, `zin.config.ts` among it. */
+/**
+ * An app that has Zin as an installed package: commands run the build in `dist`, as users run it, which also starts three times as fast
+ * as the sources do.
+ *
+ * @param files by name: what the folder holds beside `package.json`, `zin.config.ts` among it.
+ */
 export async function appFolder(files: Readonly<Record<string, string>>): Promise<AppFolder> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'zin-app-')))
   await writeFile(join(folder, 'package.json'), '{"name":"shop","type":"module"}')
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction')
   for (const [name, text] of Object.entries(files)) {
     await mkdir(dirname(join(folder, name)), { recursive: true })
     await writeFile(join(folder, name), text)
   }
   const running = new Set<ChildProcess>()
   const launch = (args: readonly string[], env: Env = {}) => {
-    const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), join(root, 'core', 'cli.ts'), ...args], {
+    const child = spawn(process.execPath, [join(root, 'dist', 'cli.js'), ...args], {
       cwd: folder,
-      env: { ...ownEnv(), TSX_TSCONFIG_PATH: join(root, 'tsconfig.json'), ...env },
+      env: { ...ownEnv(), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     running.add(child)
