@@ -2,9 +2,20 @@
 const test = '\\.(test|contract)\\.ts$'
 const runtimeFree = '^core/signing/((bytes|canonical|claim|client|web-crypto)|rfc9421/[^/]+)\\.ts$'
 
+/** The layers of core, lowest first: a file imports from its own layer and those below. */
+const layers = ['util|errors', 'config|log|services|hooks', 'http|signing|egress', 'host', 'cli|testing', 'index']
+const inLayers = (names) => `^core/(${names.join('|')})(/|\\.ts$)`
+
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
   forbidden: [
+    ...layers.slice(0, -1).map((names, level) => ({
+      name: `core-${names.replaceAll('|', '-')}-imports-no-higher-layer`,
+      comment: 'Move what both need, types too, to the lower of the two layers.',
+      severity: 'error',
+      from: { path: inLayers([names]), pathNot: test },
+      to: { path: inLayers(layers.slice(level + 1)) },
+    })),
     {
       name: 'core-imports-no-plugin',
       comment: 'The core knows no feature: add a hook or a service to it and let the plugin use that.',
@@ -14,7 +25,7 @@ module.exports = {
     },
     {
       name: 'plugins-import-core-by-its-public-name',
-      comment: "Import from 'zin' (or 'zin/testing', 'zin/signer'), as a plugin outside of this repository has to.",
+      comment: "Import from 'zin' (or 'zin/testing', 'zin/signing', 'zin/signer'), as a plugin outside of this repository has to.",
       severity: 'error',
       from: { path: '^plugins/' },
       to: { path: '^core/', dependencyTypesNot: ['aliased-tsconfig-paths'] },

@@ -21,6 +21,7 @@ export default defineConfig({
     cli: 'core/cli.ts',
     'core/index': 'core/index.ts',
     'core/testing': 'core/testing.ts',
+    'core/signing/index': 'core/signing/index.ts',
     'core/signing/client': 'core/signing/client.ts',
     // For scripts/start.mjs.
     'core/cli/scaffold': 'core/cli/scaffold.ts',

@@ -1,24 +1,47 @@
-export { type Static, Type } from 'typebox'
-export type { AppClient, Command, CommandContext, CommandSpec, OptionSpec, OptionSpecs, Printer } from './cli/command.js'
-export { defineCommand } from './cli/command.js'
-export type { ZinConfig } from './config/define.js'
-export { defineConfig } from './config/define.js'
+/** What apps and plugins are written with. Clients sign with `zin/signer`; who verifies signatures uses `zin/signing`; tests `zin/testing`. */
+
+// The app: its configuration, and starting it from code.
+
 export type { EnvReader } from './config/env.js'
 export { env } from './config/env.js'
+export type { App, AppOptions } from './host/create-app.js'
+export { createApp } from './host/create-app.js'
+export type { ZinConfig } from './host/define-config.js'
+export { defineConfig } from './host/define-config.js'
+export type { ProvidedService } from './host/host-options.js'
+export type { ShutdownReport, StopRow } from './host/shutdown.js'
+
+// Plugins.
+
+export type { PluginContext, PluginHooks } from './host/context.js'
+export type { Migration } from './host/migration.js'
+export type { Plugin, PluginFactory, PluginSpec } from './host/plugin.js'
+export { definePlugin, isPlugin, registerOnly } from './host/plugin.js'
+export type { HostState, PluginPhase, PluginState } from './host/states.js'
+export type { HostView, PluginReport, Role } from './host/view.js'
+export type { Address } from './util/address.js'
+export type { Disposer } from './util/disposer.js'
+
+// Options and settings.
+
+export { type Static, Type } from 'typebox'
 export { parseEnvFile } from './config/env-file.js'
 export type { OptionsDeclaration, OptionsOf } from './config/options.js'
 export { defineOptions, functionOption } from './config/options.js'
 export type { SettingReport, SettingSpec, SettingSpecs, SettingValues } from './config/settings.js'
 export { defineSettings } from './config/settings.js'
 export { updateEnvFile } from './config/update-env-file.js'
-export { type AddressKind, addressKind, clientNetwork } from './egress/address.js'
-export { type EgressOptions, type EgressParts, egressFetch } from './egress/egress.js'
-export type { Resolver } from './egress/resolve.js'
-export { checkEgressUrl, type EgressRules, type EgressScheme } from './egress/rules.js'
-export type { EgressResponse } from './egress/send.js'
-export type { ErrorFactory, ErrorRow, ErrorTable, ZinErrorOptions } from './errors.js'
-export { defineErrors, messageOf, ZinError } from './errors.js'
+
+// Services.
+
+export type { OptionalServiceRef, Resolved, ServiceRef, Uses } from './services/ref.js'
+export { defineService, optional } from './services/ref.js'
+
+// Hooks.
+
 export type {
+  CommandCredential,
+  CommandRequest,
   CoreHooks,
   ErrorBody,
   FailedRequest,
@@ -53,11 +76,9 @@ export type {
 } from './hooks/kinds.js'
 export { deny } from './hooks/kinds.js'
 export type { HookReport, ListenerReport } from './hooks/report.js'
-export type { Disposer, PluginContext, PluginHooks } from './host/context.js'
-export type { Migration } from './host/migration.js'
-export type { Plugin, PluginFactory, PluginSpec } from './host/plugin.js'
-export { definePlugin, isPlugin, registerOnly } from './host/plugin.js'
-export type { Address, HostState, HostView, PluginReport, PluginState, Role } from './host/view.js'
+
+// Routes and requests.
+
 export type { Access } from './http/access.js'
 export { noteAccess } from './http/access.js'
 export { attachUser } from './http/attach-user.js'
@@ -82,36 +103,29 @@ export type { RequestContext } from './http/request-context.js'
 export { requestContext } from './http/request-context.js'
 export type { HttpMethod, InvalidInput, JsonSchema, Route, RouteContext, RouteInfo, RouteInput, RouteSpec } from './http/route.js'
 export { defineRoute } from './http/route.js'
+
+// Commands of the CLI.
+
+export type { AppClient, Command, CommandContext, CommandSpec, OptionSpec, OptionSpecs, Printer } from './host/command.js'
+export { defineCommand } from './host/command.js'
+
+// Errors and the log.
+
+export type { ErrorFactory, ErrorRow, ErrorTable, ZinErrorOptions } from './errors.js'
+export { defineErrors, messageOf, ZinError } from './errors.js'
 export type { Logger, LogLevel, LogMethod } from './log/types.js'
-export type { OptionalServiceRef, Resolved, ServiceRef, Uses } from './services/ref.js'
-export { defineService, optional } from './services/ref.js'
-export type { CanonicalParts, SignatureHeaderNames } from './signing/canonical.js'
-export { canonicalRequest, DEFAULT_HEADER_PREFIX, KEY_ID_PATTERN, signatureHeaderNames } from './signing/canonical.js'
-export type { DecoyKey, SigningKey } from './signing/key.js'
-export { decoyKey, sha256Hex, signingKey } from './signing/key.js'
-export type { BackupSecret, SharedKeyring, SharedSecretSetting } from './signing/keyring.js'
-export { createSharedKeyring, parseBackups, parseSecrets } from './signing/keyring.js'
-export { isPublicKey, publicSigningKey } from './signing/public-key.js'
-export type { SealBinding, Sealer, Unsealed } from './signing/seal.js'
-export { createSealer, isEnvelope } from './signing/seal.js'
-export type { BindingClaims, SignatureClaim, SignatureFault, SignatureProfile, SignatureReader, SignedTarget } from './signing/verifier.js'
-export {
-  checkBindings,
-  checkBody,
-  checkFence,
-  checkFreshness,
-  checkMac,
-  checkOwner,
-  checkProfile,
-  isSigned,
-  padKeys,
-  readSignature,
-  replayed,
-  signatureReader,
-  signedTarget,
-  signedText,
-} from './signing/verifier.js'
+
+// Time and names.
+
 export { appSlug } from './util/app-slug.js'
 export type { Clock } from './util/clock.js'
 export { systemClock } from './util/clock.js'
 export { DeadlineError, WaitBudget, withDeadline } from './util/deadline.js'
+
+// Requests to addresses that others name.
+
+export { type AddressKind, addressKind, clientNetwork } from './egress/address.js'
+export { type EgressOptions, type EgressParts, egressFetch } from './egress/egress.js'
+export type { Resolver } from './egress/resolve.js'
+export { checkEgressUrl, type EgressRules, type EgressScheme } from './egress/rules.js'
+export type { EgressResponse } from './egress/send.js'

@@ -1,16 +1,28 @@
 // Whether the packed package can be imported as its `exports` promise, and holds nothing that should stay here.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { withTarball } from './pack.js'
 
 const plugins = readdirSync('plugins').filter((name) => existsSync(`plugins/${name}/index.ts`))
-const entrypoints = ['.', './testing', './signer', './plugins', ...plugins.map((name) => `./plugins/${name}`)]
+const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+  readonly exports: Readonly<Record<string, { readonly default: string }>>
+}
+const targets = Object.entries(exports).flatMap(([path, { default: file }]) =>
+  (path.includes('*') ? plugins : ['']).map((name) => [path.replace('*', name), file?.replace('*', name)] as const),
+)
+const entrypoints = targets.flatMap(([path, file]) => (file === undefined ? [] : [path]))
 const unwanted = /\.test\.|(^|\/)(\.env|\.zin|node_modules|scripts)(\/|$)/
 
 function run(bin: string, args: readonly string[]): boolean {
   const { status, stdout, stderr } = spawnSync(`node_modules/.bin/${bin}`, args, { encoding: 'utf8', shell: process.platform === 'win32' })
   if (status !== 0) console.error(`${bin}:\n${stdout}${stderr}`)
   return status === 0
+}
+
+const unbuilt = targets.filter(([, file]) => file !== undefined && !existsSync(file)).map(([, file]) => file)
+if (unbuilt.length > 0) {
+  console.error(`${unbuilt.join(', ')} of package.json's "exports" is not there: run npm run build`)
+  process.exit(1)
 }
 
 const clean = await withTarball((tarball) => {

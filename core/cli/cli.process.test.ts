@@ -18,8 +18,10 @@ const orders = definePlugin({
   name: 'orders',
   version: '1.0.0',
   settings: { ORDERS_SECRET: { type: 'string', default: '', secret: true, summary: 'A secret' } },
-  setup({ route, command }) {
-    route({ method: 'GET', path: '/orders', summary: 'Lists orders', handler: (ctx) => ({ signed: ctx.get('x-sig-device-id') }) })
+  setup({ route, command, hooks, describe, settings }) {
+    describe(() => 'on paper')
+    hooks.on('authorizeCommand', ({ url }) => ({ headers: { 'x-order-key': settings.ORDERS_SECRET + new URL(url).pathname }, onRefusal: 'no' }))
+    route({ method: 'GET', path: '/orders', summary: 'Lists orders', handler: (ctx) => ({ key: ctx.get('x-order-key') }) })
     command({
       name: 'order prune', summary: 'Prunes orders', needs: 'services', json: true,
       options: { id: { type: 'string', summary: 'which' } }, run: ({ options, print }) => print.record({ id: options.id }),
@@ -264,7 +266,7 @@ test('a setting that is out of range says from where to where it goes', async ()
   assert.match((await zin(['start'], folder, { PORT: '70000' })).err, /PORT=70000: expected a whole number from 0 to 65535 /)
 })
 
-test('start serves until SIGTERM, a command reaches it signed, and a second start on its port is refused', async () => {
+test('start serves until SIGTERM, says what plugins are, a command reaches it with a credential of a plugin, and a second start on its port is refused', async () => {
   const none = await zin(['order:list', '--port', '9'])
   assert.deepEqual(
     [none.code, none.err],
@@ -275,7 +277,7 @@ test('start serves until SIGTERM, a command reaches it signed, and a second star
   )
   const app = await startApp(['--port', '0'])
   const listed = await zin(['ol', '--json'])
-  assert.deepEqual([listed.code, JSON.parse(listed.out)], [0, { signed: 'zin-cli' }])
+  assert.deepEqual([listed.code, JSON.parse(listed.out)], [0, { key: 'canary-secret/orders' }])
   const other = await zin(['order:list', '--url', app.url], folder, { SHOP_NAME: 'kiosk' })
   assert.equal(other.code, 1)
   assert.match(other.err, /^zin order:list: another app than "kiosk", the one of this folder, runs on http:\S+; .* \[OTHER_APP\]\n$/)

@@ -1,5 +1,6 @@
 import { ZinError } from '../errors.js'
-import type { CommandShape } from './command.js'
+import type { CommandCredential } from '../hooks/catalogue.js'
+import type { CommandShape } from '../host/command.js'
 import { inCommands } from './command-words.js'
 
 export interface Answer {
@@ -22,12 +23,13 @@ export interface Refused {
   readonly request: string
   readonly baseUrl: string
   readonly appName: string
-  readonly signed: boolean
+  /** What was sent along, if a plugin gave anything. */
+  readonly credential: CommandCredential | undefined
   readonly commands: readonly CommandShape[]
 }
 
 /** The error of a command whose request was refused: the words of the app, and what the person at the terminal can do. */
-export function refusal({ answer: { status, text }, request, baseUrl, appName, signed, commands }: Refused): ZinError {
+export function refusal({ answer: { status, text }, request, baseUrl, appName, credential, commands }: Refused): ZinError {
   const body = bodyOf(text)
   const { error, message, code, details } = (typeof body === 'object' && body !== null ? body : {}) as Readonly<Record<string, unknown>>
   if (typeof message !== 'string' || typeof code !== 'string')
@@ -42,7 +44,7 @@ export function refusal({ answer: { status, text }, request, baseUrl, appName, s
       `another app than "${appName}", the one of this folder, runs on ${baseUrl}; say where this one runs with --url, or with --host and --port`,
       { status },
     )
-  const hint = hintOf({ status, code, baseUrl, signed })
+  const hint = hintOf({ status, code, baseUrl, credential })
   return new ZinError(code, `${inCommands(message, commands)}${hint === undefined ? '' : `; ${hint}`}`, {
     status,
     details,
@@ -50,12 +52,10 @@ export function refusal({ answer: { status, text }, request, baseUrl, appName, s
   })
 }
 
-type Hinted = Pick<Refused, 'baseUrl' | 'signed'> & { readonly status: number; readonly code: string }
+type Hinted = Pick<Refused, 'baseUrl' | 'credential'> & { readonly status: number; readonly code: string }
 
-function hintOf({ status, code, baseUrl, signed }: Hinted): string | undefined {
+function hintOf({ status, code, baseUrl, credential }: Hinted): string | undefined {
   if (code === 'NOT_FOUND') return `does ${baseUrl} run the app as it is in this folder? It may need a restart`
   if (status !== 401) return undefined
-  return signed
-    ? 'is the signing secret here the one of the running app, and the address one by which it knows itself (a gateway must pass on Host, or the app set signedAuthority)?'
-    : 'the request was not signed: BULLETPROOF_SIGNING_SECRET, AUTH_KEY and APP_KEY are empty here'
+  return credential?.onRefusal ?? 'no plugin of the app in this folder signs the requests of commands (hook authorizeCommand)'
 }

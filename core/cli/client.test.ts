@@ -6,10 +6,10 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import type { CommandRequest } from '../hooks/catalogue.js'
+import type { CommandShape, Printer } from '../host/command.js'
 import type { HostView } from '../host/view.js'
-import { createHeaders } from '../signing/client.js'
 import { createAppClient } from './client.js'
-import type { CommandShape, Printer } from './command.js'
 
 async function serve(t: TestContext, listener: RequestListener): Promise<number> {
   const server: Server = createServer(listener).listen(0, '127.0.0.1')
@@ -34,6 +34,7 @@ async function appIn(t: TestContext, port: number, run?: unknown): Promise<HostV
 }
 
 const signal = new AbortController().signal
+const nobody = async () => undefined
 const print: Pick<Printer, 'waiting'> = { waiting: (_what, work) => work }
 const echo: RequestListener = async (request: IncomingMessage, response) => {
   let body = ''
@@ -57,57 +58,28 @@ async function freePort(): Promise<number> {
   return port
 }
 
-test('a request is signed with the shared secret over host, path, query and body, under the key id zin-cli', async (t) => {
+test('a request carries what lets it in, made for its method, whole address and body', async (t) => {
   const app = await appIn(t, await serve(t, echo))
-  const client = await createAppClient({
-    app,
-    options: {},
-    env: { BULLETPROOF_SIGNING_SECRET: '', AUTH_KEY: 'k1', APP_KEY: 'k2' },
-    print,
-    signal,
-  })
-  const seen = await client.request<Echo>({
-    method: 'POST',
-    path: '/api/x',
-    query: { limit: 5, none: undefined, q: 'ä&b' },
-    body: { to: 'ä' },
-  })
-  assert.deepEqual([seen.method, seen.url, seen.body], ['POST', '/api/x?limit=5&q=%C3%A4%26b', '{"to":"ä"}'])
-  const [, created, nonce = ''] = /;created=(\d+);nonce="([^"]+)"/.exec(seen.headers['signature-input'] ?? '') ?? []
-  const expected = await createHeaders({
-    profile: 'rfc9421',
-    method: 'POST',
-    url: `${client.baseUrl}${seen.url}`,
-    body: seen.body,
-    contentType: 'application/json',
-    keyId: 'zin-cli',
-    secret: 'k1',
-    nonce,
-    timestamp: Number(created) * 1000,
-  })
-  assert.equal(`http://${seen.headers.host}`, client.baseUrl)
-  for (const [name, value] of Object.entries(expected)) assert.equal(seen.headers[name], value, name)
-  assert.equal(seen.headers['x-sig-device-id'], 'zin-cli')
-})
-
-test('the header prefix is a setting, and without a secret nothing is signed', async (t) => {
-  const app = await appIn(t, await serve(t, echo))
-  const other = await createAppClient({ app, options: {}, env: { APP_KEY: 'k', SIGNATURE_HEADER_PREFIX: 'x-my-' }, print, signal })
-  const signed = await other.request<Echo>({ method: 'GET', path: '/' })
-  assert.equal(signed.headers['x-my-device-id'], 'zin-cli')
-  assert.match(signed.headers['signature-input'] ?? '', /"x-my-device-id"/)
-  const plain = await createAppClient({ app, options: {}, env: {}, print, signal })
-  const unsigned = await plain.request<Echo>({ method: 'GET', path: '/' })
-  assert.deepEqual(
-    Object.keys(unsigned.headers).filter((name) => /^(x-sig-|signature)/.test(name)),
-    [],
-  )
+  const asked: CommandRequest[] = []
+  const authorize = async (request: CommandRequest) => {
+    asked.push(request)
+    return { headers: { 'x-key': 'k1' }, onRefusal: '' }
+  }
+  const client = await createAppClient({ app, options: {}, authorize, print, signal })
+  const query = { limit: 5, none: undefined, q: 'ä&b' }
+  const seen = await client.request<Echo>({ method: 'POST', path: '/api/x', query, body: { to: 'ä' } })
+  assert.deepEqual([seen.method, seen.url, seen.body, seen.headers['x-key']], ['POST', '/api/x?limit=5&q=%C3%A4%26b', '{"to":"ä"}', 'k1'])
+  await client.request<Echo>({ method: 'GET', path: '/' })
+  assert.deepEqual(asked, [
+    { method: 'POST', url: `${client.baseUrl}${seen.url}`, body: seen.body, contentType: 'application/json' },
+    { method: 'GET', url: `${client.baseUrl}/`, body: undefined, contentType: undefined },
+  ])
 })
 
 test('--url wins over --host and --port, these over the running app, and that over the configuration', async (t) => {
   const app = await appIn(t, 1, { pid: process.pid, host: '0.0.0.0', port: 4321 })
   const baseUrl = async (options: Record<string, unknown>, of = app) =>
-    (await createAppClient({ app: of, options, env: {}, print, signal })).baseUrl
+    (await createAppClient({ app: of, options, authorize: nobody, print, signal })).baseUrl
   assert.equal(await baseUrl({ url: 'https://x.example/base/', port: 5 }), 'https://x.example/base')
   assert.equal(await baseUrl({ port: 5 }), 'http://127.0.0.1:5')
   assert.equal(await baseUrl({ host: '::1', port: 5 }), 'http://[::1]:5')
@@ -120,15 +92,15 @@ test('--url wins over --host and --port, these over the running app, and that ov
 test('an address that is no plain http address is refused', async (t) => {
   const app = await appIn(t, 1)
   for (const url of ['ftp://x', 'nonsense', 'http://user:pass@x', 'http://x/?a=1']) {
-    await assert.rejects(createAppClient({ app, options: { url }, env: {}, print, signal }), { code: 'ZIN_USAGE' })
+    await assert.rejects(createAppClient({ app, options: { url }, authorize: nobody, print, signal }), { code: 'ZIN_USAGE' })
   }
-  const client = await createAppClient({ app, options: {}, env: {}, print, signal })
+  const client = await createAppClient({ app, options: {}, authorize: nobody, print, signal })
   await assert.rejects(client.request({ method: 'GET', path: '@evil.example/' }), { name: 'TypeError' })
 })
 
 test('when nothing listens the error says where it looked and how to start the app', async (t) => {
   const port = await freePort()
-  const client = await createAppClient({ app: await appIn(t, port), options: {}, env: {}, print, signal })
+  const client = await createAppClient({ app: await appIn(t, port), options: {}, authorize: nobody, print, signal })
   await assert.rejects(client.request({ method: 'GET', path: '/' }), {
     code: 'ZIN_APP_UNREACHABLE',
     message: `no app answers on http://127.0.0.1:${port}; start it with "zin start", or say where it runs with --url, or with --host and --port`,
@@ -148,7 +120,7 @@ test('a refusal becomes an error with the code, message and details of the answe
     { name: 'worker:versions', summary: '', needs: 'running app', route: 'GET /api/workers/:name/versions' },
   ]
   const given = { app: await appIn(t, port), options: {}, commands, print, signal }
-  const client = await createAppClient({ ...given, env: {} })
+  const client = await createAppClient({ ...given, authorize: nobody })
   const ask = (path: string) => client.request({ method: 'GET', path })
   const message = 'No worker is named "x"; "zin worker:list" lists those there are, "zin worker:versions x" the versions'
   await assert.rejects(ask('/404'), { code: 'WORKER_NOT_FOUND', status: 404, title: 'Not found', message, details: { name: 'x' } })
@@ -157,25 +129,25 @@ test('a refusal becomes an error with the code, message and details of the answe
     message: `what listens on http://127.0.0.1:${port} answers GET /html with 502, and not as an app of Zin does; is another server there, or a proxy?`,
   })
   await assert.rejects(ask('/401'), {
-    message: `${message}; the request was not signed: BULLETPROOF_SIGNING_SECRET, AUTH_KEY and APP_KEY are empty here`,
+    message: `${message}; no plugin of the app in this folder signs the requests of commands (hook authorizeCommand)`,
   })
   await assert.rejects(ask('/421'), {
     message: `another app than "a", the one of this folder, runs on http://127.0.0.1:${port}; say where this one runs with --url, or with --host and --port`,
   })
-  const signed = await createAppClient({ ...given, env: { APP_KEY: 'k' } })
+  const signed = await createAppClient({ ...given, authorize: async () => ({ headers: {}, onRefusal: 'is the key right?' }) })
   await assert.rejects(signed.request({ method: 'GET', path: '/401' }), {
-    message: /is the signing secret here the one of the running app/,
+    message: `${message}; is the key right?`,
   })
 })
 
 test('an app that does not answer is given up, as is a request after Ctrl-C', async (t) => {
   const port = await serve(t, () => undefined)
   const app = await appIn(t, port)
-  const slow = await createAppClient({ app, options: {}, env: {}, print, signal, timeoutMs: 50 })
+  const slow = await createAppClient({ app, options: {}, authorize: nobody, print, signal, timeoutMs: 50 })
   await assert.rejects(slow.request({ method: 'GET', path: '/' }), {
     code: 'ZIN_APP_TIMEOUT',
     message: /did not answer GET within 0\.05 s/,
   })
-  const stopped = await createAppClient({ app, options: {}, env: {}, print, signal: AbortSignal.abort() })
+  const stopped = await createAppClient({ app, options: {}, authorize: nobody, print, signal: AbortSignal.abort() })
   await assert.rejects(stopped.request({ method: 'GET', path: '/' }), { code: 'ZIN_ABORTED' })
 })

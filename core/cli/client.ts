@@ -1,18 +1,19 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { messageOf, ZinError } from '../errors.js'
+import type { CommandCredential, CommandRequest } from '../hooks/catalogue.js'
+import type { AppClient, CommandShape, Printer } from '../host/command.js'
 import { readRunFile } from '../host/run-file.js'
 import type { HostView } from '../host/view.js'
-import { createHeaders } from '../signing/client.js'
 import { type Answer, bodyOf, refusal } from './client-refusal.js'
-import type { AppClient, CommandShape, Printer } from './command.js'
 import { UsageError } from './usage-error.js'
 
 export interface AppClientOptions {
   readonly app: HostView['app']
   /** `--url`, `--host` and `--port`. */
   readonly options: Readonly<Record<string, unknown>>
-  readonly env: Readonly<Record<string, string | undefined>>
+  /** Gives a request what lets it in; undefined when no plugin does. */
+  readonly authorize: (request: CommandRequest) => Promise<CommandCredential | undefined>
   /** What the words of the app are put into: a command for each route that has one. */
   readonly commands?: readonly CommandShape[]
   /** Says what a long answer waits for. */
@@ -23,17 +24,13 @@ export interface AppClientOptions {
   readonly timeoutMs?: number
 }
 
-/** The key id under which the CLI signs with the app's shared secret. */
-const cliKeyId = 'zin-cli'
-
 /**
- * Signed HTTP (RFC 9421, with the host) to the running app: to `--url`, or `--host` and `--port`, or where the app of this folder said
- * that it listens, or where its configuration says that it will. Without a shared secret in the environment requests go out unsigned.
+ * HTTP to the running app: to `--url`, or `--host` and `--port`, or where the app of this folder said that it listens, or where its
+ * configuration says that it will.
  */
 export async function createAppClient(given: AppClientOptions): Promise<AppClient> {
   const baseUrl = await findApp(given)
-  const { env, commands = [] } = given
-  const secret = env.BULLETPROOF_SIGNING_SECRET || env.AUTH_KEY || env.APP_KEY || ''
+  const { authorize, commands = [] } = given
   return {
     baseUrl,
     async request<T>({
@@ -47,7 +44,7 @@ export async function createAppClient(given: AppClientOptions): Promise<AppClien
       if (!path.startsWith('/')) throw new TypeError(`the path "${path}" must begin with /`)
       const url = `${baseUrl}${pathWith(path, query)}`
       const text = body === undefined ? undefined : JSON.stringify(body)
-      // The second header tells the ops guard that no web page of another origin sent this.
+      // The second header shows that no web page of another origin sent this.
       const headers: Record<string, string> = {
         accept: 'application/json',
         'x-requested-with': 'zin-cli',
@@ -56,28 +53,14 @@ export async function createAppClient(given: AppClientOptions): Promise<AppClien
       }
       if (text !== undefined)
         Object.assign(headers, { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) })
-      if (secret !== '')
-        Object.assign(
-          headers,
-          await createHeaders({
-            profile: 'rfc9421',
-            method,
-            url,
-            body: text,
-            contentType: headers['content-type'],
-            keyId: cliKeyId,
-            secret,
-            // Signed in whole seconds: the present one may have begun before the app did, which then cannot rule out a replay.
-            timestamp: Math.ceil(Date.now() / 1000) * 1000,
-            headerPrefix: env.SIGNATURE_HEADER_PREFIX || 'x-sig-',
-          }),
-        )
+      const credential = await authorize({ method, url, body: text, contentType: headers['content-type'] })
+      Object.assign(headers, credential?.headers)
       const answer = await given.print.waiting(
         waitingFor,
         send(url, { method, headers, body: text, baseUrl, signal: given.signal, timeoutMs }),
       )
       if (answer.status >= 200 && answer.status < 300) return bodyOf(answer.text) as T
-      throw refusal({ answer, request: `${method} ${path}`, baseUrl, appName: given.app.name, signed: secret !== '', commands })
+      throw refusal({ answer, request: `${method} ${path}`, baseUrl, appName: given.app.name, credential, commands })
     },
   }
 }

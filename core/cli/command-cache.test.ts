@@ -3,7 +3,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { defineCommand } from './command.js'
+import { defineCommand } from '../host/command.js'
 import { readCommandCache, writeCommandCache } from './command-cache.js'
 
 async function configIn(t: TestContext): Promise<string> {

@@ -1,11 +1,10 @@
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { CommandShape } from './command.js'
-import type { OwnedCommand } from './program.js'
+import type { CommandShape, OwnedCommand } from '../host/command.js'
 
 interface CacheContent {
   readonly key: string
-  readonly commands: readonly OwnedCommand[]
+  readonly commands: readonly OwnedCommand<CommandShape>[]
 }
 
 /** Facts that `zin help` shows; functions stay out. */
@@ -17,7 +16,11 @@ const cacheIn = (configFile: string): string => join(dirname(configFile), '.zin'
  * Keeps the commands of an app's plugins for `zin help`, so that help need not load the app. It is only ever a help text: a command
  * that runs comes from the configuration. A folder that cannot be written is no reason to fail.
  */
-export async function writeCommandCache(configFile: string, version: string, commands: readonly OwnedCommand[]): Promise<void> {
+export async function writeCommandCache(
+  configFile: string,
+  version: string,
+  commands: readonly OwnedCommand<CommandShape>[],
+): Promise<void> {
   const file = cacheIn(configFile)
   const temporary = `${file}.${process.pid}.tmp`
   try {
@@ -34,7 +37,7 @@ export async function writeCommandCache(configFile: string, version: string, com
 }
 
 /** The kept commands, or undefined when there are none or the configuration file changed since. */
-export async function readCommandCache(configFile: string, version: string): Promise<readonly OwnedCommand[] | undefined> {
+export async function readCommandCache(configFile: string, version: string): Promise<readonly OwnedCommand<CommandShape>[] | undefined> {
   try {
     const content = JSON.parse(await readFile(cacheIn(configFile), 'utf8')) as Partial<CacheContent>
     const fresh = content.key === (await keyOf(configFile, version)) && Array.isArray(content.commands)
@@ -55,6 +58,6 @@ function shapeOf(command: CommandShape): CommandShape {
   ) as unknown as CommandShape
 }
 
-function isOwnedCommand(entry: OwnedCommand | undefined): boolean {
+function isOwnedCommand(entry: OwnedCommand<CommandShape> | undefined): boolean {
   return typeof entry?.plugin === 'string' && typeof entry.command?.name === 'string' && typeof entry.command.summary === 'string'
 }

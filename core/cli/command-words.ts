@@ -1,4 +1,4 @@
-import type { CommandShape } from './command.js'
+import type { CommandShape } from '../host/command.js'
 
 /** Puts the command in the place of each route that a message names, where a command says that it stands for the route. */
 export function inCommands(message: string, commands: readonly CommandShape[]): string {

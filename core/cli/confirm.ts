@@ -1,5 +1,5 @@
 import { ZinError } from '../errors.js'
-import type { Dialog } from './command.js'
+import type { Dialog } from '../host/command.js'
 import { UsageError } from './usage-error.js'
 
 export interface Confirmation {

@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { devEnvironment } from './dev-environment.js'
+import { devEnvironment } from './commands/dev.js'
 import { Restarter } from './restarter.js'
 import { isSource, watchSources } from './watch.js'
 
@@ -118,12 +118,8 @@ test('a process that ended by itself is replaced by the next restart', async () 
   await restarter.stop()
 })
 
-test('the app runs as development and without waiting for the disk, unless the environment or .env says otherwise', () => {
-  assert.deepEqual(devEnvironment({ PATH: '/bin' }, { OTHER: '1' }), {
-    PATH: '/bin',
-    NODE_ENV: 'development',
-    QUEUE_FSYNC: 'off',
-    ZIN_DEV: '1',
-  })
-  assert.deepEqual(devEnvironment({ NODE_ENV: 'test' }, { QUEUE_FSYNC: 'on' }), { NODE_ENV: 'test', ZIN_DEV: '1' })
+test('the app knows that zin dev runs it, and runs as development unless the environment or .env says otherwise', () => {
+  assert.deepEqual(devEnvironment({ PATH: '/bin' }, { OTHER: '1' }), { PATH: '/bin', NODE_ENV: 'development', ZIN_DEV: '1' })
+  assert.deepEqual(devEnvironment({ NODE_ENV: 'test' }), { NODE_ENV: 'test', ZIN_DEV: '1' })
+  assert.deepEqual(devEnvironment({}, { NODE_ENV: 'production' }), { ZIN_DEV: '1' })
 })

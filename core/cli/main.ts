@@ -1,17 +1,17 @@
 import { findConfig } from '../config/load.js'
 import { messageOf } from '../errors.js'
-import type { Command } from './command.js'
+import type { CommandShape, OwnedCommand } from '../host/command.js'
 import { readCommandCache } from './command-cache.js'
 import { coreCommands, handlesSignals } from './commands/index.js'
 import { describeError, isDebugging, jsonError, printable } from './describe-error.js'
 import { type OpenApp, openApp } from './open-app.js'
 import { asksForHelp, asksForJson } from './options.js'
 import { zinPackage } from './package-root.js'
-import { type Match, type OwnedCommand, Program } from './program.js'
+import { type Match, Program } from './program.js'
 import { runCommand, type Terminal } from './run-command.js'
 import { UsageError } from './usage-error.js'
 
-const core: readonly OwnedCommand<Command>[] = coreCommands.map((command) => ({ plugin: 'zin', command }))
+const core: readonly OwnedCommand[] = coreCommands.map((command) => ({ plugin: 'zin', command }))
 
 /** The `zin` command. Returns the exit code: 0, 1 for a failure, 2 for a wrong command line, 130 after Ctrl-C. */
 export async function main(argv: readonly string[], terminal: Terminal): Promise<number> {
@@ -63,7 +63,7 @@ async function help(words: readonly string[], terminal: Terminal, version: strin
 }
 
 interface Listing {
-  readonly commands: readonly OwnedCommand[]
+  readonly commands: readonly OwnedCommand<CommandShape>[]
   readonly problem?: string
 }
 
@@ -85,16 +85,12 @@ async function listPluginCommands(terminal: Terminal, version: string): Promise<
 const noApp = 'commands of plugins work in the folder of an app, and there is no zin.config.ts here or above'
 
 /** Opens the app to find the command in it. Throws a UsageError when no plugin brings it. */
-async function findPluginCommand(
-  argv: readonly string[],
-  terminal: Terminal,
-  version: string,
-): Promise<{ app: OpenApp; match: Match<Command> }> {
+async function findPluginCommand(argv: readonly string[], terminal: Terminal, version: string): Promise<{ app: OpenApp; match: Match }> {
   const file = await findConfig(terminal.cwd)
   if (file === undefined) throw new Program(core, { version }).unknown(argv, noApp)
   const app = await open(terminal)
   try {
-    const program = new Program<Command>([...core, ...app.host.commands()], { version })
+    const program = new Program([...core, ...app.host.commands()], { version })
     const match = program.find(argv)
     if (match === undefined) throw program.unknown(argv)
     return { app, match }

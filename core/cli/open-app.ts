@@ -27,8 +27,11 @@ export interface OpenAppOptions {
 /** Loads the app that `cwd` is in and sets its plugins up. Throws what loading throws, or a BootError. */
 export async function openApp({ cwd, environment, roles, bind, onHost }: OpenAppOptions): Promise<OpenApp> {
   const loaded = await loadConfig(cwd, environment)
+  // Loaded here: `zin help` does without them.
+  const { checkConfig } = await import('../host/check-config.js')
   const { Host: HostClass } = await import('../host/host.js')
-  const config = { ...loaded.config, app: { ...loaded.config.app, ...bind } }
+  const own = checkConfig(loaded.exported, loaded.file)
+  const config = { ...own, app: { ...own.app, ...bind } }
   const host = new HostClass(config, { rootDir: loaded.rootDir, env: loaded.env, roles })
   const close = async (): Promise<void> => {
     await host.stop('the command is done')

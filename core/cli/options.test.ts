@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { defineCommand } from './command.js'
+import { defineCommand } from '../host/command.js'
 import { asksForHelp, parseArguments } from './options.js'
 
 const mint = defineCommand({

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
+import type { CommandShape, OptionSpec, OptionSpecs } from '../host/command.js'
 import { numberWords } from '../util/number-words.js'
 import { suggest } from '../util/suggest.js'
-import type { CommandShape, OptionSpec, OptionSpecs } from './command.js'
 import { UsageError } from './usage-error.js'
 
 export interface ParsedArguments {

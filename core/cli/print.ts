@@ -1,6 +1,6 @@
 import { ZinError } from '../errors.js'
+import type { Printer } from '../host/command.js'
 import { escapeControls } from '../log/escape.js'
-import type { Printer } from './command.js'
 import { jsonError } from './describe-error.js'
 import { fittedTable, plainTable, wrapWords } from './table.js'
 

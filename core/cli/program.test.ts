@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { CommandShape } from './command.js'
+import type { CommandShape } from '../host/command.js'
 import { Program } from './program.js'
 
 const shape = (name: string, more: Partial<CommandShape> = {}): CommandShape => ({

@@ -1,17 +1,11 @@
 import { type CAC, type Command as CacCommand, cac } from 'cac'
 import { ZinError } from '../errors.js'
+import type { Command, CommandShape, OptionSpec, OwnedCommand } from '../host/command.js'
 import { suggest } from '../util/suggest.js'
-import type { CommandShape, OptionSpec } from './command.js'
 import { optionsOf } from './options.js'
 import { UsageError } from './usage-error.js'
 
-/** A command and who brings it. Core commands have the owner `zin`. */
-export interface OwnedCommand<C extends CommandShape = CommandShape> {
-  readonly plugin: string
-  readonly command: C
-}
-
-export interface Match<C extends CommandShape = CommandShape> extends OwnedCommand<C> {
+export interface Match<C extends CommandShape = Command> extends OwnedCommand<C> {
   /** What follows the command's name. */
   readonly rest: readonly string[]
 }
@@ -132,7 +126,7 @@ export class Program<C extends CommandShape = CommandShape> {
   }
 }
 
-function refuseConflicts(entries: readonly OwnedCommand[]): void {
+function refuseConflicts(entries: readonly OwnedCommand<CommandShape>[]): void {
   const owners = new Map<string, string>()
   for (const { plugin, command } of entries) {
     for (const name of [command.name, ...(command.aliases ?? [])]) {

@@ -1,8 +1,8 @@
 import type { Readable, Writable } from 'node:stream'
 import { ZinError } from '../errors.js'
+import type { AppClient, Command, CommandContext, Dialog, Printer } from '../host/command.js'
 import type { ServiceRef } from '../services/ref.js'
 import { wantsColors } from '../util/colors.js'
-import type { AppClient, Command, CommandContext, Dialog, Printer } from './command.js'
 import { confirmLoss } from './confirm.js'
 import { type OpenApp, openApp } from './open-app.js'
 import { parseArguments } from './options.js'
@@ -20,7 +20,7 @@ export interface Terminal {
 }
 
 /** Runs one command, giving it what it needs, and closes that again. Returns the exit code. */
-export async function runCommand(match: Match<Command>, terminal: Terminal, signal: AbortSignal, opened?: OpenApp): Promise<number> {
+export async function runCommand(match: Match, terminal: Terminal, signal: AbortSignal, opened?: OpenApp): Promise<number> {
   const { command, plugin, rest } = match
   const needsApp = command.needs !== 'nothing'
   let app = opened
@@ -51,7 +51,8 @@ async function clientFor(
   // Loaded here: it brings node:http and node:https along.
   const { createAppClient } = await import('./client.js')
   const commands = app.host.commands().map(({ command }) => command)
-  return createAppClient({ app: app.host.view.app, options, env: app.loaded.env.values, commands, print, signal })
+  const slot = app.host.slot('authorizeCommand')
+  return createAppClient({ app: app.host.view.app, options, authorize: (request) => slot.call(request), commands, print, signal })
 }
 
 interface ContextParts {

@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream'
-import type { Dialog } from './command.js'
+import type { Dialog } from '../host/command.js'
 
 /** What somebody types once the screen shows a text. */
 export type Typed = readonly [after: string, keys: string]

@@ -29,7 +29,7 @@ test('zin.config.ts is found from a folder below it and loads TypeScript, .js im
     'src/deep/x.txt': '',
   })
   const loaded = await loadConfig(join(rootDir, 'src/deep'))
-  assert.deepEqual(loaded.config, { app: { port: 7001 } })
+  assert.deepEqual(loaded.exported, { app: { port: 7001 } })
   assert.deepEqual([loaded.rootDir, loaded.file], [rootDir, join(rootDir, 'zin.config.ts')])
   assert.equal(loaded.env.sourceOf('ZIN_LOAD_TEST_PORT'), '.env')
   delete process.env.ZIN_LOAD_TEST_PORT
@@ -38,7 +38,7 @@ test('zin.config.ts is found from a folder below it and loads TypeScript, .js im
 for (const name of ['zin.config.mts', 'zin.config.mjs', 'zin.config.js']) {
   test(`${name} loads, too`, async () => {
     const loaded = await loadConfig(await app({ [name]: "export default { app: { name: 'x' } }\n" }), {})
-    assert.deepEqual(loaded.config, { app: { name: 'x' } })
+    assert.deepEqual(loaded.exported, { app: { name: 'x' } })
   })
 }
 
@@ -138,58 +138,6 @@ test('an exception while loading is reported with the topmost line of the app', 
   })
   const odd = await app({ 'zin.config.mjs': "throw 'text'\n" })
   await assert.rejects(loadConfig(odd, {}), { code: 'ZIN_CONFIG_FAILED', message: `${join(odd, 'zin.config.mjs')}: threw text` })
-})
-
-test('a default export that is no configuration is described', async () => {
-  const cases: readonly (readonly [string, RegExp])[] = [
-    ['export const config = {}', /exports nothing by default; write: export default defineConfig/],
-    ['export default () => ({})', /exports a function by default/],
-    ['export default Promise.resolve({})', /exports a promise by default/],
-    ['export default []', /exports a list by default/],
-    ["export default 'x'", /exports a string by default/],
-    ['export default { spec: {} }', /exports a plugin by default/],
-    ['export default { plugin: [] }', /has an unknown key "plugin"; did you mean "plugins"\?/],
-    ['export default { plugins: {} }', /has an object as "plugins"; it takes a list/],
-  ]
-  for (const [text, message] of cases) {
-    await assert.rejects(loadConfig(await app({ 'zin.config.mjs': text }), {}), { code: 'ZIN_CONFIG_INVALID', message })
-  }
-})
-
-test('wrong values and unknown keys of app, shutdown, hooks and responders are refused with their path', async () => {
-  const cases: readonly (readonly [string, RegExp])[] = [
-    ['{ app: { trustedProxy: 1 } }', /zin\.config\.mjs has an unknown key "app\.trustedProxy"; did you mean "app\.trustedProxies"\?$/],
-    ["{ app: { trustedProxies: 'one' } }", /zin\.config\.mjs has a wrong value: app\.trustedProxies must be integer$/],
-    ['{ app: { bodyLimit: -5 } }', /app\.bodyLimit must be >= 0$/],
-    ['{ app: { port: 99999 } }', /app\.port must be <= 65535$/],
-    ['{ app: { allowedHosts: [7] } }', /app\.allowedHosts\[0\] must be string$/],
-    ["{ app: { name: '' } }", /app\.name must NOT have fewer than 1 characters$/],
-    ['{ app: { zzz: 1 } }', /unknown key "app\.zzz"; known keys: app\.name, app\.host, app\.port, /],
-    ['{ app: 1 }', /has a number as "app"; it takes an object$/],
-    ['{ shutdown: { deadline: 5 } }', /unknown key "shutdown\.deadline"; did you mean "shutdown\.deadlineMs"\?$/],
-    ["{ shutdown: { delayMs: '5s' } }", /shutdown\.delayMs must be integer$/],
-    [
-      '{ shutdown: { delayMs: 15_001 } }',
-      /shutdown\.delayMs \(15001\) takes more than half of shutdown\.deadlineMs \(30000\), which includes it; lower the one or raise the other$/,
-    ],
-    ['{ shutdown: { deadlineMs: 1000, delayMs: 5000 } }', /shutdown\.delayMs \(5000\) .* shutdown\.deadlineMs \(1000\)/],
-    ['{ hooks: { onReady: 1 } }', /has a number as "hooks\.onReady"; it takes a function$/],
-    ['{ responders: { auth: {} } }', /has an object as "responders\.auth"; it takes a function$/],
-    ['{ app: { port: 1.5 }, shutdown: [] }', /has a list as "shutdown"; it takes an object; has a wrong value: app\.port must be integer$/],
-  ]
-  for (const [text, message] of cases) {
-    await assert.rejects(loadConfig(await app({ 'zin.config.mjs': `export default ${text}` }), {}), { code: 'ZIN_CONFIG_INVALID', message })
-  }
-})
-
-test('a configuration with every key, or with keys that are undefined, is taken as it is', async () => {
-  const text = `export default {
-    app: { name: 'a', host: '::1', port: 0, bodyLimit: 0, trustedProxies: 2, allowedHosts: ['a.example'] },
-    shutdown: { deadlineMs: 1, delayMs: 0 }, plugins: [false], hooks: { onReady() {} }, routes: [], responders: { auth: undefined },
-  }`
-  assert.equal((await loadConfig(await app({ 'zin.config.mjs': text }), {})).config.app?.trustedProxies, 2)
-  const unset = 'export default { app: { port: undefined }, shutdown: undefined, hooks: { onReady: undefined } }'
-  assert.deepEqual((await loadConfig(await app({ 'zin.config.mjs': unset }), {})).config.app, { port: undefined })
 })
 
 test('a TypeScript configuration of a CommonJS package is refused with the remedy', async () => {

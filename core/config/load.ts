@@ -1,7 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import { dirname, extname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { ZinConfig } from './define.js'
 import { loadEnv } from './env-file.js'
 import { configErrors, configNames } from './errors.js'
 import { loadingFailed } from './load-errors.js'
@@ -9,7 +8,8 @@ import { isCommonJs } from './package-type.js'
 import type { EnvSource } from './read-settings.js'
 
 export interface LoadedConfig {
-  readonly config: ZinConfig
+  /** What the file exports by default, unchecked. */
+  readonly exported: unknown
   readonly file: string
   /** Folder of the file: relative paths of the app start here. */
   readonly rootDir: string
@@ -35,7 +35,7 @@ export async function findConfig(cwd: string): Promise<string | undefined> {
  * Finds and loads the configuration of the app that `cwd` is in. `.env` beside it is read first, and what only it has is written
  * into `environment`. TypeScript is loaded through tsx in this process, so the app and its configuration share one copy of `zin`.
  *
- * @throws ZinError ZIN_CONFIG_MISSING, ZIN_CONFIG_UNSUPPORTED, ZIN_CONFIG_SYNTAX, ZIN_CONFIG_IMPORT, ZIN_CONFIG_FAILED, ZIN_CONFIG_COMMONJS, ZIN_CONFIG_INVALID,
+ * @throws ZinError ZIN_CONFIG_MISSING, ZIN_CONFIG_UNSUPPORTED, ZIN_CONFIG_SYNTAX, ZIN_CONFIG_IMPORT, ZIN_CONFIG_FAILED, ZIN_CONFIG_COMMONJS,
  * ZIN_ENV_FILE, or what the configuration itself threw on purpose, with its place.
  */
 export async function loadConfig(cwd: string, environment: Record<string, string | undefined> = process.env): Promise<LoadedConfig> {
@@ -43,9 +43,7 @@ export async function loadConfig(cwd: string, environment: Record<string, string
   if (file === undefined) throw configErrors.ZIN_CONFIG_MISSING(cwd)
   const rootDir = dirname(file)
   const env = await loadEnv(rootDir, environment)
-  // Loaded here: it brings Ajv along.
-  const { checkConfig } = await import('./check-config.js')
-  return { config: checkConfig((await importModule(file)).default, file), file, rootDir, env }
+  return { exported: (await importModule(file)).default, file, rootDir, env }
 }
 
 /** A file that was meant as the configuration is not passed over in silence. */

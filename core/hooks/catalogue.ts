@@ -1,4 +1,5 @@
-import type { Collect, Gate, HookSpecs, Notify, Settle, Waterfall } from './kinds.js'
+import type { Address } from '../util/address.js'
+import type { Collect, First, Gate, HookSpecs, Notify, Settle, Waterfall } from './kinds.js'
 
 /** One reading of a readiness check. */
 export interface ReadinessReport {
@@ -42,15 +43,34 @@ export interface FailedRequest {
   readonly status: number
 }
 
+/** A request that a command of the CLI is about to send to the running app. */
+export interface CommandRequest {
+  readonly method: string
+  /** Whole, with the query. */
+  readonly url: string
+  /** As it is sent; absent without a body. */
+  readonly body: string | undefined
+  readonly contentType: string | undefined
+}
+
+/** What a plugin adds to the request of a command, so that the running app lets it in. */
+export interface CommandCredential {
+  /** None when this environment holds no credential. */
+  readonly headers: Readonly<Record<string, string>>
+  /** What to tell a person whom the app refuses with 401 all the same. */
+  readonly onRefusal: string
+}
+
 /** Hooks that the core itself fires. */
 export interface CoreHooks {
-  onReady: Settle<[address: { readonly host: string; readonly port: number } | undefined]>
+  onReady: Settle<[address: Address | undefined]>
   onClose: Settle<[reason: string]>
   onRequestError: Notify<[error: Error, request: FailedRequest]>
   onListenerMuted: Notify<[listener: MutedListener]>
   onPluginEnabled: Notify<[plugin: string]>
   onPluginDisabled: Notify<[plugin: string]>
   beforePluginStart: Gate<[plugin: string]>
+  authorizeCommand: First<[request: CommandRequest], CommandCredential>
   transformErrorBody: Waterfall<ErrorBody, [error: Error, request: FailedRequest]>
   collectReadiness: Collect<[], ReadinessReport>
   collectMetrics: Collect<[], readonly MetricSample[]>
@@ -68,6 +88,11 @@ export const coreHooks = {
     args: ['plugin'],
     summary: 'All plugins are set up and this one is about to start; deny to fail it',
     timeoutMs: 30_000,
+  },
+  authorizeCommand: {
+    kind: 'first',
+    args: ['request'],
+    summary: 'A command of the CLI is about to ask the running app; the answer has the headers that let it in',
   },
   transformErrorBody: { kind: 'waterfall', args: ['body', 'error', 'request'], summary: 'The body of an error answer before it is sent' },
   collectReadiness: { kind: 'collect', args: [], summary: 'Readiness of every plugin that wants to say so' },

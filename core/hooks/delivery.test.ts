@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { memoryLogger } from '../log/memory-logger.js'
-import { fakeClock } from '../testing/fake-clock.js'
+import { fakeClock } from '../util/fake-clock.js'
 import type { MutedListener } from './catalogue.js'
 import { Delivery, MUTE_AFTER, MUTE_MS } from './delivery.js'
 import { Listener } from './listener.js'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type MemoryLine, memoryLogger } from '../log/memory-logger.js'
-import { type FakeClock, fakeClock } from '../testing/fake-clock.js'
+import { type FakeClock, fakeClock } from '../util/fake-clock.js'
 import { HookBus } from './bus.js'
 import type { AnyHook, HookKind, HookSpec, SlotOf } from './kinds.js'
 import type { ListenerReport } from './report.js'

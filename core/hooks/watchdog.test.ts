@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { fakeClock } from '../testing/fake-clock.js'
+import { fakeClock } from '../util/fake-clock.js'
 import { liveTimers } from './tester.js'
 import { Watchdog, type Watched } from './watchdog.js'
 

@@ -1,6 +1,6 @@
-import type { ZinConfig } from '../config/define.js'
 import type { HookMap } from '../hooks/catalogue.js'
 import type { ListenerOf } from '../hooks/kinds.js'
+import type { ZinConfig } from './define-config.js'
 import { definePlugin, type Plugin } from './plugin.js'
 
 /** The app's own routes and listeners, as a plugin like any other. Its name is `app`. */

@@ -1,6 +1,6 @@
 import { isAbsolute, join } from 'node:path'
-import { defaultDeadlineMs, type ZinConfig } from '../config/define.js'
 import { defineSettings, type SettingValues } from '../config/settings.js'
+import { defaultDeadlineMs, type ZinConfig } from './define-config.js'
 import type { HostView } from './view.js'
 
 /** Settings that the core reads. */

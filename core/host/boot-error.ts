@@ -1,10 +1,11 @@
 import { relative } from 'node:path'
 import { messageOf, ZinError } from '../errors.js'
 import { appFrame } from '../util/app-frame.js'
+import type { PluginPhase } from './states.js'
 
 export interface BootCause {
   readonly plugin: string
-  readonly phase: 'configuration' | 'setup' | 'routes' | 'start' | 'ready' | 'listen'
+  readonly phase: 'configuration' | 'routes' | 'listen' | Exclude<PluginPhase, 'stop'>
   readonly error: Error
   /** Where in the app's own code it was thrown: `src/orders.ts:12:9`. */
   readonly place?: string

@@ -1,5 +1,4 @@
 import type { Middleware } from 'koa'
-import type { Command, CommandSpec, OptionSpecs } from '../cli/command.js'
 import type { SettingSpecs, SettingValues } from '../config/settings.js'
 import type { HookMap } from '../hooks/catalogue.js'
 import type { ListenerOf, ListenerOptions, SlotOf } from '../hooks/kinds.js'
@@ -9,11 +8,10 @@ import type { ResponseSchemas, ResultOf } from '../http/route-types.js'
 import type { Logger } from '../log/types.js'
 import type { Resolved, ServiceRef, Uses } from '../services/ref.js'
 import type { Clock } from '../util/clock.js'
+import type { Disposer } from '../util/disposer.js'
+import type { Command, CommandSpec, OptionSpecs } from './command.js'
 import type { Migration } from './migration.js'
 import type { HostView } from './view.js'
-
-/** Undoes a registration. Calling it twice does nothing. */
-export type Disposer = () => void
 
 export interface PluginHooks {
   /** Listens until the plugin is disabled or the returned function is called. */
@@ -61,6 +59,11 @@ export interface PluginContext<O extends object = object, U extends Uses = Uses,
   onStart(step: () => void | Promise<void>): void
   onReady(step: () => void | Promise<void>): void
   onStop(step: () => void | Promise<void>): void
+  /**
+   * Says what people should know of the plugin while it runs, in a word or two: `sqlite`, `redis`. The banner of `zin start` has it
+   * beside the plugin's name. Called when it is shown; no secret, no I/O.
+   */
+  describe(text: () => string | undefined): void
   /** Runs `task` every `ms` from now on; runs never overlap; a failure is logged. Unref'd; ends with the plugin. */
   every(ms: number, task: () => void | Promise<void>): Disposer
 }

@@ -55,6 +55,16 @@ describe('a wrong declaration stops the boot with plugin, field and what to do:'
       'mail: the setting "RETRIES" is declared wrong: "type" must be one of string, int, number, bool, list, enum',
     ],
     [
+      'a development default of a setting that is not declared',
+      { developmentDefaults: { RETRIES: 1 } },
+      'mail: "developmentDefaults" has "RETRIES", which "settings" does not declare',
+    ],
+    [
+      'a development default that does not fit',
+      { settings: { RETRIES: { type: 'int', default: 1, summary: 'Retries' } }, developmentDefaults: { RETRIES: 'none' } },
+      'mail: "developmentDefaults" has a wrong value for "RETRIES": "default" does not fit its type and limits',
+    ],
+    [
       'rows in the place of errors',
       { errors: { MAIL_LOST: { status: 500, message: () => 'lost' } } },
       'mail: the error "MAIL_LOST" is declared wrong: "errors" takes what defineErrors({ … }) returns',

@@ -15,6 +15,7 @@ export function declarationProblems(specs: readonly AnyPluginSpec[]): readonly D
     const problems = [
       ...optionsProblems(spec.options as OptionsDeclaration | undefined),
       ...settingProblems((spec.settings ?? {}) as SettingSpecs),
+      ...developmentProblems(spec),
       ...errorProblems(spec.errors ?? {}),
     ]
     return problems.map((problem) => ({ plugin: spec.name, problem }))
@@ -29,6 +30,15 @@ function settingProblems(settings: SettingSpecs): readonly string[] {
     if (!constantName.test(name)) return [`the setting "${name}" has no name for the environment; use upper-case letters, digits and "_"`]
     const problem = settingProblem(spec as SettingSpec)
     return problem === undefined ? [] : [`the setting "${name}" is declared wrong: ${problem}`]
+  })
+}
+
+function developmentProblems({ settings = {}, developmentDefaults = {} }: AnyPluginSpec): readonly string[] {
+  return Object.entries(developmentDefaults).flatMap(([name, value]) => {
+    const spec = (settings as SettingSpecs)[name]
+    if (spec === undefined) return [`"developmentDefaults" has "${name}", which "settings" does not declare`]
+    const problem = settingProblem({ ...spec, default: value } as SettingSpec)
+    return problem === undefined ? [] : [`"developmentDefaults" has a wrong value for "${name}": ${problem}`]
   })
 }
 

@@ -24,4 +24,6 @@ export interface HostOptions {
   readonly roles?: readonly Role[]
   readonly services?: readonly ProvidedService[]
   readonly instrument?: Instrument
+  /** Whether to note in the data folder where it listens, for commands. Default true. */
+  readonly runFile?: boolean
 }

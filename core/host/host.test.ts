@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { Type } from 'typebox'
-import type { ZinConfig } from '../config/define.js'
 import { plainEnv } from '../config/read-settings.js'
 import { defineSettings } from '../config/settings.js'
 import { ZinError } from '../errors.js'
@@ -10,6 +9,7 @@ import { memoryLogger } from '../log/memory-logger.js'
 import { defineService, optional } from '../services/ref.js'
 import { createTestHost, fake } from '../testing/test-host.js'
 import { BootError } from './boot-error.js'
+import type { ZinConfig } from './define-config.js'
 import { Host } from './host.js'
 import { definePlugin, registerOnly } from './plugin.js'
 
@@ -197,6 +197,66 @@ describe('the host', () => {
     const host = await createTestHost({ plugins: [greeter(), door(), registerOnly(taken())] })
     await assert.rejects(host.enable('taken'), { code: 'ZIN_PLUGIN_ENABLE_FAILED' })
     assert.deepEqual((await host.inject({ method: 'GET', path: '/door' })).body, { says: 'hello' })
+    await host.stop()
+  })
+
+  it('enables a plugin that failed once its cause is gone, and shows its state and error in the meantime', async () => {
+    let broken = true
+    const shaky = definePlugin({
+      name: 'shaky',
+      version: '1.0.0',
+      setup() {},
+      start() {
+        if (broken) throw new Error('no luck')
+      },
+    })
+    const host = await createTestHost({ plugins: [registerOnly(shaky())] })
+    const reported = () => host.host.view.plugins().find(({ name }) => name === 'shaky')
+    await assert.rejects(host.enable('shaky'), { code: 'ZIN_PLUGIN_ENABLE_FAILED' })
+    assert.deepEqual([reported()?.state, reported()?.error], ['failed', 'no luck'])
+    broken = false
+    await host.enable('shaky')
+    assert.deepEqual([reported()?.state, reported()?.error], ['enabled', undefined])
+    await host.stop()
+    assert.equal(reported()?.state, 'registered')
+  })
+
+  it('gives a plugin its development defaults under zin dev alone, below the environment', async () => {
+    const mailer = definePlugin({
+      name: 'mailer',
+      version: '1.0.0',
+      settings: {
+        MAIL_TRANSPORT: { type: 'enum', values: ['smtp', 'log'], default: 'smtp', summary: 'Where mail goes' },
+        MAIL_RETRIES: { type: 'int', default: 3, summary: 'Attempts' },
+      },
+      developmentDefaults: { MAIL_TRANSPORT: 'log', MAIL_RETRIES: 0 },
+      setup: ({ settings, route }) => route({ method: 'GET', path: '/mail', summary: 'Shows', handler: () => ({ ...settings }) }),
+    })
+    const settingsWith = async (env: Record<string, string>): Promise<unknown> => {
+      const host = await createTestHost({ plugins: [mailer()], env })
+      const { body } = await host.inject({ method: 'GET', path: '/mail' })
+      await host.stop()
+      return body
+    }
+    assert.deepEqual(await settingsWith({}), { MAIL_TRANSPORT: 'smtp', MAIL_RETRIES: 3 })
+    assert.deepEqual(await settingsWith({ ZIN_DEV: '1', MAIL_RETRIES: '7' }), { MAIL_TRANSPORT: 'log', MAIL_RETRIES: 7 })
+    assert.deepEqual(await settingsWith({ ZIN_DEV: '1' }), { MAIL_TRANSPORT: 'log', MAIL_RETRIES: 0 })
+  })
+
+  it('lists what plugins say of themselves while they run', async () => {
+    const speaking = (name: string, text: () => string | undefined) =>
+      registerOnly(definePlugin({ name, version: '1.0.0', setup: (ctx) => ctx.describe(text) })())
+    const failing = (): string => {
+      throw new Error('no idea')
+    }
+    const host = await createTestHost({
+      plugins: [speaking('store', () => 'sqlite'), speaking('shy', () => undefined), speaking('odd', failing)],
+    })
+    const details = () => Object.fromEntries(host.host.view.plugins().map(({ name, detail }) => [name, detail]))
+    for (const name of ['store', 'shy', 'odd']) await host.enable(name)
+    assert.deepEqual(details(), { store: 'sqlite', shy: undefined, odd: 'cannot be described: no idea', app: undefined })
+    await host.disable('store')
+    assert.equal(details().store, undefined)
     await host.stop()
   })
 

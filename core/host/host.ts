@@ -1,21 +1,23 @@
 import { resolve } from 'node:path'
-import type { OwnedCommand } from '../cli/command.js'
-import type { ZinConfig } from '../config/define.js'
 import { misspelledSettings } from '../config/misspelled.js'
 import { type EnvSource, plainEnv, SettingsReader } from '../config/read-settings.js'
-import { ZinError } from '../errors.js'
 import { HookBus } from '../hooks/bus.js'
-import { coreHooks } from '../hooks/catalogue.js'
+import { coreHooks, type HookMap } from '../hooks/catalogue.js'
+import type { SlotOf } from '../hooks/kinds.js'
 import type { HttpApp } from '../http/app.js'
 import type { OwnedLogger } from '../log/logger.js'
 import type { Logger } from '../log/types.js'
 import type { ServiceRef } from '../services/ref.js'
 import { ServiceRegistry } from '../services/registry.js'
+import type { Address } from '../util/address.js'
 import { systemClock } from '../util/clock.js'
 import { appLogger } from './app-logger.js'
 import { appPlugin } from './app-plugin.js'
 import { appSettings, describeApp } from './app-settings.js'
 import { type BootCause, BootError, describeCause, located } from './boot-error.js'
+import type { OwnedCommand } from './command.js'
+import type { ZinConfig } from './define-config.js'
+import { hostErrors } from './errors.js'
 import type { HostOptions } from './host-options.js'
 import { type BootPhase, Lifecycle } from './lifecycle.js'
 import type { HostParts } from './make-context.js'
@@ -25,10 +27,11 @@ import { PluginSwitch } from './plugin-switch.js'
 import { type BootPlan, bootPlan, reportUnit } from './report.js'
 import { noRunFile, writeRunFile } from './run-file.js'
 import { type ShutdownReport, shutdownReport } from './shutdown.js'
-import { bootStopped, ShutdownTime } from './shutdown-time.js'
+import { ShutdownTime } from './shutdown-time.js'
+import { hostStates } from './states.js'
 import { endBoot, stopHost } from './stop-host.js'
 import { PluginUnit } from './unit.js'
-import type { Address, HostState, HostView, Role } from './view.js'
+import type { HostView, Role } from './view.js'
 
 /**
  * Runs plugins: checks them, sorts them, takes them through `setup`, `start` and `ready`, serves HTTP,
@@ -50,14 +53,16 @@ export class Host {
   readonly #units: readonly PluginUnit[]
   readonly #ownLog: OwnedLogger | undefined
   readonly #time: ShutdownTime
+  readonly #writesRunFile: boolean
   #shutdown: Promise<ShutdownReport> | undefined
-  #state: HostState = 'created'
+  readonly #state = hostStates()
   #address: Address | undefined
   /** Starting, enabling and disabling wait for each other. */
   #turn: Promise<unknown> = Promise.resolve()
 
   constructor(config: ZinConfig, options: HostOptions) {
     this.#config = config
+    this.#writesRunFile = options.runFile ?? true
     this.#env = options.env ?? plainEnv(process.env)
     this.#settings = new SettingsReader(this.#env)
     const settings = this.#settings.read('core', appSettings)
@@ -87,6 +92,7 @@ export class Host {
       external: new Set(external.map(({ ref }) => ref.id)),
       parts: this.#parts,
       phases: { clock, log, instrument: options.instrument ?? ((_plugin, run) => run()), shutdown: this.#time },
+      development: this.#env.values.ZIN_DEV === '1',
     })
     this.#switch = new PluginSwitch(this.#lifecycle, this.#parts)
   }
@@ -109,6 +115,11 @@ export class Host {
     return this.#parts.services.get(ref, 'host')
   }
 
+  /** The emitting end of a hook. */
+  slot<N extends keyof HookMap>(name: N): SlotOf<HookMap[N]> {
+    return this.#parts.bus.slot(name)
+  }
+
   /** Commands of all plugins that are set up. */
   commands(): readonly OwnedCommand[] {
     return [...this.#parts.commands]
@@ -129,11 +140,12 @@ export class Host {
    */
   async start(options: { readonly listen?: boolean } = {}): Promise<Address | undefined> {
     await this.#inTurn(async () => {
-      if (this.#state === 'created') await this.#prepare()
+      if (this.#state.current === 'ready') throw hostErrors.ZIN_HOST_STATE('start again', 'ready')
+      if (this.#state.current === 'created') await this.#prepare()
       await this.#run(['start', 'ready'], new Set(this.#lifecycle.graph.order))
       if (options.listen !== false && this.view.roles.has('http')) await this.#listen()
       this.#refuseStopped()
-      this.#state = 'ready'
+      this.#state.to('ready')
     })
     const failures = await this.#parts.bus.slot('onReady').call(this.#address)
     for (const { plugin, error } of failures) this.log.error({ plugin, err: error }, 'a listener of onReady failed')
@@ -160,17 +172,17 @@ export class Host {
    * up. All of it takes at most `shutdown.deadlineMs`.
    */
   stop(reason = 'stop'): Promise<ShutdownReport> {
-    if (this.#state === 'stopped') return Promise.resolve(shutdownReport([], 0))
+    if (this.#state.current === 'stopped') return Promise.resolve(shutdownReport([], 0))
     this.#shutdown ??= this.#stop(reason)
     return this.#shutdown
   }
 
   async #stop(reason: string): Promise<ShutdownReport> {
     this.#time.begin()
-    if (this.#state === 'starting') this.log.info({ reason }, 'stopped while starting')
-    this.#state = 'draining'
+    if (this.#state.current === 'starting') this.log.info({ reason }, 'stopped while starting')
+    this.#state.to('draining')
     await endBoot(this.#turn, this.#time)
-    if (this.#state !== 'draining') return shutdownReport([], 0)
+    if (this.#state.current !== 'draining') return shutdownReport([], 0)
     const { delayMs = this.#env.values.KUBERNETES_SERVICE_HOST ? 5_000 : 0 } = this.#config.shutdown ?? {}
     const { bus, http, log } = this.#parts
     const { dataDir } = this.view.app
@@ -181,8 +193,7 @@ export class Host {
   }
 
   async #prepare(): Promise<void> {
-    if (this.#state !== 'created') throw new ZinError('ZIN_HOST_STATE', `the host was prepared already: it is ${this.#state}`)
-    this.#state = 'starting'
+    this.#state.to('starting')
     const enabled = this.#units.filter((unit) => unit.plugin.enabled)
     try {
       this.#lifecycle.adopt(enabled)
@@ -211,7 +222,7 @@ export class Host {
       if (causes.length > 0) return this.#abort(causes)
     }
     this.#refuseStopped()
-    for (const unit of this.#lifecycle.levels(names).flat()) if (unit.state === 'enabling') unit.state = 'enabled'
+    for (const unit of this.#lifecycle.levels(names).flat()) if (unit.state === 'enabling') unit.to('enabled')
   }
 
   async #listen(): Promise<void> {
@@ -221,7 +232,7 @@ export class Host {
     } catch (error) {
       return this.#abort([{ plugin: 'http', phase: 'listen', error: error as Error }])
     }
-    await writeRunFile(dataDir, this.#address).catch((error: unknown) => this.log.warn(noRunFile(dataDir, error)))
+    if (this.#writesRunFile) await writeRunFile(dataDir, this.#address).catch((error: unknown) => this.log.warn(noRunFile(dataDir, error)))
   }
 
   /** Undoes what was set up and fails with all causes. Once the app is being stopped, that is done elsewhere. */
@@ -235,13 +246,13 @@ export class Host {
   }
 
   #refuseStopped(): void {
-    if (this.#time.begun) throw bootStopped()
+    if (this.#time.begun) throw hostErrors.ZIN_BOOT_STOPPED()
   }
 
   async #close(): Promise<void> {
     await this.#parts.http.close()
     this.#parts.bus.close()
-    this.#state = 'stopped'
+    this.#state.to('stopped')
     this.#address = undefined
     await this.#ownLog?.close()
   }
@@ -258,7 +269,7 @@ export class Host {
       app,
       roles,
       get state() {
-        return host.#state
+        return host.#state.current
       },
       get address() {
         return host.#address
@@ -275,8 +286,6 @@ export class Host {
         [...this.#parts.migrations].sort(
           (a, b) => this.#rankOf(a.plugin) - this.#rankOf(b.plugin) || (a.migration.id < b.migration.id ? -1 : 1),
         ),
-      enable: (name) => this.enable(name),
-      disable: (name) => this.disable(name),
     }
   }
 

@@ -1,17 +1,20 @@
+import { configErrors } from '../config/errors.js'
 import type { SettingsReader } from '../config/read-settings.js'
+import type { SettingSpec, SettingSpecs } from '../config/settings.js'
 import { OptionsValidator } from '../config/validate-options.js'
-import { messageOf, ZinError } from '../errors.js'
+import { messageOf } from '../errors.js'
 import type { ServiceRef, Uses } from '../services/ref.js'
 import { type BootCause, BootError } from './boot-error.js'
 import { declarationProblems } from './declarations.js'
+import { hostErrors } from './errors.js'
 import { buildGraph, type GraphNode, type PluginGraph } from './graph.js'
 import { type HostParts, makeContext } from './make-context.js'
 import { announceSlow, type PhaseOptions, runPhase } from './phases.js'
-import { stopLevels, stopUnit } from './shutdown.js'
-import type { StopRow } from './stop-row.js'
-import type { Phase, PluginUnit } from './unit.js'
+import { type StopRow, stopLevels, stopUnit } from './shutdown.js'
+import type { PluginPhase } from './states.js'
+import type { PluginUnit } from './unit.js'
 
-export type BootPhase = Exclude<Phase, 'stop'>
+export type BootPhase = Exclude<PluginPhase, 'stop'>
 
 export interface LifecycleOptions {
   readonly units: readonly PluginUnit[]
@@ -20,6 +23,8 @@ export interface LifecycleOptions {
   readonly external: ReadonlySet<string>
   readonly parts: HostParts
   readonly phases: PhaseOptions
+  /** The app runs under `zin dev`. */
+  readonly development: boolean
 }
 
 /** Takes the plugins of one host through their phases, in the order of their graph. */
@@ -35,11 +40,12 @@ export class Lifecycle {
   adopt(units: readonly PluginUnit[]): void {
     const causes: BootCause[] = []
     const complain = (plugin: string, message: string): void => {
-      causes.push({ plugin, phase: 'configuration', error: new ZinError('ZIN_CONFIG_INVALID', message) })
+      causes.push({ plugin, phase: 'configuration', error: configErrors.ZIN_CONFIG_INVALID(message) })
     }
     const specs = units.map((unit) => unit.plugin.spec)
     for (const { plugin, problem } of declarationProblems(specs)) complain(plugin, problem)
     if (causes.length > 0) throw new BootError(causes)
+    const development = this.#options.development ? Object.assign({}, ...specs.map((spec) => spec.developmentDefaults)) : {}
     const validator = new OptionsValidator()
     for (const unit of units) {
       const { spec, options } = unit.plugin
@@ -47,7 +53,7 @@ export class Lifecycle {
       if ('options' in result) unit.options = result.options
       else for (const problem of result.problems) complain(unit.name, problem)
       try {
-        unit.settings = this.#options.settings.read(unit.name, spec.settings ?? {})
+        unit.settings = this.#options.settings.read(unit.name, withDefaults(spec.settings ?? {}, development))
       } catch (error) {
         complain(unit.name, messageOf(error))
       }
@@ -92,8 +98,7 @@ export class Lifecycle {
   }
 
   async setUp(unit: PluginUnit): Promise<void> {
-    unit.state = 'enabling'
-    unit.error = undefined
+    unit.to('enabling')
     unit.context = makeContext(unit, this.#options.parts)
     unit.resources.add(this.#options.parts.bus.declare(unit.name, unit.plugin.spec.hooks ?? {}))
     await runPhase(unit, 'setup', this.#options.phases)
@@ -105,33 +110,29 @@ export class Lifecycle {
       const [problem] = unit.problems()
       if (problem !== undefined) throw problem
       const verdict = await this.#options.parts.bus.slot('beforePluginStart').call(unit.name)
-      if (verdict.denied) throw new ZinError('ZIN_PLUGIN_START_DENIED', `${verdict.plugin} refused the start: ${verdict.reason}`)
+      if (verdict.denied) throw hostErrors.ZIN_PLUGIN_START_DENIED(verdict.plugin, verdict.reason)
     })
   }
 
   /** The boot goes on without this plugin and without those that cannot run without it. */
-  async #giveUp(unit: PluginUnit, phase: Phase, error: Error): Promise<void> {
+  async #giveUp(unit: PluginUnit, phase: PluginPhase, error: Error): Promise<void> {
     this.#options.parts.log.error({ err: error, plugin: unit.name, phase }, `${unit.name} failed in ${phase}; the app goes on without it`)
     await stopUnit(unit, this.#options.phases)
-    Object.assign(unit, { state: 'failed', error })
+    unit.fail(error)
     for (const name of this.graph.dependentsOf(unit.name)) {
       const dependent = this.unit(name)
       await stopUnit(dependent, this.#options.phases)
-      Object.assign(dependent, {
-        state: 'failed',
-        error: new ZinError('ZIN_PLUGIN_SKIPPED', `${name}: skipped, because ${unit.name} failed`),
-      })
+      if (dependent.state !== 'failed') dependent.fail(hostErrors.ZIN_PLUGIN_SKIPPED(name, unit.name))
     }
     if (phase !== 'setup') this.#options.parts.http.compile()
   }
 
   unit(name: string): PluginUnit {
     const unit = this.#options.units.find((candidate) => candidate.name === name)
-    if (!unit)
-      throw new ZinError(
-        'ZIN_PLUGIN_UNKNOWN',
-        `no plugin is named "${name}"; known: ${this.#options.units.map((known) => known.name).join(', ')}`,
-        { status: 404 },
+    if (unit === undefined)
+      throw hostErrors.ZIN_PLUGIN_UNKNOWN(
+        name,
+        this.#options.units.map((known) => known.name),
       )
     return unit
   }
@@ -171,6 +172,12 @@ export class Lifecycle {
 }
 
 const emptyGraph: PluginGraph = { order: [], levels: [], edgesOf: () => [], dependentsOf: () => [], closureOf: () => new Set() }
+
+/** Settings with other defaults. */
+function withDefaults(settings: SettingSpecs, defaults: Readonly<Record<string, SettingSpec['default']>>): SettingSpecs {
+  const entries = Object.entries(settings).map(([name, spec]) => [name, { ...spec, default: defaults[name] ?? spec.default }])
+  return Object.fromEntries(entries)
+}
 
 function nodeOf(unit: PluginUnit): GraphNode {
   const { name, version, dependencies = [], uses = {}, provides = [] } = unit.plugin.spec

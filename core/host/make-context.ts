@@ -1,4 +1,3 @@
-import type { Command, OwnedCommand } from '../cli/command.js'
 import type { HookBus } from '../hooks/bus.js'
 import type { HttpApp } from '../http/app.js'
 import type { RouteMiddleware } from '../http/middleware.js'
@@ -7,7 +6,9 @@ import { serviceErrors } from '../services/errors.js'
 import type { Uses } from '../services/ref.js'
 import type { ServiceRegistry } from '../services/registry.js'
 import type { Clock } from '../util/clock.js'
-import type { Disposer, PluginContext } from './context.js'
+import type { Disposer } from '../util/disposer.js'
+import type { Command, OwnedCommand } from './command.js'
+import type { PluginContext } from './context.js'
 import { every } from './every.js'
 import type { Migration } from './migration.js'
 import type { PluginUnit } from './unit.js'
@@ -62,6 +63,7 @@ export function makeContext(unit: PluginUnit, parts: HostParts): PluginContext {
     onStart: (step) => unit.addStep('start', step),
     onReady: (step) => unit.addStep('ready', step),
     onStop: (step) => unit.addStep('stop', step),
+    describe: (text) => unit.addDescription(text),
     every: (ms, task) => unit.resources.add(every(ms, task, log)),
   }
   return context

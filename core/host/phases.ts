@@ -1,11 +1,13 @@
 import type { Logger } from '../log/types.js'
 import type { Clock } from '../util/clock.js'
 import { DeadlineError, withDeadline } from '../util/deadline.js'
-import { bootStopped, type ShutdownTime } from './shutdown-time.js'
-import type { Phase, PluginUnit } from './unit.js'
+import { hostErrors } from './errors.js'
+import type { ShutdownTime } from './shutdown-time.js'
+import type { PluginPhase } from './states.js'
+import type { PluginUnit } from './unit.js'
 
 /** Longest time of a phase of one plugin, in ms, unless the plugin says otherwise. */
-export const phaseDeadlines: Readonly<Record<Phase, number>> = { setup: 10_000, start: 30_000, ready: 30_000, stop: 10_000 }
+export const phaseDeadlines: Readonly<Record<PluginPhase, number>> = { setup: 10_000, start: 30_000, ready: 30_000, stop: 10_000 }
 
 /** Runs plugin code so that callers can follow what it leaves behind; a test host traces resources with it. */
 export type Instrument = <T>(plugin: string, run: () => T) => T
@@ -23,11 +25,11 @@ export interface PhaseOptions {
  */
 export async function runPhase(
   unit: PluginUnit,
-  phase: Phase,
+  phase: PluginPhase,
   { clock, instrument, shutdown }: PhaseOptions,
   before?: () => Promise<void>,
 ): Promise<void> {
-  if (phase !== 'stop' && shutdown.begun) throw bootStopped()
+  if (phase !== 'stop' && shutdown.begun) throw hostErrors.ZIN_BOOT_STOPPED()
   const begun = clock.monotonic()
   const own = unit.plugin.spec.deadlines?.[phase] ?? phaseDeadlines[phase]
   const ms = phase === 'stop' ? Math.min(own, shutdown.leftMs) : own
@@ -58,7 +60,7 @@ function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 }
 
 /** Says who is still busy after 1 s of quiet, then after 2 s more, 4 s more, …. Returns the function that ends it. */
-export function announceSlow(phase: Phase, busy: () => readonly string[], log: Logger): () => void {
+export function announceSlow(phase: PluginPhase, busy: () => readonly string[], log: Logger): () => void {
   let wait = 1_000
   let timer: NodeJS.Timeout
   const arm = (): void => {

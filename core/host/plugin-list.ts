@@ -1,7 +1,7 @@
-import type { ZinConfig } from '../config/define.js'
-import { ZinError } from '../errors.js'
+import { configErrors } from '../config/errors.js'
 import { factoryName } from '../util/factory-name.js'
 import { kindOf } from '../util/kind-of.js'
+import type { ZinConfig } from './define-config.js'
 import { isPlugin, type Plugin } from './plugin.js'
 
 /** The plugins of a configuration without its falsy entries. Throws ZIN_CONFIG_INVALID with the position of what is no plugin. */
@@ -9,7 +9,7 @@ export function pluginsOf({ plugins = [] }: ZinConfig): Plugin[] {
   return plugins.flatMap((entry, index) => {
     if (!entry) return []
     if (isPlugin(entry)) return [entry]
-    throw new ZinError('ZIN_CONFIG_INVALID', `zin.config.ts: plugins[${index}] is ${describeEntry(entry)}`)
+    throw configErrors.ZIN_CONFIG_INVALID(`zin.config.ts: plugins[${index}] is ${describeEntry(entry)}`)
   })
 }
 

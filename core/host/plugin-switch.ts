@@ -1,4 +1,4 @@
-import { messageOf, ZinError } from '../errors.js'
+import { hostErrors } from './errors.js'
 import type { Lifecycle } from './lifecycle.js'
 import type { HostParts } from './make-context.js'
 
@@ -26,12 +26,12 @@ export class PluginSwitch {
       await this.#lifecycle.ready(unit)
     } catch (error) {
       await this.#lifecycle.stopUnit(unit)
-      Object.assign(unit, { state: 'failed', error })
+      unit.fail(error as Error)
       this.#lifecycle.graph = before
       this.#parts.http.compile()
-      throw new ZinError('ZIN_PLUGIN_ENABLE_FAILED', `${name}: was not enabled: ${messageOf(error)}`, { cause: error })
+      throw hostErrors.ZIN_PLUGIN_ENABLE_FAILED(name, error)
     }
-    unit.state = 'enabled'
+    unit.to('enabled')
     this.#parts.bus.slot('onPluginEnabled').call(name)
   }
 
@@ -40,23 +40,19 @@ export class PluginSwitch {
     const unit = this.#lifecycle.unit(name)
     if (unit.state !== 'enabled') return
     this.#refuseWhileNeeded(name)
-    unit.state = 'disabling'
+    unit.to('disabling')
     unit.traffic.unwind()
     this.#parts.http.compile()
     const row = await this.#lifecycle.stopUnit(unit)
     this.#lifecycle.adopt(this.#lifecycle.enabled())
     this.#parts.bus.slot('onPluginDisabled').call(name)
-    if (row.error !== undefined)
-      throw new ZinError('ZIN_PLUGIN_STOP_FAILED', `${name}: is disabled, but ${row.outcome} while stopping: ${row.error}`)
+    if (row.error !== undefined) throw hostErrors.ZIN_PLUGIN_STOP_FAILED(name, row.outcome, row.error)
   }
 
   #refuseWhileNeeded(name: string): void {
     const dependents = this.#lifecycle.graph.dependentsOf(name).filter((other) => this.#lifecycle.unit(other).state === 'enabled')
-    if (dependents.length > 0) throw inUse(name, `${dependents.join(', ')} need it; disable them first`)
+    if (dependents.length > 0) throw hostErrors.ZIN_PLUGIN_IN_USE(name, `${dependents.join(', ')} need it; disable them first`)
     const users = this.#parts.http.usersOfMiddleware(name)
-    if (users.length > 0) throw inUse(name, `routes use its middleware: ${users.join(', ')}`)
+    if (users.length > 0) throw hostErrors.ZIN_PLUGIN_IN_USE(name, `routes use its middleware: ${users.join(', ')}`)
   }
 }
-
-const inUse = (name: string, why: string): ZinError =>
-  new ZinError('ZIN_PLUGIN_IN_USE', `${name}: cannot be disabled while ${why}`, { status: 409 })

@@ -1,9 +1,10 @@
 import type { OptionsDeclaration } from '../config/options.js'
-import type { SettingSpecs } from '../config/settings.js'
+import type { SettingSpecs, SettingValues } from '../config/settings.js'
 import type { ErrorTable } from '../errors.js'
 import type { HookSpec } from '../hooks/kinds.js'
 import type { ServiceRef, Uses } from '../services/ref.js'
 import type { PluginContext } from './context.js'
+import type { PluginPhase } from './states.js'
 
 type MaybePromise<T> = T | Promise<T>
 
@@ -25,6 +26,8 @@ export interface PluginSpec<O extends object, U extends Uses, S extends SettingS
   readonly hooks?: Readonly<Record<string, HookSpec>>
   /** Environment settings it reads. */
   readonly settings?: S
+  /** Defaults of its settings under `zin dev`, where they differ: `{ MAIL_TRANSPORT: 'log' }`. */
+  readonly developmentDefaults?: Partial<SettingValues<NoInfer<S>>>
   /** Options of the factory call, made by `defineOptions`. */
   readonly options?: OptionsDeclaration<O>
   /** Errors it throws, made by `defineErrors`; for the OpenAPI document and its README. */
@@ -32,7 +35,7 @@ export interface PluginSpec<O extends object, U extends Uses, S extends SettingS
   /** `continue`: a failing boot of this plugin does not stop the app; its dependents are skipped. Default `abort`. */
   readonly onBootFailure?: 'abort' | 'continue'
   /** Longest time of a phase in ms. Defaults: setup 10000, start and ready 30000, stop 10000. The app's shutdown has a deadline of its own. */
-  readonly deadlines?: Readonly<Partial<Record<'setup' | 'start' | 'ready' | 'stop', number>>>
+  readonly deadlines?: Readonly<Partial<Record<PluginPhase, number>>>
   /** Registers routes, listeners, services and commands. No I/O. */
   setup(ctx: PluginContext<O, U, S>): MaybePromise<void>
   /** Opens connections and begins work. */

@@ -1,4 +1,4 @@
-import type { OwnedCommand } from '../cli/command.js'
+import type { OwnedCommand } from './command.js'
 import type { PluginGraph } from './graph.js'
 import type { PluginUnit } from './unit.js'
 import type { HostView, PluginReport } from './view.js'
@@ -60,5 +60,6 @@ export function reportUnit(unit: PluginUnit, graph: PluginGraph): PluginReport {
     timings: unit.timings,
     provides: provides.map((ref) => ref.id),
   }
-  return unit.error === undefined ? report : { ...report, error: unit.error.message }
+  const detail = unit.describe()
+  return { ...report, ...(detail === undefined ? {} : { detail }), ...(unit.error === undefined ? {} : { error: unit.error.message }) }
 }

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf } from '../errors.js'
-import type { Address } from './view.js'
+import type { Address } from '../util/address.js'
 
 /** Where the running app listens, for the CLI. */
 export interface RunFile extends Address {

@@ -1,4 +1,4 @@
-import type { Disposer } from './context.js'
+import type { Disposer } from '../util/disposer.js'
 
 /** The registrations of one plugin: undone last in, first out, each on its own. */
 export class Scope {

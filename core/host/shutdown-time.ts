@@ -1,5 +1,5 @@
-import { ZinError } from '../errors.js'
 import type { Clock } from '../util/clock.js'
+import { hostErrors } from './errors.js'
 
 /** What the end of the process needs at last, in ms: the last log lines and the exit. */
 const exitMs = 500
@@ -37,11 +37,6 @@ export class ShutdownTime {
 
   /** Gives up the plugins that are still starting. */
   cutBoot(): void {
-    this.#boot.abort(bootStopped())
+    this.#boot.abort(hostErrors.ZIN_BOOT_STOPPED())
   }
-}
-
-/** The app was stopped before it had started. */
-export function bootStopped(): ZinError {
-  return new ZinError('ZIN_BOOT_STOPPED', 'the app was stopped while it was starting')
 }

@@ -1,8 +1,15 @@
 import { messageOf } from '../errors.js'
 import { DeadlineError, withDeadline } from '../util/deadline.js'
 import { type PhaseOptions, runPhase } from './phases.js'
-import type { StopOutcome, StopRow } from './stop-row.js'
 import type { PluginUnit } from './unit.js'
+
+/** How one plugin stopped. */
+export interface StopRow {
+  readonly plugin: string
+  readonly outcome: 'ok' | 'slow' | 'failed' | 'hung'
+  readonly ms: number
+  readonly error?: string
+}
 
 /** How a shutdown went. */
 export interface ShutdownReport {
@@ -17,8 +24,9 @@ export interface ShutdownReport {
 /** A stop that takes longer than this, in ms, is reported as slow. */
 const slowMs = 2_000
 
-/** Stops one plugin and undoes its registrations; a failure is a row, never a throw. A stop that runs already is not begun again. */
+/** Stops one plugin and undoes its registrations; a failure is a row, never a throw. One that is not set up has nothing to stop, and a stop that runs is not begun again. */
 export function stopUnit(unit: PluginUnit, options: PhaseOptions): Promise<StopRow> {
+  if (unit.state === 'registered' || unit.state === 'failed') return Promise.resolve({ plugin: unit.name, outcome: 'ok', ms: 0 })
   unit.stopping ??= stopOnce(unit, options).finally(() => {
     unit.stopping = undefined
   })
@@ -26,7 +34,7 @@ export function stopUnit(unit: PluginUnit, options: PhaseOptions): Promise<StopR
 }
 
 async function stopOnce(unit: PluginUnit, options: PhaseOptions): Promise<StopRow> {
-  unit.state = 'disabling'
+  if (unit.state !== 'disabling') unit.to('disabling')
   const failures: Error[] = []
   let hung = false
   if (unit.started) {
@@ -38,9 +46,9 @@ async function stopOnce(unit: PluginUnit, options: PhaseOptions): Promise<StopRo
     }
   }
   failures.push(...unit.unwind())
-  unit.state = 'registered'
+  unit.to('registered')
   const ms = unit.timings.stop ?? 0
-  const outcome: StopOutcome = hung ? 'hung' : failures.length > 0 ? 'failed' : ms > slowMs ? 'slow' : 'ok'
+  const outcome: StopRow['outcome'] = hung ? 'hung' : failures.length > 0 ? 'failed' : ms > slowMs ? 'slow' : 'ok'
   const row = { plugin: unit.name, outcome, ms }
   return failures.length === 0 ? row : { ...row, error: failures.map(messageOf).join('; ') }
 }

@@ -1,10 +1,10 @@
+import { messageOf } from '../errors.js'
 import type { PluginContext } from './context.js'
 import type { Plugin } from './plugin.js'
 import { Scope } from './scope.js'
-import type { StopRow } from './stop-row.js'
-import type { PluginState } from './view.js'
+import type { StopRow } from './shutdown.js'
+import { type PluginPhase, type PluginState, pluginStates } from './states.js'
 
-export type Phase = 'setup' | 'start' | 'ready' | 'stop'
 export type Step = () => void | Promise<void>
 
 /** One plugin of one host: its state, what it registered and how long its phases took. */
@@ -14,34 +14,71 @@ export class PluginUnit {
   /** Validated options with defaults; set when the configuration was checked. */
   options: object = {}
   settings: object = {}
-  state: PluginState = 'registered'
-  error: Error | undefined
   context: PluginContext | undefined
   /** Routes, middleware and listeners: gone before `stop` runs, so that nothing reaches a stopping plugin. */
   readonly traffic = new Scope()
   /** Services, hooks, timers and all else: gone after `stop`. */
   readonly resources = new Scope()
-  readonly timings: Partial<Record<Phase, number>> = {}
+  readonly timings: Partial<Record<PluginPhase, number>> = {}
   /** What the running phase waits for, for messages about deadlines. */
   waitingFor = ''
   /** Whether `start` was begun, so that `stop` has something to end. */
   started = false
   /** Its stop while that runs; whoever else wants it stopped waits for the same one. */
   stopping: Promise<StopRow> | undefined
+  readonly #state: ReturnType<typeof pluginStates>
+  #error: Error | undefined
   #steps = emptySteps()
   #checks: (() => void)[] = []
+  #description: (() => string | undefined) | undefined
 
   constructor(plugin: Plugin) {
     this.plugin = plugin
     this.name = plugin.spec.name
+    this.#state = pluginStates(this.name)
+  }
+
+  get state(): PluginState {
+    return this.#state.current
+  }
+
+  /** Why it failed; absent unless it has. */
+  get error(): Error | undefined {
+    return this.#error
+  }
+
+  /** Throws ZIN_PLUGIN_STATE for a state that cannot follow the present one. */
+  to(state: Exclude<PluginState, 'failed'>): void {
+    this.#state.to(state)
+    this.#error = undefined
+  }
+
+  /** It failed, and what it had registered is undone. */
+  fail(error: Error): void {
+    this.#state.to('failed')
+    this.#error = error
   }
 
   addStep(phase: 'start' | 'ready' | 'stop', step: Step): void {
     this.#steps[phase].push(step)
   }
 
+  addDescription(text: () => string | undefined): void {
+    this.#description = text
+  }
+
   addCheck(check: () => void): void {
     this.#checks.push(check)
+  }
+
+  /** What the plugin says of itself while it is enabled. */
+  describe(): string | undefined {
+    if (this.state !== 'enabled') return undefined
+    try {
+      return this.#description?.()
+    } catch (error) {
+      return `cannot be described: ${messageOf(error)}`
+    }
   }
 
   /** What keeps the plugin from starting as it is configured. */
@@ -57,7 +94,7 @@ export class PluginUnit {
   }
 
   /** Runs the plugin's function of a phase and the steps it registered for it; stop steps run last in, first out. */
-  async run(phase: Phase): Promise<void> {
+  async run(phase: PluginPhase): Promise<void> {
     const own = this.plugin.spec[phase]
     const steps = phase === 'setup' ? [] : this.#steps[phase]
     const labelled: [string, Step][] = own === undefined ? [] : [[`${phase}()`, () => own(this.context as PluginContext)]]
@@ -82,6 +119,7 @@ export class PluginUnit {
     const failures = [...this.traffic.unwind(), ...this.resources.unwind()]
     this.#steps = emptySteps()
     this.#checks = []
+    this.#description = undefined
     this.context = undefined
     this.started = false
     return failures

@@ -1,10 +1,9 @@
 import type { SettingReport } from '../config/settings.js'
 import type { HookReport } from '../hooks/report.js'
 import type { RouteInfo } from '../http/route.js'
+import type { Address } from '../util/address.js'
 import type { Migration } from './migration.js'
-
-/** Where a plugin stands. */
-export type PluginState = 'registered' | 'enabling' | 'enabled' | 'disabling' | 'failed'
+import type { HostState, PluginPhase, PluginState } from './states.js'
 
 /** One plugin as listings show it. */
 export interface PluginReport {
@@ -19,18 +18,14 @@ export interface PluginReport {
   readonly why: readonly string[]
   readonly level: number
   /** Milliseconds spent per phase so far. */
-  readonly timings: Readonly<Partial<Record<'setup' | 'start' | 'ready' | 'stop', number>>>
+  readonly timings: Readonly<Partial<Record<PluginPhase, number>>>
   readonly provides: readonly string[]
+  /** What the running plugin says of itself: `sqlite`. */
+  readonly detail?: string
   readonly error?: string
 }
 
-export type HostState = 'created' | 'starting' | 'ready' | 'draining' | 'stopped'
 export type Role = 'http' | 'worker'
-
-export interface Address {
-  readonly host: string
-  readonly port: number
-}
 
 /** What a plugin may see and ask of its host. */
 export interface HostView {
@@ -68,6 +63,4 @@ export interface HostView {
   problems(): readonly string[]
   /** Migrations in graph order, then by id. */
   migrations(): readonly { readonly plugin: string; readonly migration: Migration }[]
-  enable(plugin: string): Promise<void>
-  disable(plugin: string): Promise<void>
 }

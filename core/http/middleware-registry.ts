@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Middleware } from 'koa'
-import type { Disposer } from '../host/context.js'
+import type { Disposer } from '../util/disposer.js'
 import { suggest } from '../util/suggest.js'
 import { httpErrors } from './errors.js'
 import type { RouteMiddleware, SecurityRequirement, SecurityScheme } from './middleware.js'

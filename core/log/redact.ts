@@ -8,7 +8,7 @@ const maxValues = 2_000
 const secretSuffix = /(?:authorization|cookies?|password|passwd|passphrase|secret|token|jwt|apikey|privatekey|signature|nonce|bodysha256)$/
 const secretNames = new Set(['appkey', 'authkey', 'signingkey', 'credentials', 'secrets', 'tokens'])
 
-/** Whether a field of this name holds a secret. Case, `-` and `_` do not matter: `x-sig-signature`, `DB_PASSWORD`, `apiKey`. */
+/** Whether a field of this name holds a secret. Case, `-` and `_` do not matter: `x-sig-signature`, `MAIL_PASSWORD`, `apiKey`. */
 export function isSecretName(name: string): boolean {
   const plain = name.toLowerCase().replace(/[-_]/g, '')
   return secretSuffix.test(plain) || secretNames.has(plain)

@@ -1,14 +1,15 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ZinConfig } from '../config/define.js'
 import { plainEnv } from '../config/read-settings.js'
+import type { ZinConfig } from '../host/define-config.js'
 import { Host } from '../host/host.js'
 import type { ProvidedService } from '../host/host-options.js'
 import type { ShutdownReport } from '../host/shutdown.js'
 import type { InjectRequest, InjectResponse } from '../http/inject.js'
 import { type MemoryLine, memoryLogger } from '../log/memory-logger.js'
 import type { ServiceRef } from '../services/ref.js'
+import { urlOf } from '../util/address.js'
 import type { Clock } from '../util/clock.js'
 import { describeLeaks, LeakTracer } from './leaks.js'
 
@@ -96,7 +97,7 @@ export async function createTestHost(options: TestHostOptions = {}): Promise<Tes
     }
     return {
       host,
-      url: address === undefined ? '' : `http://${address.host}:${address.port}`,
+      url: address === undefined ? '' : urlOf(address),
       rootDir: root,
       logs: log.lines,
       logText: () => log.text(),

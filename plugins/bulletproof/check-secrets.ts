@@ -1,5 +1,6 @@
-import type { SharedKeyring, ZinError } from 'zin'
+import type { ZinError } from 'zin'
 import { bulletproofErrors } from './errors.js'
+import type { SharedKeyring } from './shared-keyring.js'
 
 export interface SecretFacts {
   readonly production: boolean

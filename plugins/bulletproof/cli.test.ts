@@ -3,9 +3,10 @@ import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { type CommandContext, createSharedKeyring, type Printer, parseEnvFile } from 'zin'
+import { type CommandContext, type Printer, parseEnvFile } from 'zin'
 import { type FakeClock, fakeClock } from 'zin/testing'
 import { keyCommand } from './cli.js'
+import { createSharedKeyring } from './shared-keyring.js'
 
 interface Run {
   readonly out: string

@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { type BackupSecret, type Clock, type Command, defineCommand, parseBackups, updateEnvFile } from 'zin'
+import { type Clock, type Command, defineCommand, updateEnvFile } from 'zin'
+import { type BackupSecret, parseBackups } from 'zin/signing'
+import { backupsSetting, sharedSecret } from './shared-keyring.js'
 
 const SECRET = 'BULLETPROOF_SIGNING_SECRET'
-const BACKUPS = 'BULLETPROOF_SIGNING_SECRET_BK'
-/** What signs until there is a secret in `.env`. */
-const FALLBACKS = [SECRET, 'AUTH_KEY', 'APP_KEY'] as const
+const BACKUPS = backupsSetting
 
 export interface KeyCommandParts {
   /** How far a timestamp may be off, in ms. */
@@ -35,7 +35,7 @@ export const keyCommand = ({ windowMs, clock }: KeyCommandParts): Command =>
       // A request dated ahead by a whole window is good for two.
       const endsAt = clock.now() + 2 * windowMs
       await updateEnvFile(file, (values) => {
-        const inForce = [values[SECRET], ...FALLBACKS.map((name) => env[name])].find((value) => value !== undefined && value !== '')
+        const inForce = values[SECRET] || sharedSecret(env).secret || undefined
         backups = rotate(inForce, values[BACKUPS] ?? '', { max: options['max-backups'], now: clock.now(), endsAt })
         return { [SECRET]: secret, [BACKUPS]: envJson(backups.map((entry) => (entry.notAfter === undefined ? entry.secret : entry))) }
       })
@@ -69,7 +69,7 @@ export function rotate(
   backups: string,
   { max, now, endsAt }: { readonly max: number; readonly now: number; readonly endsAt: number },
 ): readonly BackupSecret[] {
-  const earlier = parseBackups(backups).filter(({ secret, notAfter = endsAt }) => secret !== present && notAfter >= now)
+  const earlier = parseBackups(backups, BACKUPS).filter(({ secret, notAfter = endsAt }) => secret !== present && notAfter >= now)
   const all: readonly BackupSecret[] = present === undefined ? earlier : [{ secret: present }, ...earlier]
   return all.map((entry, index) => (index < max ? entry : { ...entry, notAfter: Math.min(entry.notAfter ?? endsAt, endsAt) }))
 }

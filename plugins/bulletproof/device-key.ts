@@ -1,4 +1,4 @@
-import { isPublicKey, publicSigningKey, type SigningKey, signingKey } from 'zin'
+import { isPublicKey, publicSigningKey, type SigningKey, signingKey } from 'zin/signing'
 import { bulletproofErrors } from './errors.js'
 
 /** Throws DEVICE_PUBLIC_KEY_INVALID (400) for what no device may enrol. */

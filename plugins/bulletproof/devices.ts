@@ -1,4 +1,5 @@
-import { defineService, type SignatureProfile } from 'zin'
+import { defineService } from 'zin'
+import type { SignatureProfile } from 'zin/signing'
 
 /** A device without its secret. */
 export interface Device {

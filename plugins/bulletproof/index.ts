@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { createSealer, definePlugin, messageOf, optional, parseSecrets, type SharedKeyring, sha256Hex, signatureHeaderNames } from 'zin'
+import { definePlugin, messageOf, optional } from 'zin'
 import { databaseService } from 'zin/plugins/database'
 import { tokensService } from 'zin/plugins/jwt'
 import { kvService } from 'zin/plugins/kv'
+import { createSealer, parseSecrets, sha256Hex, signatureHeaderNames } from 'zin/signing'
 import { attackCommand } from './attack/command.js'
 import { checkSecrets, MIN_SECRET_BYTES } from './check-secrets.js'
 import { keyCommand } from './cli.js'
+import { commandCredential } from './command-credential.js'
 import { devicesService } from './devices.js'
 import { explainCommand } from './explain/command.js'
 import { bulletproofHooks } from './hooks.js'
@@ -18,6 +20,7 @@ import { deviceRoutes } from './routes.js'
 import { Secrets } from './secrets.js'
 import { createDevices } from './service.js'
 import { bulletproofSettings } from './settings.js'
+import { type SharedKeyring, sharedSecret } from './shared-keyring.js'
 import { signedRequestsService } from './signed-requests.js'
 import { chooseStores } from './store/choose.js'
 import { lastingNonces } from './store/nonces/lasting.js'
@@ -44,7 +47,8 @@ export const bulletproof = definePlugin({
   options: bulletproofOptions,
   setup(ctx) {
     const { options, settings, services, host, clock, log, hooks } = ctx
-    const names = signatureHeaderNames(options.headerPrefix ?? settings.SIGNATURE_HEADER_PREFIX)
+    const headerPrefix = options.headerPrefix ?? settings.SIGNATURE_HEADER_PREFIX
+    const names = signatureHeaderNames(headerPrefix)
     const { envFile } = host.app
     const check = (keyring: SharedKeyring): ReturnType<typeof checkSecrets> =>
       checkSecrets({
@@ -126,10 +130,15 @@ export const bulletproof = definePlugin({
     ctx.provide(signedRequestsService, signed)
     ctx.middleware(bulletproofMiddleware(signed))
     ctx.routes(deviceRoutes(devices))
+    ctx.hooks.on('authorizeCommand', {
+      // Last: it answers even without a secret, with what to do about that.
+      order: 'post',
+      handler: commandCredential({ secret: sharedSecret(settings).secret, headerPrefix }),
+    })
     ctx.command(keyCommand({ windowMs: options.windowMs, clock }))
     ctx.command(
       attackCommand({
-        headerPrefix: options.headerPrefix ?? settings.SIGNATURE_HEADER_PREFIX,
+        headerPrefix,
         signedPathPrefix: options.signedPathPrefix,
         signedAuthority: options.signedAuthority,
         windowMs: options.windowMs,

@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
-import { createSharedKeyring, type Logger, messageOf, parseEnvFile, type SharedKeyring, type ZinError } from 'zin'
+import { type Logger, messageOf, parseEnvFile, type ZinError } from 'zin'
+import { createSharedKeyring, type SharedKeyring } from './shared-keyring.js'
 
 /** What a new `.env` may change while the app runs. */
 export const reloadableSettings = ['BULLETPROOF_SIGNING_SECRET', 'BULLETPROOF_SIGNING_SECRET_BK'] as const

@@ -6,18 +6,15 @@ import {
   authBudget,
   captureBody,
   defineMiddleware,
-  isSigned,
-  KEY_ID_PATTERN,
   type Logger,
   type NotifySlot,
   noteAccess,
   type RouteMiddleware,
   refuse,
   type SecurityScheme,
-  type SignatureHeaderNames,
-  type SignatureProfile,
 } from 'zin'
 import { bearerScheme, type Claims } from 'zin/plugins/jwt'
+import { isSigned, KEY_ID_PATTERN, type SignatureHeaderNames, type SignatureProfile } from 'zin/signing'
 import type { AuthDecision } from './hooks.js'
 import { after, type Pending } from './pending.js'
 import type { Refusal, SignedBy, SignedRequests, SignedUser, Signer } from './signed-requests.js'

@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache'
-import { isEnvelope, type Sealer, type SharedKeyring, type SigningKey, signingKey, type Unsealed } from 'zin'
+import { isEnvelope, type Sealer, type SigningKey, signingKey, type Unsealed } from 'zin/signing'
 import { deviceKey, publicKeyIn } from './device-key.js'
 import type { Pending } from './pending.js'
+import type { SharedKeyring } from './shared-keyring.js'
 import type { Signer } from './signed-requests.js'
 import type { DeviceRecord } from './store/devices/contract.js'
 

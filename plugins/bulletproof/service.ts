@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { type Clock, KEY_ID_PATTERN, type Sealer, ZinError } from 'zin'
+import { type Clock, ZinError } from 'zin'
 import type { Kv } from 'zin/plugins/kv'
+import { KEY_ID_PATTERN, type Sealer } from 'zin/signing'
 import { checkPublicKey, markPublicKey, publicKeyIn } from './device-key.js'
 import type { Device, Devices, Enrolment } from './devices.js'
 import { needingStore } from './errors.js'

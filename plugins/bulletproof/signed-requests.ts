@@ -1,6 +1,7 @@
 import type { Context } from 'koa'
-import { defineService, type SecurityScheme, type SignatureProfile } from 'zin'
+import { defineService, type SecurityScheme } from 'zin'
 import type { Claims } from 'zin/plugins/jwt'
+import type { SignatureProfile } from 'zin/signing'
 
 /** Whose secret a request was signed with. */
 export interface Signer {

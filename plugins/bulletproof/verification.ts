@@ -1,6 +1,7 @@
+import type { Access, Clock, WaitBudget } from 'zin'
+import type { Claims, Tokens } from 'zin/plugins/jwt'
+import type { Kv } from 'zin/plugins/kv'
 import {
-  type Access,
-  type Clock,
   checkBindings,
   checkBody,
   checkFence,
@@ -19,10 +20,7 @@ import {
   type SignatureReader,
   signatureReader,
   signedTarget,
-  type WaitBudget,
-} from 'zin'
-import type { Claims, Tokens } from 'zin/plugins/jwt'
-import type { Kv } from 'zin/plugins/kv'
+} from 'zin/signing'
 import { needingStore } from './errors.js'
 import { after, type Pending } from './pending.js'
 import type { Candidates, Secrets } from './secrets.js'

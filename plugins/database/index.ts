@@ -45,6 +45,7 @@ export const database = definePlugin({
       migrationTimeoutMs: settings.DB_MIGRATION_TIMEOUT_MS,
     })
     ctx.provide(databaseService, service)
+    ctx.describe(() => service.dialect)
     ctx.command(migrateCommand({ migrations: service.migrations, app: host.app }))
     ctx.hooks.on('beforePluginStart', {
       timeoutMs: 600_000,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { sha256Hex } from 'zin'
 import { jwt, tokensService } from 'zin/plugins/jwt'
+import { sha256Hex } from 'zin/signing'
 import { createTestHost } from 'zin/testing'
 import { parseDuration } from './duration.js'
 

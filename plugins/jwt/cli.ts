@@ -1,4 +1,5 @@
-import { type Command, defineCommand, sha256Hex } from 'zin'
+import { type Command, defineCommand } from 'zin'
+import { sha256Hex } from 'zin/signing'
 import { parseDuration } from './duration.js'
 import { jwtErrors } from './errors.js'
 import type { Tokens } from './tokens.js'

@@ -1,5 +1,6 @@
-import { definePlugin, messageOf, optional, parseSecrets } from 'zin'
+import { definePlugin, messageOf, optional } from 'zin'
 import { kvService } from 'zin/plugins/kv'
+import { parseSecrets } from 'zin/signing'
 import { devCommand } from './cli.js'
 import { jwtErrors } from './errors.js'
 import { readKeys } from './keys.js'

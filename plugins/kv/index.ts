@@ -29,6 +29,7 @@ export const kv = definePlugin({
   options: kvOptions,
   setup(ctx) {
     const { settings, options, services, clock, log, host } = ctx
+    ctx.describe(() => (settings.REDIS_URL === '' ? 'database' : 'redis'))
     if (settings.REDIS_URL === '') {
       const { database } = services
       if (!database) throw kvErrors.KV_NO_STORE()

@@ -1,5 +1,6 @@
 import type { Context } from 'koa'
-import { defineRoute, type Route, type SignatureHeaderNames, withinAuthBudget } from 'zin'
+import { defineRoute, type Route, withinAuthBudget } from 'zin'
+import type { SignatureHeaderNames } from 'zin/signing'
 import { loginBody, loginResponse, meResponse, messageResponse } from './schema.js'
 import type { Login } from './service.js'
 

@@ -1,6 +1,7 @@
-import { type Logger, sha256Hex } from 'zin'
+import type { Logger } from 'zin'
 import { checkPublicKey, type Devices } from 'zin/plugins/bulletproof'
 import type { Claims, Tokens } from 'zin/plugins/jwt'
+import { sha256Hex } from 'zin/signing'
 import type { CheckedUser } from './accounts.js'
 import { invalidCredentials } from './errors.js'
 import type { Throttle } from './throttle.js'

@@ -19,11 +19,14 @@ export const queues = definePlugin({
   provides: [queuesService],
   errors: { ...queueErrors, ...redisErrors },
   settings: queuesSettings,
+  // Data of an app under development need not survive a power cut.
+  developmentDefaults: { QUEUE_FSYNC: 'off' },
   setup(ctx) {
     const { settings, host, log, clock } = ctx
     const target = settings.REDIS_URL === '' ? undefined : redisTarget('REDIS_URL', settings.REDIS_URL)
     const service = createQueues({ backend: target ? 'redis' : 'embedded', clock, log, maxJobBytes: settings.QUEUE_MAX_JOB_BYTES })
     ctx.provide(queuesService, service)
+    ctx.describe(() => service.backend)
     ctx.onStop(() => service.close())
     // Begun here, so that it goes on while other plugins are set up and started. A process without a role starts nothing.
     const engine =

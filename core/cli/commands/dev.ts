@@ -5,9 +5,8 @@ import { readEnvFile } from '../../config/env-file.js'
 import { configErrors } from '../../config/errors.js'
 import { findConfig } from '../../config/load.js'
 import { messageOf } from '../../errors.js'
+import { defineCommand, type Printer } from '../../host/command.js'
 import { isWatcherMessage } from '../../util/watcher-channel.js'
-import { defineCommand, type Printer } from '../command.js'
-import { devEnvironment } from '../dev-environment.js'
 import { Restarter } from '../restarter.js'
 import { watchSources } from '../watch.js'
 
@@ -57,6 +56,14 @@ export const devCommand = defineCommand({
   },
 })
 
+type Values = Readonly<Record<string, string | undefined>>
+
+/** The environment of the app under `zin dev`; `ZIN_DEV=1` lets it know, and plugins then use their `developmentDefaults`. */
+export function devEnvironment(own: Values, file: Values = {}): Record<string, string | undefined> {
+  const isSet = own.NODE_ENV !== undefined || file.NODE_ENV !== undefined
+  return { ...own, ...(isSet ? {} : { NODE_ENV: 'development' }), ZIN_DEV: '1' }
+}
+
 async function startChild(rootDir: string, args: readonly string[], print: Printer, listen: (child: ChildProcess) => void) {
   // Loaded here: `zin help` does without it.
   const { spawn } = await import('node:child_process')
@@ -76,7 +83,7 @@ async function startChild(rootDir: string, args: readonly string[], print: Print
   return child
 }
 
-/** The child reads `.env` itself, afresh; here it only decides which defaults of {@link devDefaults} apply. */
+/** The child reads `.env` itself, afresh; here it only decides whether `NODE_ENV` is missing. */
 async function childEnvironment(rootDir: string, print: Printer): Promise<NodeJS.ProcessEnv> {
   try {
     return devEnvironment(process.env, await readEnvFile(join(rootDir, '.env')))

@@ -1,4 +1,4 @@
-import { defineCommand } from '../command.js'
+import { defineCommand } from '../../host/command.js'
 
 export const hooksCommand = defineCommand({
   name: 'hooks',

@@ -1,4 +1,4 @@
-import type { Command } from '../command.js'
+import type { Command } from '../../host/command.js'
 import { configCheckCommand } from './config-check.js'
 import { devCommand } from './dev.js'
 import { hooksCommand } from './hooks.js'

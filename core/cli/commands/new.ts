@@ -1,6 +1,6 @@
 import { relative, resolve, sep } from 'node:path'
 import { ZinError } from '../../errors.js'
-import { type Dialog, defineCommand } from '../command.js'
+import { type Dialog, defineCommand } from '../../host/command.js'
 import { zinPackage } from '../package-root.js'
 import { type ExampleName, exampleNames, scaffold } from '../scaffold.js'
 import { UsageError } from '../usage-error.js'

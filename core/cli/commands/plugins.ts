@@ -1,8 +1,8 @@
 import { ZinError } from '../../errors.js'
+import { defineCommand, type Printer } from '../../host/command.js'
 import type { BootPlan } from '../../host/report.js'
 import type { PluginReport } from '../../host/view.js'
 import { suggest } from '../../util/suggest.js'
-import { defineCommand, type Printer } from '../command.js'
 import { openApp } from '../open-app.js'
 
 export const pluginsCommand = defineCommand({

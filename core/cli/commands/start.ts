@@ -1,9 +1,10 @@
 import { ZinError } from '../../errors.js'
+import { defineCommand, type Printer } from '../../host/command.js'
 import type { Host } from '../../host/host.js'
 import type { ShutdownReport } from '../../host/shutdown.js'
-import type { Address, Role } from '../../host/view.js'
+import type { Role } from '../../host/view.js'
+import { type Address, urlOf } from '../../util/address.js'
 import { tellWatcher } from '../../util/watcher-channel.js'
-import { defineCommand, type Printer } from '../command.js'
 import { openApp } from '../open-app.js'
 import { UsageError } from '../usage-error.js'
 
@@ -86,34 +87,19 @@ function rolesOf(text: string): Role[] {
 function announce(host: Host, address: Address | undefined, ms: number, print: Printer): void {
   const { app, roles } = host.view
   const { order } = host.plan()
-  const url =
-    address === undefined ? undefined : `http://${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`
-  const stores = storesOf(host)
+  const details = Object.fromEntries(host.view.plugins().flatMap(({ name, detail }) => (detail === undefined ? [] : [[name, detail]])))
+  const url = address === undefined ? undefined : urlOf(address)
   const setting = (name: string): string | undefined => host.view.settings().find((row) => row.name === name)?.value
   const words = url === undefined ? `${app.name} runs without HTTP` : `${app.name} listens on ${url}`
   if (setting('LOG_CHANNEL') !== 'console' || setting('LOG_FORMAT') !== 'text') {
-    host.log.info({ url, roles: [...roles], plugins: order, stores, environment: app.environment, ms }, words)
+    host.log.info({ url, roles: [...roles], plugins: order, details, environment: app.environment, ms }, words)
     return
   }
   print.line(`${words} (${app.environment}, ${[...roles].join(' and ')}, ${ms} ms)`)
-  print.line(`  plugins  ${order.join(', ')}`)
-  if (stores.length > 0) print.line(`  stores   ${stores.join(', ')}`)
+  print.line(`  plugins  ${order.map((name) => (name in details ? `${name} (${details[name]})` : name)).join(', ')}`)
   print.line(`  data     ${app.dataDir}`)
   if (url !== undefined && host.view.routes().some(({ method, path }) => method === 'GET' && path === '/docs'))
     print.line(`  docs     ${url}/docs`)
-}
-
-/** Services that say what is behind them. */
-function storesOf(host: Host): string[] {
-  const ids = host.plan().plugins.flatMap((plugin) => plugin.provides)
-  return ids.flatMap((id) => {
-    const service: unknown = host.service({ id, optional: false })
-    const { driver, backend, dialect } = (typeof service === 'object' && service !== null ? service : {}) as Readonly<
-      Record<string, unknown>
-    >
-    const kind = driver ?? backend ?? dialect
-    return typeof kind === 'string' ? [`${id} on ${kind}`] : []
-  })
 }
 
 /** `zin dev` keeps a channel to its child: when it ends without a word, the app ends as well. */

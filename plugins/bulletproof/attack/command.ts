@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Clock, type Command, defineCommand, type Printer, signatureHeaderNames } from 'zin'
+import { type Clock, type Command, defineCommand, type Printer } from 'zin'
 import type { Tokens } from 'zin/plugins/jwt'
+import { signatureHeaderNames } from 'zin/signing'
 import type { AttackReport } from './attack-app.js'
 import type { CredentialOptions } from './credentials.js'
 import type { Minting } from './kit.js'

@@ -1,5 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto'
-import { canonicalRequest, type SignatureHeaderNames, sha256Hex } from 'zin'
+import { canonicalRequest, type SignatureHeaderNames, sha256Hex } from 'zin/signing'
 import type { WireRequest } from './wire.js'
 
 /** What one caller signs with. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { signatureHeaderNames } from 'zin'
 import { tokensService } from 'zin/plugins/jwt'
+import { signatureHeaderNames } from 'zin/signing'
 import { type Plant, plantedEnv, startPlantedApp, users } from '../testing/planted-app.js'
 import { attackApp } from './attack-app.js'
 import { findCredentials } from './credentials.js'

@@ -1,17 +1,8 @@
 import { resolve } from 'node:path'
-import {
-  type Clock,
-  type Command,
-  checkFence,
-  decoyKey,
-  defineCommand,
-  type Printer,
-  replayed,
-  type SignatureHeaderNames,
-  signingKey,
-} from 'zin'
+import { type Clock, type Command, defineCommand, type Printer } from 'zin'
 import type { Tokens } from 'zin/plugins/jwt'
 import type { Kv } from 'zin/plugins/kv'
+import { checkFence, decoyKey, replayed, type SignatureHeaderNames, signingKey } from 'zin/signing'
 import type { Secrets } from '../secrets.js'
 import type { DeviceStore } from '../store/devices/contract.js'
 import { readOne } from '../store/lookup.js'

@@ -1,4 +1,6 @@
 import { createHmac } from 'node:crypto'
+import { messageOf } from 'zin'
+import type { Claims } from 'zin/plugins/jwt'
 import {
   checkBindings,
   checkBody,
@@ -7,7 +9,6 @@ import {
   checkOwner,
   checkProfile,
   type DecoyKey,
-  messageOf,
   readSignature,
   type SignatureClaim,
   type SignatureFault,
@@ -17,8 +18,7 @@ import {
   sha256Hex,
   signedTarget,
   signedText,
-} from 'zin'
-import type { Claims } from 'zin/plugins/jwt'
+} from 'zin/signing'
 import { claimsOf } from '../attack/kit.js'
 import type { Signer } from '../signed-requests.js'
 import { guessMistake } from './guesses.js'

@@ -1,5 +1,5 @@
 import { createSecretKey } from 'node:crypto'
-import { checkMac, type DecoyKey, type SignatureClaim, type SignedTarget, type SigningKey, sha256Hex } from 'zin'
+import { checkMac, type DecoyKey, type SignatureClaim, type SignedTarget, type SigningKey, sha256Hex } from 'zin/signing'
 
 export interface GuessInput {
   readonly method: string

@@ -1,11 +1,12 @@
 import { createSecretKey } from 'node:crypto'
 import jsonwebtoken, { type VerifyOptions } from 'jsonwebtoken'
 import type { Context, Middleware } from 'koa'
-import { type Clock, definePlugin, type Plugin, type PluginContext, signatureHeaderNames } from 'zin'
+import { type Clock, definePlugin, type Plugin, type PluginContext } from 'zin'
 import { bulletproof } from 'zin/plugins/bulletproof'
 import { database, databaseService } from 'zin/plugins/database'
 import { type Claims, jwt, type Tokens, tokensService } from 'zin/plugins/jwt'
 import { login } from 'zin/plugins/login'
+import { signatureHeaderNames } from 'zin/signing'
 import { createTestHost, type TestHost } from 'zin/testing'
 
 /**

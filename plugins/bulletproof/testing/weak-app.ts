@@ -1,17 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Context, Middleware } from 'koa'
-import {
-  canonicalRequest,
-  captureBody,
-  checkFreshness,
-  definePlugin,
-  readSignature,
-  sha256Hex,
-  signatureHeaderNames,
-  signedTarget,
-} from 'zin'
+import { captureBody, definePlugin } from 'zin'
 import { jwt, tokensService } from 'zin/plugins/jwt'
+import { canonicalRequest, checkFreshness, readSignature, sha256Hex, signatureHeaderNames, signedTarget } from 'zin/signing'
 import { createTestHost, type TestHost } from 'zin/testing'
 
 /** A check that an app forgot. */

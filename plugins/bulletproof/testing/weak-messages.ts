@@ -1,22 +1,21 @@
 import { createHmac, createPublicKey, generateKeyPairSync, verify } from 'node:crypto'
 import type { httpbis } from 'http-message-signatures'
 import type { Context, Middleware } from 'koa'
+import { captureBody, definePlugin } from 'zin'
+import { jwt, tokensService } from 'zin/plugins/jwt'
 import {
-  captureBody,
   checkBindings,
   checkBody,
   checkFreshness,
   checkMac,
   decoyKey,
-  definePlugin,
   publicSigningKey,
   readSignature,
   type SigningKey,
   signatureHeaderNames,
   signedTarget,
   signingKey,
-} from 'zin'
-import { jwt, tokensService } from 'zin/plugins/jwt'
+} from 'zin/signing'
 import { createTestHost, type TestHost } from 'zin/testing'
 import type { Credential, MessageCredential } from '../attack/kit.js'
 import { withOwnKey, withSecret } from '../attack/message.js'

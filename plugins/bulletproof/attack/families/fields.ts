@@ -1,4 +1,4 @@
-import type { SignatureHeaderNames } from 'zin'
+import type { SignatureHeaderNames } from 'zin/signing'
 import { type Attack, accepted, refused } from '../attack.js'
 import type { Kit } from '../kit.js'
 import { headerOf, type WireRequest, withHeader } from '../wire.js'

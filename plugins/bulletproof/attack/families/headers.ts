@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { SignatureHeaderNames } from 'zin'
+import type { SignatureHeaderNames } from 'zin/signing'
 import { type Attack, accepted, refused, rejected } from '../attack.js'
 import type { Kit } from '../kit.js'
 import { headerOf, type WireRequest, withHeader } from '../wire.js'

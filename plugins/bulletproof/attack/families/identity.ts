@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { sha256Hex } from 'zin'
+import { sha256Hex } from 'zin/signing'
 import { type Attack, accepted, refused } from '../attack.js'
 import type { Credential, Kit } from '../kit.js'
 import { userAgent } from '../kit.js'

@@ -1,4 +1,4 @@
-import type { SignatureHeaderNames } from 'zin'
+import type { SignatureHeaderNames } from 'zin/signing'
 import { type Attack, refused } from '../attack.js'
 import { withHeader } from '../wire.js'
 

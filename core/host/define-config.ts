@@ -1,8 +1,8 @@
 import type { HookMap } from '../hooks/catalogue.js'
 import type { ListenerOf } from '../hooks/kinds.js'
-import type { Plugin } from '../host/plugin.js'
 import type { Responders } from '../http/refusal-body.js'
 import type { Route } from '../http/route.js'
+import type { Plugin } from './plugin.js'
 
 /** Longest time of a shutdown in ms, unless the app says otherwise. */
 export const defaultDeadlineMs = 30_000

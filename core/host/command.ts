@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
-import type { HostView } from '../host/view.js'
-import type { Resolved, ServiceRef, Uses } from '../services/ref.js'
+import type { ServiceRef } from '../services/ref.js'
+import type { HostView } from './view.js'
 
 /** How one command option is read. Values are typed text: `007` stays `007` unless the type says int. */
 export type OptionSpec =
@@ -135,10 +135,10 @@ export type Command = CommandSpec<any>
 /** A command without its function: what help needs, and what the cache of plugin commands holds. */
 export type CommandShape = Omit<Command, 'run'>
 
-/** A command and the plugin that registered it. */
-export interface OwnedCommand {
+/** A command and the plugin that registered it. Core commands have the owner `zin`. */
+export interface OwnedCommand<C extends CommandShape = Command> {
   readonly plugin: string
-  readonly command: Command
+  readonly command: C
 }
 
 /**
@@ -153,5 +153,3 @@ export interface OwnedCommand {
 export function defineCommand<const O extends OptionSpecs>(command: CommandSpec<O>): CommandSpec<O> {
   return command
 }
-
-export type { Resolved, Uses }

@@ -1,9 +1,9 @@
+import { configErrors } from '../config/errors.js'
+import { schemaEngine } from '../config/validate-options.js'
 import { kindOf } from '../util/kind-of.js'
 import { schemaFaults } from '../util/schema-faults.js'
 import { suggest } from '../util/suggest.js'
-import { defaultDeadlineMs, type ZinConfig } from './define.js'
-import { configErrors } from './errors.js'
-import { schemaEngine } from './validate-options.js'
+import { defaultDeadlineMs, type ZinConfig } from './define-config.js'
 
 /** Timers of Node take no more. */
 const maxMs = 2 ** 31 - 1

@@ -1,4 +1,4 @@
-import type { Clock } from '../util/clock.js'
+import type { Clock } from './clock.js'
 
 /** A clock that only moves when told to. */
 export interface FakeClock extends Clock {

@@ -1,0 +1,37 @@
+import { StateMachine, type Transitions } from '../util/state-machine.js'
+import { hostErrors } from './errors.js'
+
+/** Where a plugin stands. */
+export type PluginState = 'registered' | 'enabling' | 'enabled' | 'disabling' | 'failed'
+
+/** The functions of a plugin that the host calls, in their order. */
+export type PluginPhase = 'setup' | 'start' | 'ready' | 'stop'
+
+/** Where a host stands. */
+export type HostState = 'created' | 'starting' | 'ready' | 'draining' | 'stopped'
+
+const pluginTransitions: Transitions<PluginState> = {
+  // Fails without a setup: it needs a plugin that failed.
+  registered: ['enabling', 'failed'],
+  enabling: ['enabled', 'disabling'],
+  enabled: ['disabling'],
+  disabling: ['registered'],
+  failed: ['enabling'],
+}
+
+const hostTransitions: Transitions<HostState> = {
+  created: ['starting', 'draining'],
+  // Stopped at once: the boot failed, and nothing listens.
+  starting: ['ready', 'draining', 'stopped'],
+  ready: ['draining'],
+  draining: ['stopped'],
+  stopped: [],
+}
+
+export function pluginStates(plugin: string): StateMachine<PluginState> {
+  return new StateMachine<PluginState>('registered', pluginTransitions, (from, to) => hostErrors.ZIN_PLUGIN_STATE(plugin, from, to))
+}
+
+export function hostStates(): StateMachine<HostState> {
+  return new StateMachine<HostState>('created', hostTransitions, (from, to) => hostErrors.ZIN_HOST_STATE(`become ${to}`, from))
+}

@@ -1,0 +1,2 @@
+/** Undoes a registration. Calling it twice does nothing. */
+export type Disposer = () => void
