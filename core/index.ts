@@ -55,6 +55,7 @@ export type {
   Collect,
   CollectSlot,
   Denial,
+  DenialStatus,
   First,
   FirstSlot,
   Gate,

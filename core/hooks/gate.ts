@@ -3,7 +3,7 @@ import type { Logger } from '../log/types.js'
 import type { Clock } from '../util/clock.js'
 import { isThenable } from '../util/thenable.js'
 import { ask } from './ask.js'
-import type { Denial, Verdict } from './kinds.js'
+import { type Denial, deny, type Verdict } from './kinds.js'
 import type { Listener } from './listener.js'
 import { Slot } from './slot.js'
 
@@ -40,7 +40,7 @@ export class GateSlot extends Slot {
       const answer = ask(listener, args, this.#clock)
       const value = isThenable(answer) ? await answer : answer
       if (value === undefined) return ALLOWED
-      if (isDenial(value)) return { denied: true, reason: value.reason, plugin }
+      if (isDenial(value)) return { ...deny(value.reason, value), plugin }
     } catch (error) {
       this.#log.error({ plugin, hook, err: error }, 'listener of a gate failed, so the gate stays closed')
       return { denied: true, reason: messageOf(error), plugin }
@@ -52,5 +52,7 @@ export class GateSlot extends Slot {
 }
 
 function isDenial(value: unknown): value is Denial {
-  return typeof value === 'object' && value !== null && (value as Denial).denied === true && typeof (value as Denial).reason === 'string'
+  if (typeof value !== 'object' || value === null) return false
+  const { denied, reason, status } = value as Partial<Denial>
+  return denied === true && typeof reason === 'string' && (status === undefined || status === 403 || status === 409)
 }

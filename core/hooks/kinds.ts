@@ -41,15 +41,27 @@ export type AnyHook = { readonly kind: HookKind; readonly args: any }
 export interface Denial {
   readonly denied: true
   readonly reason: string
+  readonly status?: DenialStatus
 }
 
-/** Refuses in a gate listener: `hooks.on('beforeWorkerStart', (name) => busy ? deny('too busy') : undefined)`. */
-export function deny(reason: string): Denial {
-  return { denied: true, reason }
+/** 409: not now, in this state. 403: not by this caller. */
+export type DenialStatus = 403 | 409
+
+/**
+ * Refuses in a gate listener. `status` is the HTTP status for the caller; where the emitter of the hook sets one itself, it is ignored.
+ *
+ * @example
+ * hooks.on('beforeWorkerStart', (name) => (busy(name) ? deny('too busy') : undefined))
+ * hooks.on('beforeWorkerChange', ({ actor }) => (actor.kind === 'local' ? deny('sign in first', { status: 403 }) : undefined))
+ */
+export function deny(reason: string, { status }: { readonly status?: DenialStatus } = {}): Denial {
+  return { denied: true, reason, ...(status === undefined ? {} : { status }) }
 }
 
-/** What a gate decided. `plugin` is the listener that refused. */
-export type Verdict = { readonly denied: false } | { readonly denied: true; readonly reason: string; readonly plugin: string }
+/** What a gate decided. `plugin` is the listener that refused; `status` is what it asked for. */
+export type Verdict =
+  | { readonly denied: false }
+  | { readonly denied: true; readonly reason: string; readonly plugin: string; readonly status?: DenialStatus }
 
 /** One failed listener of a settle hook. */
 export interface ListenerFailure {

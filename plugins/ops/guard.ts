@@ -1,11 +1,20 @@
 import type { Context } from 'koa'
-import { defineMiddleware, HostCheck, noteAccess, type RouteMiddleware, type SecurityRequirement, withinAuthBudget } from 'zin'
+import {
+  defineMiddleware,
+  HostCheck,
+  noteAccess,
+  type RequestContext,
+  type RouteMiddleware,
+  requestContext,
+  type SecurityRequirement,
+  withinAuthBudget,
+} from 'zin'
 import type { SignedRequests } from 'zin/plugins/bulletproof'
 import { bearerScheme, type Claims, type Tokens } from 'zin/plugins/jwt'
 import { opsErrors, unauthorized } from './errors.js'
 import { isForwarded, localProblem } from './local.js'
 import { loopbackNames } from './mode.js'
-import type { Ops, OpsAccess } from './ops.js'
+import type { Actor, Ops, OpsAccess } from './ops.js'
 
 export interface GuardParts {
   readonly mode: 'open' | 'required'
@@ -19,10 +28,16 @@ export interface GuardParts {
   readonly signed: () => SignedRequests | undefined
 }
 
+interface SignedUser {
+  readonly claims: Claims
+  readonly device?: string
+}
+
 /** Decides who may operate the app: the middleware `ops` and the service behind finer checks. */
 export class OpsGuard implements Ops {
   readonly #parts: GuardParts
   readonly #granted = new WeakMap<object, OpsAccess>()
+  readonly #actors = new WeakMap<RequestContext, Actor>()
   readonly #hosts: HostCheck
   #port: number | undefined
 
@@ -41,7 +56,10 @@ export class OpsGuard implements Ops {
       key: 'ops',
       ...(security.length > 0 && { security }),
       handler: async (ctx, next) => {
-        this.#granted.set(ctx.req, await this.#enter(ctx))
+        const access = await this.#enter(ctx)
+        this.#granted.set(ctx.req, access)
+        const context = requestContext()
+        if (context !== undefined) this.#actors.set(context, access.actor)
         ctx.set('Cache-Control', 'no-store')
         return next()
       },
@@ -58,6 +76,11 @@ export class OpsGuard implements Ops {
 
   access(ctx: Context): OpsAccess | undefined {
     return this.#granted.get(ctx.req)
+  }
+
+  actor(): Actor | undefined {
+    const context = requestContext()
+    return context === undefined ? undefined : this.#actors.get(context)
   }
 
   allow(ctx: Context, permission: string): boolean {
@@ -81,7 +104,7 @@ export class OpsGuard implements Ops {
       this.#acceptsHost(host),
     )
     if (problem !== undefined) throw problem
-    return { kind: 'open', actor: 'local' }
+    return { kind: 'open', actor: { kind: 'local', id: 'local', via: viaOf(ctx) } }
   }
 
   async #identify(ctx: Context): Promise<OpsAccess> {
@@ -92,19 +115,22 @@ export class OpsGuard implements Ops {
       // Without a token nothing but the signature says for which app a request is meant, so that it must cover the host.
       const result = await signed.verify(ctx, ['shared'], 'rfc9421')
       if (!result.ok) throw unauthorized()
-      return { kind: 'signed', actor: `key:${result.signer.keyId}` }
+      return { kind: 'signed', actor: { kind: 'key', id: result.signer.keyId, via: viaOf(ctx) } }
     }
     if (bearer === undefined) throw unauthorized()
-    const claims = isSigned && signed !== undefined ? await this.#signedClaims(ctx, signed) : await this.#bareClaims(ctx, bearer)
+    const { claims, device }: SignedUser =
+      isSigned && signed !== undefined ? await this.#signedUser(ctx, signed) : { claims: await this.#bareClaims(ctx, bearer) }
     const { role, sub } = claims
     if (typeof role !== 'string' || !this.#parts.roles.includes(role)) throw opsErrors.FORBIDDEN('Your role may not operate this app')
-    return { kind: 'token', actor: `user:${sub ?? ''}`, role }
+    const actor: Actor = { kind: 'user', id: String(sub ?? ''), ...(device === undefined ? {} : { device }), via: viaOf(ctx) }
+    return { kind: 'token', actor, role }
   }
 
-  async #signedClaims(ctx: Context, signed: SignedRequests): Promise<Claims> {
+  async #signedUser(ctx: Context, signed: SignedRequests): Promise<SignedUser> {
     const result = await signed.authenticate(ctx)
     if (!result.ok) throw unauthorized()
-    return result.claims
+    const { claims, signer } = result
+    return signer.kind === 'device' ? { claims, device: signer.keyId } : { claims }
   }
 
   /** A token that is bound to a device proves nothing without the device's signature. */
@@ -127,6 +153,11 @@ export class OpsGuard implements Ops {
     }
     return this.#hosts.accepts(host)
   }
+}
+
+/** As the CLI says of itself. */
+function viaOf(ctx: Context): Actor['via'] {
+  return ctx.req.headers['x-requested-with'] === 'zin-cli' ? 'cli' : 'http'
 }
 
 function verified(tokens: Tokens, token: string): Claims | undefined {

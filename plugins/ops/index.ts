@@ -8,7 +8,7 @@ import { opsService } from './ops.js'
 import { opsOptions } from './options.js'
 import { opsSettings } from './settings.js'
 
-export type { Ops, OpsAccess } from './ops.js'
+export type { Actor, Ops, OpsAccess } from './ops.js'
 export { opsService } from './ops.js'
 export type { OpsOptions } from './options.js'
 

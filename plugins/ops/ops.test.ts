@@ -34,6 +34,7 @@ async function withApp(given: AppOptions, test: (app: App) => Promise<void>): Pr
   let host: TestHost
   const handler = (ctx: object) => {
     const service = host.service(opsService)
+    assert.deepEqual(service.actor(), service.access(ctx as never)?.actor)
     return { access: service.access(ctx as never), deploy: service.allow(ctx as never, 'workers:deploy') }
   }
   const route = (method: 'GET' | 'POST', path: string) => ({
@@ -181,7 +182,7 @@ describe('ops in required mode', () => {
     withApp(required, async (app) => {
       const headers = await app.signed('GET')
       const first = await app.host.inject({ path: '/api/workers', headers })
-      assert.deepEqual(first.body, { access: { kind: 'signed', actor: 'key:zin-cli' }, deploy: true })
+      assert.deepEqual(first.body, { access: { kind: 'signed', actor: { kind: 'key', id: 'zin-cli', via: 'http' } }, deploy: true })
       assert.equal(await app.status('GET', headers), 401)
     }))
 
@@ -204,7 +205,10 @@ describe('ops in required mode', () => {
   it('takes a token without a device by its role', () =>
     withApp(required, async (app) => {
       const admin = await app.host.inject({ path: '/api/workers', headers: await app.token({ sub: '1', role: 'admin' }) })
-      assert.deepEqual(admin.body, { access: { kind: 'token', actor: 'user:1', role: 'admin' }, deploy: true })
+      assert.deepEqual(admin.body, {
+        access: { kind: 'token', actor: { kind: 'user', id: '1', via: 'http' }, role: 'admin' },
+        deploy: true,
+      })
       for (const role of ['user', undefined, 'Admin', ['admin']]) {
         const refused = await app.host.inject({ path: '/api/workers', headers: await app.token({ sub: '1', role }) })
         assert.deepEqual([refused.status, refused.body.code], [403, 'FORBIDDEN'])
@@ -219,7 +223,8 @@ describe('ops in required mode', () => {
       const signed = await createHeaders({ ...v1, secret })
       assert.equal(await app.status('GET', token), 401)
       assert.equal(await app.status('GET', { ...token, ...(await createHeaders({ ...v1, secret: 'wrong' })) }), 401)
-      assert.equal(await app.status('GET', { ...token, ...signed }), 200)
+      const { body } = await app.host.inject({ path: '/api/workers', headers: { ...token, ...signed, 'x-requested-with': 'zin-cli' } })
+      assert.deepEqual(body.access.actor, { kind: 'user', id: '1', device: device.deviceId, via: 'cli' })
       assert.equal(await app.status('GET', { ...token, ...signed }), 401)
     }))
 
