@@ -15,7 +15,9 @@ export const workerHealthCommands: readonly Command[] = [
       const { health } = await app.request<{ health: HealthReport & { name: string } }>({ method: 'GET', path })
       if (print.json) return print.record(health)
       print.line(`${health.name}: ${health.score} of 100${health.monitored ? '' : ', not monitored'}`)
-      for (const { penalty, reason } of health.terms) print.line(`  -${penalty}  ${reason}`)
+      for (const { penalty, plugin, reason } of health.terms) {
+        print.line(`  -${penalty}  ${reason}${plugin === undefined ? '' : ` (${plugin})`}`)
+      }
       for (const check of health.checks) print.line(`  ${check.node}: ${check.healthy ? 'healthy' : `not healthy, ${check.error}`}`)
     },
   }),

@@ -1,7 +1,7 @@
 import { definePlugin, optional } from 'zin'
 import { databaseService } from 'zin/plugins/database'
 import { queuesService } from 'zin/plugins/queues'
-import { workersService } from 'zin/plugins/workers'
+import { defineWorkerFeature, workersService } from 'zin/plugins/workers'
 import { checkWorker } from './check.js'
 import { workerHealthCommands } from './cli.js'
 import { workerHealthErrors } from './errors.js'
@@ -19,6 +19,8 @@ import { memoryHistory } from './store/memory.js'
 export type { WorkerHealthHooks } from './hooks.js'
 export type { WorkerHealthOptions } from './options.js'
 export type { CheckOutcome, HealthSample } from './outcome.js'
+
+const healthMonitoring = defineWorkerFeature({ plugin: 'worker-health', feature: 'healthMonitoring' })
 
 /** How often it looks which checks are due, and for old history, in ms. */
 const tickMs = 250
@@ -67,7 +69,7 @@ export const workerHealth = definePlugin({
     ctx.routes(workerHealthRoutes(() => services.workers, history))
     ctx.commands(workerHealthCommands)
     ctx.onStart(() => {
-      const withdraw = services.workers.offerFeature('healthMonitoring')
+      const withdraw = services.workers.offerFeature(healthMonitoring)
       ctx.onStop(withdraw)
     })
     ctx.onReady(() => {

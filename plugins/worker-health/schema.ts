@@ -21,7 +21,12 @@ export const waitQuery = Type.Object(
   },
   { additionalProperties: false },
 )
-const term = Type.Object({ name: Type.String(), penalty: Type.Integer(), reason: Type.String() })
+const term = Type.Object({
+  name: Type.String(),
+  penalty: Type.Integer(),
+  reason: Type.String(),
+  plugin: Type.Optional(Type.String({ description: 'The plugin that takes the points off; absent: workers' })),
+})
 const check = Type.Object({
   node: Type.String(),
   healthy: Type.Boolean(),

@@ -3,14 +3,20 @@ import { hostname } from 'node:os'
 import type { Migration, PluginContext } from 'zin'
 import type { Database } from 'zin/plugins/database'
 import type { Kv } from 'zin/plugins/kv'
+import type { Ops } from 'zin/plugins/ops'
 import type { Queues } from 'zin/plugins/queues'
 import { chooseCluster } from './cluster/choose.js'
 import type { NodeInfo } from './cluster/cluster.js'
 import { Leaderships } from './cluster/leaderships.js'
 import { Cancels } from './control/cancels.js'
-import { Control } from './control/control.js'
+import { Changes } from './control/changes.js'
+import { DesiredStates } from './control/desired-states.js'
+import { GivenCode } from './control/given-code.js'
 import { Operations } from './control/operations.js'
+import { VersionCheck } from './control/version-check.js'
 import { Versions } from './control/versions.js'
+import { WorkerRecords } from './control/worker-records.js'
+import { WorkerWrites } from './control/writes.js'
 import { Health } from './health/health.js'
 import { hookSlots } from './hook-slots.js'
 import { WorkerJobs } from './jobs/jobs.js'
@@ -20,8 +26,7 @@ import type { WorkersOptions } from './options.js'
 import type { ProcessorRoots } from './processors/load-path.js'
 import { Processors } from './processors/processors.js'
 import { ProcessorRegistry } from './processors/registry.js'
-import { FeatureOwners } from './record/feature-owners.js'
-import { queueStoreProblems } from './record/infrastructure.js'
+import { WorkerFeatures } from './record/worker-features.js'
 import { makeWorkers } from './service.js'
 import type { WorkerSettings } from './settings.js'
 import { StoreDirectory } from './store/directory.js'
@@ -31,7 +36,7 @@ import type { WorkerEvent, Workers } from './types.js'
 export interface AssembleInput extends Pick<PluginContext, 'hooks' | 'clock' | 'log' | 'host'> {
   readonly settings: WorkerSettings
   readonly options: WorkersOptions
-  readonly services: { readonly queues: Queues; readonly database: Database | undefined; readonly kv: Kv | undefined }
+  readonly services: { readonly queues: Queues; readonly ops: Ops; readonly database: Database | undefined; readonly kv: Kv | undefined }
   readonly roots: ProcessorRoots
 }
 
@@ -96,7 +101,7 @@ export function assemble(input: AssembleInput): WorkerParts {
         maxStalls: options.maxStalls,
         processors,
         stopLimits,
-        halt: (worker, error) => control.halt(worker, info.id, error),
+        halt: (worker, error) => desired.halt(worker, info.id, error),
       })
     : undefined
   const rule = { global: settings.WORKER_AUTO_START, driver: settings.WORKER_PERSISTENCE_DRIVER }
@@ -111,25 +116,30 @@ export function assemble(input: AssembleInput): WorkerParts {
     cancelElsewhere: (request) => cancels.ask(request),
   })
   const operations = new Operations(cluster, clock)
-  const features = new FeatureOwners()
-  const control = new Control({
+  const features = new WorkerFeatures()
+  const writes = new WorkerWrites({ directory, cluster, operations, clock })
+  const desired = new DesiredStates({ writes, operations, cluster, clock })
+  const check = new VersionCheck(processors)
+  const code = new GivenCode(registry)
+  const records = new WorkerRecords({
+    writes,
     directory,
     cluster,
-    operations,
-    processors,
-    registry,
+    check,
+    code,
     schedules: {
       exist: async (record) => (await jobs.schedules(record)).length > 0,
       removeAll: (record) => jobs.dropSchedules(record),
       moveAll: (from, to) => jobs.moveSchedules(from, to),
     },
+    features,
     clock,
     autoStart: rule,
     defaults: { concurrency: settings.WORKER_CONCURRENCY, driver: settings.WORKER_PERSISTENCE_DRIVER },
-    lacking: (input) => [...features.problems(input.features), ...queueStoreProblems(input.infrastructure, services.queues.backend)],
+    queueStore: services.queues.backend,
   })
-  const health = new Health({ cluster, jobs, now })
-  const versions = new Versions({ control, cluster, registry, now })
+  const health = new Health({ cluster, jobs, hooks, now })
+  const versions = new Versions({ writes, cluster, check, code, now })
   const leaderships = new Leaderships({ cluster, node: info.id, clock, log })
   const listeners = new Set<(event: WorkerEvent) => void>()
   const reconciler = new Reconciler({
@@ -138,7 +148,7 @@ export function assemble(input: AssembleInput): WorkerParts {
     cluster,
     node,
     rule,
-    wake: (worker) => control.wake(worker),
+    wake: (worker) => desired.applyAutoStart(worker),
     log,
     now,
     leaseMs: settings.WORKER_INTERVAL_MS * 3,
@@ -150,18 +160,21 @@ export function assemble(input: AssembleInput): WorkerParts {
     workers: makeWorkers({
       enabled: settings.WORKERS_ENABLED,
       id: info.id,
+      changes: new Changes({ hooks, ops: services.ops, log }),
       cluster,
       clock,
-      control,
+      desired,
       directory,
+      features,
       health,
       jobs,
       node,
       operations,
+      records,
       registry,
       versions,
+      writes,
       lead: (role) => leaderships.lead(role),
-      offerFeature: (feature) => features.offer(feature),
       listen(listener) {
         listeners.add(listener)
         return () => void listeners.delete(listener)

@@ -27,7 +27,7 @@ const list = defineCommand({
   run: async ({ app, options, print }) => {
     const workers = await allWorkers(app, { status: options.status, includeInactive: options.all ? 'true' : undefined })
     print.table(
-      workers.map(({ name, queueName: queue, state, version, concurrency, desired, rollout }) => ({
+      workers.map(({ name, queueName: queue, state, version, concurrency, desired, rollout, scaled }) => ({
         name,
         queue,
         state,
@@ -35,6 +35,7 @@ const list = defineCommand({
         version,
         ...(rollout === undefined ? {} : { rollout: `${rollout.version} ${rollout.state}` }),
         concurrency,
+        ...(scaled === undefined ? {} : { scaled: scaled.concurrency }),
       })),
       [
         'name',
@@ -44,6 +45,7 @@ const list = defineCommand({
         'version',
         ...(workers.some(({ rollout }) => rollout) ? (['rollout'] as const) : []),
         'concurrency',
+        ...(workers.some(({ scaled }) => scaled) ? (['scaled'] as const) : []),
       ],
     )
   },
@@ -139,10 +141,12 @@ const waitOption = {
 } as const
 
 /** Asks for a change. The answer may take as long as the wait, and some time for its way. */
-function ask(app: AppClient, path: string, waitSeconds: number): Promise<OperationResult> {
+function ask(app: AppClient, path: string, waitSeconds: number, body?: object): Promise<OperationResult> {
   const waitMs = waitSeconds * 1000
   const waitingFor = `every process to apply it, up to ${waitSeconds} s (--wait); a worker that stops ends its jobs first`
-  return app.request<OperationResult>({ method: 'POST', path, query: { wait: waitMs }, timeoutMs: waitMs + 10_000, waitingFor })
+  const query = { wait: waitMs }
+  const timeoutMs = waitMs + 10_000
+  return app.request<OperationResult>({ method: 'POST', path, query, timeoutMs, waitingFor, ...(body === undefined ? {} : { body }) })
 }
 
 const activate = defineCommand({
@@ -154,6 +158,19 @@ const activate = defineCommand({
   options: waitOption,
   run: async ({ app, args, options, print }) =>
     report(await ask(app, at(args.name, `/versions/${encodeURIComponent(args.version ?? '')}/activate`), options.wait), print),
+})
+
+const scale = defineCommand({
+  name: 'worker:scale',
+  summary: 'Run more or fewer jobs in parallel in each node, beside what the record says; nothing restarts',
+  args: [...named, { name: 'concurrency', summary: '1 to 1000, or "own" for as many as the record says' }],
+  needs: 'running app',
+  json: true,
+  options: { ...waitOption, reason: { type: 'string', summary: 'Why, for those who see it in the list' } },
+  run: async ({ app, args, options: { reason, wait }, print }) => {
+    const concurrency = args.concurrency === 'own' ? null : Number(args.concurrency)
+    return report(await ask(app, at(args.name, '/scale'), wait, { concurrency, ...(reason === undefined ? {} : { reason }) }), print)
+  },
 })
 
 const operation = (verb: 'start' | 'stop' | 'restart' | 'pause' | 'resume', text: string): Command =>
@@ -176,6 +193,7 @@ export const workerCommands: readonly Command[] = [
   operation('restart', 'Restart a worker'),
   operation('pause', 'Take no more jobs; running ones go on'),
   operation('resume', 'Take jobs again'),
+  scale,
   summary,
   show,
   versions,

@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises'
 import { before, describe, it } from 'node:test'
 import { kvService } from 'zin/plugins/kv'
 import { queuesService } from 'zin/plugins/queues'
-import { workerErrors } from './errors.js'
 import type { ApiHost } from './testing/api-host.js'
 import { givenCodes } from './testing/given-codes.js'
 import { refusedCreations, refusedJobs, refusedSchedules, refusedUpdates, refusedVersions, testedElsewhere } from './testing/refusals.js'
@@ -123,6 +122,27 @@ export function codesContract(api: () => ApiHost): void {
       await refused('WORKER_START_DENIED', 409, ['POST', at('denied', '/start')])
       await service.create({ name: `broken-${run}`, queueName: `codes-${run}`, processor: 'broken.mjs', autoStart: false })
       await refused('PROCESSOR_LOAD_FAILED', 422, ['POST', at('broken', '/start')])
+    })
+
+    it('refuses what a plugin refuses, and does nothing of it', async () => {
+      const { run } = api()
+      for (const [name, status, code, plugin] of [
+        ['kept', 409, 'WORKER_CHANGE_DENIED', 'it is kept'],
+        ['locked', 403, 'WORKER_CHANGE_FORBIDDEN', 'it is locked'],
+      ] as const) {
+        const { message } = await refused(code, status, ['POST', '/api/workers', creation(`${name}-${run}`)])
+        assert.match(message, new RegExp(`"create" .*"${name}-${run}".*${plugin}`))
+        assert.equal((await api().call('GET', at(name))).status, 404)
+      }
+    })
+
+    it('refuses a reason of a scale that is no short text, and a number of jobs that is none', async () => {
+      for (const reason of [7, 'x'.repeat(501)]) {
+        await refused('INVALID_SCALE_REASON', 400, ['POST', at('idle', '/scale'), { concurrency: 2, reason }])
+      }
+      for (const concurrency of [0, 1001, 1.5, '2', undefined]) {
+        await refused('INVALID_CONCURRENCY', 400, ['POST', at('idle', '/scale'), { concurrency }])
+      }
     })
 
     it('refuses versions of a worker that has none', async () => {
@@ -249,13 +269,14 @@ export function codesContract(api: () => ApiHost): void {
     })
 
     it('has no code that this contract, or the test named for it, leaves out', async () => {
+      const given = await givenCodes()
       assert.deepEqual(
-        (await givenCodes()).filter((code) => !seen.has(code) && !Object.hasOwn(testedElsewhere, code)),
+        given.filter((code) => !seen.has(code) && !Object.hasOwn(testedElsewhere, code)),
         [],
       )
       for (const [code, file] of Object.entries(testedElsewhere)) {
         const text = await readFile(`${import.meta.dirname}/${file}`, 'utf8')
-        assert.ok(Object.hasOwn(workerErrors, code) && new RegExp(`\\b${code}\\b`).test(text), `${code} in ${file}`)
+        assert.ok(given.includes(code) && new RegExp(`\\b${code}\\b`).test(text), `${code} in ${file}`)
       }
     })
   })

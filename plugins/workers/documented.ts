@@ -30,6 +30,9 @@ const changeable = {
   activeStatus: Type.Boolean({ description: 'Default true; false: it takes no jobs' }),
   autoStart: orNull(Type.Boolean(), 'Whether it starts with the app; null: as WORKER_AUTO_START says'),
   features: Type.Record(Type.String(), Type.Boolean(), { description: 'By name of the feature' }),
+  extensions: Type.Record(Type.String(), orNull(Type.Object({}), 'As the feature of the plugin declares it; null removes it'), {
+    description: 'By name of the plugin',
+  }),
   rateLimit: orNull(
     object({ max: Type.Integer({ minimum: 1, maximum: 100_000 }), duration: milliseconds(1, dayMs) }),
     'Most jobs in a time; null: no limit',
@@ -67,6 +70,10 @@ const optional = (properties: TProperties): TProperties =>
 const { queueName, ...others } = changeable
 const create = object({ name, queueName, ...optional({ ...others, processor, healthCheck, version, infrastructure }) })
 const update = object(optional(changeable))
+const scale = object({
+  concurrency: orNull(Type.Integer({ minimum: 1, maximum: 1000 }), 'Jobs in parallel in each node; null: as many as the record says'),
+  reason: Type.Optional(Type.String({ maxLength: 500, description: 'Why, for people' })),
+})
 const register = object({ version, ...optional({ description: Type.String({ maxLength: 1000 }), processor, healthCheck }) })
 
 const data = Type.Unknown({ description: 'Any JSON; default null' })
@@ -114,6 +121,7 @@ const scheduled = Type.Object({ name, id: Type.String({ pattern: '^[A-Za-z0-9_.-
 export const documented = {
   create: { body: create },
   update: { params: named, body: update },
+  scale: { params: named, body: scale },
   register: { params: named, body: register },
   activate: { params: Type.Object({ name, version }) },
   enqueue: { params: named, body: enqueue },

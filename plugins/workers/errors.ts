@@ -17,6 +17,16 @@ export const workerErrors = defineErrors({
     message: (name: string, queue: string) =>
       `Worker "${name}" has schedules, which add their jobs to its queue "${queue}"; remove them, change queueName, and add them again`,
   },
+  WORKER_CHANGE_DENIED: {
+    status: 409,
+    message: (action: string, worker: string, plugin: string, reason: string) =>
+      `"${action}" of worker "${worker}" was refused by the plugin "${plugin}": ${reason}`,
+  },
+  WORKER_CHANGE_FORBIDDEN: {
+    status: 403,
+    message: (action: string, worker: string, plugin: string, reason: string) =>
+      `You may not do "${action}" on worker "${worker}", says the plugin "${plugin}": ${reason}`,
+  },
   WORKER_START_DENIED: {
     status: 409,
     message: (name: string, plugin: string, reason: string) => `Worker "${name}" may not start: ${reason} (said by ${plugin})`,
@@ -164,6 +174,15 @@ export const workerErrors = defineErrors({
   PROCESSOR_FETCH_FAILED: { status: 502, message: (url: string, why: string) => `The processor at "${url}" was not fetched: ${why}` },
   INVALID_HEALTH_CHECK: { status: 400, message: (path: string, why: string) => `The health check "${path}" cannot be used: ${why}` },
   INVALID_PERSISTENCE_CONFIG: { status: 400, message: (what: string) => `"infrastructure.persistence": ${what}` },
+  WORKER_FEATURE_INVALID: {
+    status: 500,
+    message: (plugin: string, feature: string, what: string) => `${plugin}: the worker feature "${feature}" cannot be offered: ${what}`,
+  },
+  WORKER_EXTENSION_UNREADABLE: {
+    status: 500,
+    message: (worker: string, plugin: string, why: string) =>
+      `The part of the plugin "${plugin}" in the record of worker "${worker}" cannot be read: ${why}; write it anew with PUT /api/workers/${worker}`,
+  },
   WORKERS_MISCONFIGURED: { status: 500, message: (what: string) => `workers: ${what}` },
 })
 

@@ -1,4 +1,6 @@
-import type { First, Gate, HookSpecs, Notify, Settle, Waterfall } from 'zin'
+import type { Collect, First, Gate, HookSpecs, Notify, Settle, Waterfall } from 'zin'
+import type { WorkerChange } from './control/change.js'
+import type { PluginHealthTerm } from './health/score.js'
 import type { FailedJobView, JobPlan, JobView } from './jobs/types.js'
 import type { WorkerProcessor } from './processors/processor.js'
 
@@ -10,6 +12,9 @@ export interface WorkerHooks {
   onWorkerStart: Settle<[workerName: string]>
   onWorkerStop: Settle<[workerName: string]>
   beforeWorkerStart: Gate<[workerName: string]>
+  beforeWorkerChange: Gate<[change: WorkerChange]>
+  onWorkerChange: Settle<[change: WorkerChange]>
+  collectHealthTerms: Collect<[workerName: string], readonly PluginHealthTerm[]>
   transformJobOptions: Waterfall<JobPlan, [workerName: string, data: unknown]>
   transformJobData: Waterfall<unknown, [workerName: string]>
   restoreJobData: Waterfall<unknown, [workerName: string]>
@@ -29,6 +34,21 @@ export const workerHooks = {
   onWorkerStart: { kind: 'settle', args: ['workerName'], summary: 'A worker of this process consumes jobs from now on' },
   onWorkerStop: { kind: 'settle', args: ['workerName'], summary: 'A worker of this process has stopped consuming' },
   beforeWorkerStart: { kind: 'gate', args: ['workerName'], summary: 'A worker is about to start in this process; deny to keep it stopped' },
+  beforeWorkerChange: {
+    kind: 'gate',
+    args: ['change'],
+    summary: 'A management action is about to change a worker, its jobs or schedules; deny to refuse it with 409, or 403',
+  },
+  onWorkerChange: {
+    kind: 'settle',
+    args: ['change'],
+    summary: 'A management action has changed a worker, its jobs or schedules; its caller gets the response afterwards',
+  },
+  collectHealthTerms: {
+    kind: 'collect',
+    args: ['workerName'],
+    summary: "Points that the plugin takes off a worker's health score, with the reasons",
+  },
   transformJobOptions: {
     kind: 'waterfall',
     args: ['options', 'workerName', 'data'],

@@ -14,26 +14,35 @@ import { workersService } from './service.js'
 import { workerSettings } from './settings.js'
 
 export type { KnownNode, NodeStatus, WorkerState } from './cluster/cluster.js'
+export type * from './control/change.js'
 export type { CheckReport, HealthCheckResult, WorkerHealthCheck } from './health/check.js'
-export type { HealthReport, HealthTerm } from './health/score.js'
+export type { HealthReport, HealthTerm, PluginHealthTerm } from './health/score.js'
 export type { WorkerHooks } from './hooks.js'
 export type * from './jobs/types.js'
 export type { WorkersOptions } from './options.js'
 export type { ProcessorResolver, WorkerProcessor } from './processors/processor.js'
+export type { ParsedExtension, WorkerFeature, WorkerFeatureSpec } from './record/define-feature.js'
+export { defineWorkerFeature } from './record/define-feature.js'
 export type {
+  Backoff,
   CreateWorker,
   FeatureName,
+  Features,
   Infrastructure,
   Isolation,
   PersistenceDriver,
   Placement,
   RateLimit,
   RegisterVersion,
+  Scaled,
   UpdateWorker,
+  VersionRecord,
+  WorkerJobOptions,
   WorkerRecord,
 } from './record/record.js'
 export { featureNames } from './record/record.js'
 export { workersService } from './service.js'
+export type { Desired } from './store/store.js'
 export type * from './types.js'
 
 const flushMs = 1_000

@@ -37,6 +37,18 @@ export function routesContract(api: () => ApiHost): void {
       )
     })
 
+    /** Whoever listens to changes was asked before the request did anything, and told of what it did. */
+    const heard = (row: ApiRow, headers: Readonly<Record<string, unknown>>): void => {
+      const expected = { action: row.action, worker: nameOf(row), actor: { kind: 'local', id: 'local', via: 'http' } }
+      for (const [phase, changes] of Object.entries(api().changesOf(String(headers['x-request-id'])))) {
+        assert.deepEqual(
+          changes.map(({ action, worker, actor }) => ({ action, worker, actor })),
+          [expected],
+          `${phase} ${row.route}`,
+        )
+      }
+    }
+
     for (const row of apiRows) {
       it(`${row.route}${row.query === undefined ? '' : `?${row.query}`} answers ${row.status}`, async () => {
         const { fills } = row
@@ -47,6 +59,7 @@ export function routesContract(api: () => ApiHost): void {
         assert.equal(answer.status, row.status, answer.text)
         assert.deepEqual(shapeOf(answer.body), row.shape)
         assert.equal(answer.body.ok, true)
+        if (!row.route.startsWith('GET')) heard(row, answer.headers)
         if (row.gives !== undefined) {
           const [param, ...path] = row.gives
           known.set(

@@ -86,6 +86,33 @@ export function schedulesContract(api: () => ApiHost): void {
       assert.deepEqual([job?.opts.attempts, JSON.stringify(job?.data).includes('"n":1')], [4, true])
     })
 
+    it('come with it when the request is repeated that could not move them', async () => {
+      let add: (() => Promise<unknown>) | undefined
+      const { name, path } = await createApart(() => {
+        const work = add
+        add = undefined
+        return work?.()
+      })
+      const { queue } = api().host.service(queuesService)
+      const old = queue(name)
+      const read = old.getJobSchedulers.bind(old)
+      let away = false
+      old.getJobSchedulers = (...args) => (away ? Promise.reject(new Error('the power is cut')) : read(...args))
+      add = async () => {
+        await api().call('PUT', `${path}/schedules/late`, yearly)
+        away = true
+      }
+      const failed = await api().call('PUT', path, { queueName: `${name}-b` })
+      assert.ok(failed.status >= 500, failed.text)
+      away = false
+      assert.deepEqual([await schedulers(name), await schedulers(`${name}-b`)], [[`${name}~late`], []])
+      const repeated = await api().call('PUT', path, { queueName: `${name}-b` })
+      assert.equal(repeated.status, 200, repeated.text)
+      assert.deepEqual([await schedulers(name), await schedulers(`${name}-b`)], [[], [`${name}~late`]])
+      assert.equal((await api().call('DELETE', path)).status, 200)
+      assert.deepEqual(await schedulers(`${name}-b`), [])
+    })
+
     it('keep it on its queue until they are removed', async () => {
       const { name, path } = await create()
       await api().call('PUT', `${path}/schedules/a`, yearly)

@@ -42,6 +42,7 @@ export const createBody = Type.Object({
   autoStart: anything('Boolean or null, default null'),
   version: anything('major.minor.patch, default 1.0.0'),
   features: anything('Booleans by feature name'),
+  extensions: anything('Objects by name of the plugin, as its feature declares them'),
   infrastructure: anything('{driver?, redis?: {env: true}, persistence?: {driver: memory | kvstore | db | docstore | edge-sql}}'),
   rateLimit: anything('{max, duration in ms}'),
   jobOptions: anything('{attempts?, backoff?: {type, delay in ms}, timeout? in ms}'),
@@ -55,11 +56,20 @@ export const updateBody = Type.Object({
   activeStatus: anything('As at creation; false stops it'),
   autoStart: anything('As at creation'),
   features: anything('As at creation'),
+  extensions: anything('As at creation; a plugin that is left out keeps its part, null removes it'),
   rateLimit: anything('As at creation; null: none'),
   jobOptions: anything('As at creation'),
   isolation: anything('As at creation; needs the permission workers:deploy'),
   placement: anything('As at creation'),
 })
+
+export const scaleBody = Type.Object(
+  {
+    concurrency: anything('Jobs in parallel in each node, 1 to 1000; null: as many as the record says'),
+    reason: anything('Why, at most 500 characters'),
+  },
+  { additionalProperties: false },
+)
 
 export const versionBody = Type.Object({
   version: Type.Unknown({ description: 'major.minor.patch' }),
@@ -101,17 +111,30 @@ const rollout = Type.Optional(
   ),
 )
 
+const scaled = Type.Optional(
+  Type.Object(
+    { concurrency: Type.Integer(), reason: Type.String(), at: iso },
+    { description: 'What it was scaled to, beside what its user asked for' },
+  ),
+)
+
 const worker = Type.Object({
   name: Type.String(),
   queueName: Type.String(),
   processor: Type.Union([Type.String(), Type.Null()], { description: 'Of the version; null: registered in code' }),
   healthCheck: Type.Union([Type.String(), Type.Null()]),
-  concurrency: Type.Integer(),
+  concurrency: Type.Integer({ description: 'As its user asked for' }),
+  scaled,
   activeStatus: Type.Boolean(),
   autoStart: Type.Union([Type.Boolean(), Type.Null()]),
   version,
   desiredVersion,
   features: Type.Record(Type.String(), Type.Boolean()),
+  inactiveFeatures: Type.Optional(Type.Array(Type.String(), { description: 'Those that are true, and whose plugin is not enabled' })),
+  extensions: Type.Optional(Type.Record(Type.String(), Type.Object({}), { description: 'By name of the plugin' })),
+  extensionVersions: Type.Optional(
+    Type.Record(Type.String(), Type.Integer(), { description: 'Version of the schema that each was written by' }),
+  ),
   infrastructure: Type.Object({ persistence: Type.Object({ driver: Type.String() }) }),
   rateLimit: Type.Union([Type.Object({ max: Type.Integer(), duration: Type.Integer() }), Type.Null()]),
   jobOptions: Type.Object({}),
@@ -172,7 +195,8 @@ export const statusAnswer = Type.Object({
     queuePaused: Type.Union([Type.Boolean(), Type.Null()], {
       description: 'Whether the queue itself is paused, as tools for queues can; null: the queue store does not answer',
     }),
-    concurrency: Type.Integer(),
+    concurrency: Type.Integer({ description: 'What it was scaled to, else as its record says' }),
+    scaled,
     rollout,
     metrics: Type.Object(metrics),
   }),

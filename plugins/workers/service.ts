@@ -1,9 +1,14 @@
 import { type Clock, defineService } from 'zin'
-import type { Cluster } from './cluster/cluster.js'
+import type { Actor } from 'zin/plugins/ops'
+import type { Cluster, ReportedStatus } from './cluster/cluster.js'
 import { reportedOn } from './cluster/reported.js'
-import type { Applied, Control } from './control/control.js'
+import type { Changes } from './control/changes.js'
+import type { DesiredStates } from './control/desired-states.js'
+import { type Act, jobActions } from './control/job-actions.js'
 import type { Operations } from './control/operations.js'
 import type { Versions } from './control/versions.js'
+import type { WorkerRecords } from './control/worker-records.js'
+import type { Applied, WorkerWrites } from './control/writes.js'
 import { refuse, workerErrors } from './errors.js'
 import type { Health } from './health/health.js'
 import type { WorkerJobs } from './jobs/jobs.js'
@@ -11,6 +16,7 @@ import { KnownRecords } from './jobs/known-records.js'
 import type { WorkerNode } from './node/worker-node.js'
 import type { ProcessorRegistry } from './processors/registry.js'
 import { isIntIn, problem } from './record/problem.js'
+import type { WorkerFeatures } from './record/worker-features.js'
 import type { StoreDirectory } from './store/directory.js'
 import type { StoredWorker } from './store/store.js'
 import type { ListOptions, LocalWorkers, OperationResult, WorkerEvent, WorkerPage, Workers, WorkerView } from './types.js'
@@ -26,16 +32,19 @@ export interface ServiceParts {
   readonly id: string
   readonly cluster: Cluster
   readonly clock: Clock
-  readonly control: Control
+  readonly changes: Changes
+  readonly desired: DesiredStates
   readonly directory: StoreDirectory
+  readonly features: WorkerFeatures
   readonly health: Health
   readonly jobs: WorkerJobs
   readonly node: WorkerNode | undefined
   readonly operations: Operations
+  readonly records: WorkerRecords
   readonly registry: ProcessorRegistry
   readonly versions: Versions
+  readonly writes: WorkerWrites
   readonly lead: Workers['lead']
-  readonly offerFeature: Workers['offerFeature']
   readonly listen: (listener: (event: WorkerEvent) => void) => () => void
 }
 
@@ -51,18 +60,27 @@ function nothingLocal(node: string): LocalWorkers {
 
 /** The service that routes, commands and other plugins use. */
 export function makeWorkers(parts: ServiceParts): Workers {
-  const { cluster, control, directory, health, jobs, node, operations, registry, versions } = parts
-  const record = async (name: string) => (await control.find(name)).worker.record
-  const known = new KnownRecords(parts.clock, record)
-  /** Attempts of all processes; of this one to the last. */
+  const { clock, writes } = parts
+  return boundTo(undefined, parts, new KnownRecords(clock, async (name) => (await writes.find(name)).worker.record))
+}
+
+/** @param actor who asks for changes; undefined: whoever makes the request, else the app. */
+function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownRecords): Workers {
+  const { changes, cluster, desired, directory, features, health, jobs, node, operations, records, registry, versions, writes } = parts
+  /** Every management action goes this way. */
+  const act: Act = (action, worker, work, target) => changes.run({ action, worker, target, actor }, work)
+  const record = async (name: string) => (await writes.find(name)).worker.record
+  /** Attempts of all nodes; of this one to the last. */
   const counts = async (name: string) => {
     await node?.flush()
     return (await cluster.totals([name])).get(name)
   }
-  const view = async (worker: StoredWorker) => workerView(worker, await reportedOn(cluster, worker.record.name))
+  const view = async (worker: StoredWorker) => viewOf(worker, await reportedOn(cluster, worker.record.name))
+  const viewOf = (worker: StoredWorker, reported: readonly ReportedStatus[]) =>
+    workerView(worker, reported, features.inactive(worker.record.features))
   const resultOf = async (applied: Applied, say: (worker: WorkerView) => string, idle = ''): Promise<OperationResult> => {
     const { id, record } = applied.worker
-    // A process that refused a version meanwhile has written that.
+    // A node that refused a version meanwhile has written that.
     const now = (await directory.find(record.name))?.worker
     const worker = await view(now?.id === id ? now : applied.worker)
     return { message: resultMessage(applied, worker, say, idle), worker, operation: applied.operation }
@@ -71,27 +89,39 @@ export function makeWorkers(parts: ServiceParts): Workers {
 
   return {
     enabled: parts.enabled,
-    create: async (worker, { places = 'any', ...options } = {}) => view(await control.create(worker, places === 'any', options)),
-    update: async (name, changes, options) => resultOf(await control.update(name, changes, options), () => `Worker "${name}" is updated`),
-    start: async (name, options) => resultOf(await control.start(name, options), isNow, `Worker "${name}" was running already`),
-    stop: async (name, options) => resultOf(await control.stop(name, options), isNow),
+    create: async (worker, { places = 'any', ...options } = {}) =>
+      view(await act('create', worker?.name, (step) => records.create(worker, places === 'any', step, options))),
+    update: async (name, changes, options) =>
+      resultOf(await act('update', name, (step) => records.update(name, changes, step, options)), () => `Worker "${name}" is updated`),
+    start: async (name, options) =>
+      resultOf(await act('start', name, (step) => desired.start(name, step, options)), isNow, `Worker "${name}" was running already`),
+    stop: async (name, options) => resultOf(await act('stop', name, (step) => desired.stop(name, step, options)), isNow),
     restart: async (name, options) =>
       resultOf(
-        await control.restart(name, options),
+        await act('restart', name, (step) => desired.restart(name, step, options)),
         ({ state }) => `Worker "${name}" was restarted${state === 'running' ? '' : ` and is ${state}`}`,
       ),
-    pause: async (name, options) => resultOf(await control.pause(name, options), isNow),
-    resume: async (name, options) => resultOf(await control.resume(name, options), isNow),
+    pause: async (name, options) => resultOf(await act('pause', name, (step) => desired.pause(name, step, options)), isNow),
+    resume: async (name, options) => resultOf(await act('resume', name, (step) => desired.resume(name, step, options)), isNow),
+    scale: async (name, concurrency, options = {}) =>
+      resultOf(await act('scale', name, (step) => desired.scale(name, concurrency, step, options)), ({ concurrency: own, scaled }) =>
+        scaled === undefined
+          ? `Worker "${name}" is not scaled: ${own} jobs at a time`
+          : `Worker "${name}" is scaled to ${scaled.concurrency} jobs at a time`,
+      ),
     monitor: async (name, on, options) =>
-      resultOf(await control.monitor(name, on, options), () => `Worker "${name}" is ${on ? 'monitored' : 'no longer monitored'}`),
-    remove: (name, options) => control.remove(name, options),
-    get: async (name) => view((await control.find(name)).worker),
+      resultOf(
+        await act(on ? 'monitoring.start' : 'monitoring.stop', name, (step) => desired.monitor(name, on, step, options)),
+        () => `Worker "${name}" is ${on ? 'monitored' : 'no longer monitored'}`,
+      ),
+    remove: (name, options) => act('remove', name, (step) => records.remove(name, step, options)),
+    get: async (name) => view((await writes.find(name)).worker),
     async list(options = {}) {
       checkList(options)
-      return listPage(cluster, directory, options)
+      return listPage({ cluster, directory, viewOf }, options)
     },
     async status(name) {
-      const { worker } = await control.find(name)
+      const { worker } = await writes.find(name)
       const [statuses, attempts, queuePaused] = await Promise.all([
         reportedOn(cluster, name),
         counts(name),
@@ -100,49 +130,37 @@ export function makeWorkers(parts: ServiceParts): Workers {
       return workerStatus(worker, { statuses, attempts, queuePaused, health: await health.of(worker, statuses) })
     },
     async metrics(name) {
-      const { worker } = await control.find(name)
+      const { worker } = await writes.find(name)
       const [attempts, queued] = await Promise.all([counts(name), jobs.counts(worker.record)])
       return { ...metricsOf(attempts), counts: queued }
     },
     async health(name) {
-      const { worker } = await control.find(name)
+      const { worker } = await writes.find(name)
       const [statuses] = await Promise.all([reportedOn(cluster, name), node?.flush()])
       return health.of(worker, statuses)
     },
     async operation(name, id) {
-      await control.find(name)
+      await writes.find(name)
       // Stores compare other texts in ways of their own.
       const operation = operationId.test(id) ? await operations.find(id) : undefined
       if (operation?.worker !== name) throw workerErrors.OPERATION_NOT_FOUND(name)
       return operations.read(operation)
     },
-    nodesOf: async (name) => nodesOf((await control.find(name)).worker, await reportedOn(cluster, name)),
+    nodesOf: async (name) => nodesOf((await writes.find(name)).worker, await reportedOn(cluster, name)),
     nodes: async () => (await cluster.nodes()).map(nodeView),
 
-    registerVersion: (name, version) => versions.register(name, version),
+    registerVersion: (name, version) => act('version.register', name, (step) => versions.register(name, version, step), version?.version),
     versions: (name) => versions.list(name),
     activate: async (name, version, options) =>
-      resultOf(await versions.activate(name, version, options), ({ state }) =>
+      resultOf(await act('version.activate', name, (step) => versions.activate(name, version, step, options), version), ({ state }) =>
         state === 'running'
           ? `Worker "${name}" runs version ${version}`
           : `Version ${version} of worker "${name}" is activated; the worker is ${state}`,
       ),
 
-    enqueue: async (name, data, options = {}) => jobs.add(await known.of(name), data, options),
-    enqueueFlow: (flow) => jobs.addFlow((name) => known.of(name), flow),
+    ...jobActions({ writes, directory, jobs, known }, act),
     job: async (name, id) => jobs.read(await record(name), id),
-    cancelJob: async (name, id, reason = 'by an operator') => jobs.cancel(await record(name), id, reason),
-    async schedule(name, id, spec) {
-      const { worker } = await control.find(name)
-      const view = await jobs.schedule(worker.record, id, spec)
-      const now = await directory.find(name)
-      if (now?.worker.id === worker.id && now.worker.record.queueName === worker.record.queueName) return view
-      // The worker does not take its jobs any more.
-      await jobs.dropSchedule(worker.record, id)
-      throw now === undefined ? workerErrors.WORKER_NOT_FOUND(name) : workerErrors.WORKER_CHANGED(name)
-    },
     schedules: async (name) => jobs.schedules(await record(name)),
-    unschedule: async (name, id) => jobs.unschedule(await record(name), id),
 
     register: (name, processor) => registry.register(name, processor),
     registerAll: (processors) => all(Object.entries(processors).map(([name, processor]) => registry.register(name, processor))),
@@ -154,12 +172,19 @@ export function makeWorkers(parts: ServiceParts): Workers {
     local: node?.local ?? nothingLocal(parts.id),
     events: parts.listen,
     lead: parts.lead,
-    offerFeature: parts.offerFeature,
+    offerFeature: (feature) => features.offer(feature),
+    as: (plugin) => boundTo({ kind: 'plugin', id: plugin, via: 'plugin' }, parts, known),
   }
 }
 
+interface ListParts {
+  readonly cluster: Cluster
+  readonly directory: StoreDirectory
+  readonly viewOf: (worker: StoredWorker, reported: readonly ReportedStatus[]) => WorkerView
+}
+
 /** One page of records and one round trip for what the processes say of them. */
-async function listPage(cluster: Cluster, directory: StoreDirectory, options: ListOptions): Promise<WorkerPage> {
+async function listPage({ cluster, directory, viewOf }: ListParts, options: ListOptions): Promise<WorkerPage> {
   const { page = 1, limit = 100, status, includeInactive = false } = options
   const running = status === undefined ? undefined : await cluster.running()
   const { workers, total } = await directory.page({
@@ -170,7 +195,7 @@ async function listPage(cluster: Cluster, directory: StoreDirectory, options: Li
   })
   const reported = await cluster.statuses(workers.map((worker) => worker.record.name))
   return {
-    workers: workers.map((worker) => workerView(worker, reported.get(worker.record.name) ?? [])),
+    workers: workers.map((worker) => viewOf(worker, reported.get(worker.record.name) ?? [])),
     pagination: { page, limit, total, totalPages: Math.ceil(total / limit) },
   }
 }

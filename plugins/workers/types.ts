@@ -3,7 +3,8 @@ import type { CheckReport, WorkerHealthCheck } from './health/check.js'
 import type { HealthReport } from './health/score.js'
 import type { CancelOutcome, EnqueueOptions, FlowJob, FlowSpec, JobCounts, ScheduleSpec, ScheduleView, WorkerJob } from './jobs/types.js'
 import type { ProcessorResolver, WorkerProcessor } from './processors/processor.js'
-import type { CreateWorker, FeatureName, RegisterVersion, UpdateWorker, WorkerRecord } from './record/record.js'
+import type { WorkerFeature } from './record/define-feature.js'
+import type { CreateWorker, RegisterVersion, Scaled, UpdateWorker, WorkerRecord } from './record/record.js'
 
 /** Attempts of a worker over all processes since it was made. `successRate` is 0–1 and 1 before the first attempt; `avgDuration` is in ms. */
 export interface WorkerMetrics {
@@ -41,8 +42,10 @@ export interface WorkerStatus {
   readonly queue: string
   /** Whether the whole queue is paused, which only tools for queues do: no worker of it takes jobs then. Null: the queue store does not answer. */
   readonly queuePaused: boolean | null
-  /** Parallel jobs in one process. */
+  /** Parallel jobs in one node: what it was scaled to, else as its record says. */
   readonly concurrency: number
+  /** While it is scaled: to how many, why and since when. */
+  readonly scaled?: Scaled
   /** Absent when every process runs the version that was activated last. */
   readonly rollout?: RolloutView
   readonly metrics: WorkerMetrics
@@ -93,6 +96,8 @@ export interface WorkerView extends WorkerRecord {
   readonly observedGeneration: number
   /** Why the last step failed in some process, until one succeeds there. */
   readonly lastError?: string
+  /** Features that are true and do not act, since the plugin that brings them is not enabled. Absent when there are none. */
+  readonly inactiveFeatures?: readonly string[]
   /** Absent when every process runs the version that was activated last. */
   readonly rollout?: RolloutView
   /** ISO 8601. */
@@ -135,6 +140,11 @@ export interface OperationResult {
 export interface OperationOptions {
   /** How long to wait until it is applied, in ms. Default 10000. */
   readonly waitMs?: number
+}
+
+export interface ScaleOptions extends OperationOptions {
+  /** Why, for people: at most 500 characters. Default empty. */
+  readonly reason?: string
 }
 
 export interface CreateOptions extends OperationOptions {
@@ -248,6 +258,16 @@ export interface Workers {
   /** Takes no more jobs, and keeps its processes ready; running jobs go on. */
   pause(name: string, options?: OperationOptions): Promise<OperationResult>
   resume(name: string, options?: OperationOptions): Promise<OperationResult>
+  /**
+   * Runs so many jobs in parallel in each node, beside the `concurrency` that its user asked for; null returns to that. Running jobs go
+   * on, and nothing restarts. What is scaled stays so over reboots, also when the user's own number changes.
+   *
+   * @param concurrency 1–1000, or null.
+   * @example
+   * await workers.scale('email-sender', 20, { reason: '900 jobs wait, the oldest for 80 s' })
+   * await workers.scale('email-sender', null)
+   */
+  scale(name: string, concurrency: number | null, options?: ScaleOptions): Promise<OperationResult>
   /** Starts or stops its health checks. */
   monitor(name: string, on: boolean, options?: OperationOptions): Promise<OperationResult>
   /** Stops and forgets a worker and its schedules. Its queue and jobs stay. */
@@ -298,8 +318,23 @@ export interface Workers {
   readonly local: LocalWorkers
   /** Hears what happens to workers, in all processes. Returns what ends it. */
   events(listener: (event: WorkerEvent) => void): () => void
-  /** Called by the plugin that owns a feature when it starts: workers may have the feature from then on. Returns what takes it back. */
-  offerFeature(feature: FeatureName): () => void
+  /**
+   * Called by the plugin that brings a feature when it starts: workers may have the feature, and the plugin's part in their records,
+   * from then on. Returns what takes it back. Throws WORKER_FEATURE_INVALID: the feature, or the plugin's part, has an owner already.
+   *
+   * @example
+   * ctx.onStart(() => ctx.onStop(ctx.services.workers.offerFeature(pacing)))
+   */
+  offerFeature(feature: WorkerFeature): () => void
+  /**
+   * The same service for a plugin that acts by itself: `onWorkerChange` names the plugin as the actor. Without it, the actor is who
+   * makes the request that the code runs for, and outside of requests the plugin `app`.
+   *
+   * @example
+   * const workers = ctx.services.workers.as(ctx.plugin.name)
+   * await workers.pause('email-sender')
+   */
+  as(plugin: string): Workers
   /** Runs for a role of which one process of the app has the lead. */
   lead(role: string): Leadership
 }

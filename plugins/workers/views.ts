@@ -1,11 +1,13 @@
 import type { AttemptCounts, KnownNode, ReportedStatus } from './cluster/cluster.js'
-import type { Applied } from './control/control.js'
 import { stateOf, statusesOf, versionOf } from './control/state.js'
+import type { Applied } from './control/writes.js'
 import type { HealthReport } from './health/score.js'
+import { actingConcurrency } from './record/scaled.js'
 import type { StoredWorker } from './store/store.js'
 import type { NodeView, RolloutView, WorkerMetrics, WorkerOnNode, WorkerStatus, WorkerView } from './types.js'
 
-export function workerView(worker: StoredWorker, reported: readonly ReportedStatus[]): WorkerView {
+/** @param inactiveFeatures those of the record that do not act in this app. */
+export function workerView(worker: StoredWorker, reported: readonly ReportedStatus[], inactiveFeatures: readonly string[]): WorkerView {
   const { desired, record } = worker
   const state = stateOf(worker, reported)
   const version = versionOf(worker, reported)
@@ -25,6 +27,7 @@ export function workerView(worker: StoredWorker, reported: readonly ReportedStat
     generation: worker.generation,
     observedGeneration: placed.length === 0 ? 0 : Math.min(...placed.map((status) => status.generation)),
     ...(error === undefined ? {} : { lastError: error.message }),
+    ...(inactiveFeatures.length === 0 ? {} : { inactiveFeatures }),
     ...rolloutView(worker, reported),
     createdAt: new Date(worker.createdAt).toISOString(),
     updatedAt: new Date(worker.updatedAt).toISOString(),
@@ -39,7 +42,7 @@ export interface StatusFacts {
 }
 
 export function workerStatus(worker: StoredWorker, { statuses, attempts, queuePaused, health }: StatusFacts): WorkerStatus {
-  const { name, queueName, concurrency } = worker.record
+  const { name, queueName, scaled } = worker.record
   return {
     name,
     state: stateOf(worker, statuses),
@@ -48,7 +51,8 @@ export function workerStatus(worker: StoredWorker, { statuses, attempts, queuePa
     health: health.score,
     queue: queueName,
     queuePaused,
-    concurrency,
+    concurrency: actingConcurrency(worker.record),
+    ...(scaled === undefined ? {} : { scaled }),
     ...rolloutView(worker, statuses),
     metrics: metricsOf(attempts),
   }

@@ -9,7 +9,7 @@ import type { Operation, OperationState } from '../types.js'
 import { outcomeOf } from './progress.js'
 import { statusesOf } from './state.js'
 
-export type Action = 'create' | 'update' | 'start' | 'stop' | 'restart' | 'pause' | 'resume' | 'monitor' | 'activate'
+export type Action = 'create' | 'update' | 'start' | 'stop' | 'restart' | 'pause' | 'resume' | 'monitor' | 'scale' | 'activate'
 
 /** How often a waiting caller looks by itself; messages wake it earlier. */
 const lookMs = 250
@@ -45,7 +45,7 @@ export class Operations {
   }
 
   /** What it looks like when it ends, or when the time is over. */
-  async settle(operation: OperationRecord, waitMs: number): Promise<Operation> {
+  async waitUntilApplied(operation: OperationRecord, waitMs: number): Promise<Operation> {
     const deadline = this.#clock.monotonic() + waitMs
     let wake: () => void = () => undefined
     let news = false

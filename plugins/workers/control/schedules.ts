@@ -15,13 +15,29 @@ export interface MoveParts {
   readonly schedules: WorkerSchedules
 }
 
+/** Most queues that a worker is known to have left. */
+const mostLeft = 10
+
+/** The queues that a worker has left when its record is the next one, the last one first: schedules may still be there. */
+export function leftQueues(worker: StoredWorker, next: WorkerRecord): Pick<StoredWorker, 'leftQueues'> {
+  const { queueName } = worker.record
+  if (next.queueName === queueName) return {}
+  const left = [queueName, ...(worker.leftQueues ?? [])].filter((queue, at, all) => queue !== next.queueName && all.indexOf(queue) === at)
+  return { leftQueues: left.slice(0, mostLeft) }
+}
+
 /**
- * Brings schedules to the queue that their worker was given. It may be given another one, or be removed, at the same time: hence
- * until they are where the worker takes jobs.
+ * Brings schedules from the queues that their worker has left to the one that it was given. It may be given another one, or be
+ * removed, at the same time: hence until they are where the worker takes jobs. Safe to repeat.
  */
-export async function moveSchedules({ directory, schedules }: MoveParts, from: WorkerRecord, to: StoredWorker): Promise<void> {
-  if (from.queueName === to.record.queueName || !(await schedules.moveAll(from, to.record))) return
-  const now = (await directory.find(from.name))?.worker
+export async function moveSchedules(parts: MoveParts, to: StoredWorker): Promise<void> {
+  const { directory, schedules } = parts
+  let moved = false
+  for (const queueName of to.leftQueues ?? []) {
+    if (await schedules.moveAll({ ...to.record, queueName }, to.record)) moved = true
+  }
+  if (!moved) return
+  const now = (await directory.find(to.record.name))?.worker
   if (now?.id !== to.id) await schedules.removeAll(to.record)
-  else await moveSchedules({ directory, schedules }, to.record, now)
+  else if (now.record.queueName !== to.record.queueName) await moveSchedules(parts, now)
 }

@@ -1,19 +1,21 @@
 import type { Cluster, ReportedStatus } from '../cluster/cluster.js'
 import { reportedOn } from '../cluster/reported.js'
 import { refuse, workerErrors } from '../errors.js'
-import type { ProcessorRegistry } from '../processors/registry.js'
 import { checkVersion, versionProblems } from '../record/checks.js'
 import { versionOf } from '../record/make.js'
 import type { RegisterVersion, VersionRecord } from '../record/record.js'
 import type { StoredWorker } from '../store/store.js'
 import type { OperationOptions, VersionState, VersionView } from '../types.js'
-import type { Applied, Control } from './control.js'
+import type { GivenCode } from './given-code.js'
 import { statusesOf } from './state.js'
+import type { VersionCheck } from './version-check.js'
+import type { Applied, WorkerStep, WorkerWrites } from './writes.js'
 
 export interface VersionsParts {
-  readonly control: Control
+  readonly writes: WorkerWrites
   readonly cluster: Cluster
-  readonly registry: ProcessorRegistry
+  readonly check: VersionCheck
+  readonly code: GivenCode
   readonly now: () => number
 }
 
@@ -28,41 +30,40 @@ export class Versions {
     this.#parts = parts
   }
 
-  async register(name: string, input: RegisterVersion): Promise<VersionView> {
-    const { control, registry, now } = this.#parts
+  async register(name: string, input: RegisterVersion, step: WorkerStep): Promise<VersionView> {
+    const { check, code, now, writes } = this.#parts
     refuse(versionProblems(input))
     const version = versionOf(input, now())
-    const key = `${name}@${version.version}`
-    const stored = await control.note(name, async (current) => {
+    const add = async (current: StoredWorker): Promise<StoredWorker> => {
       demandVersioning(current)
       if (current.versions.some((known) => known.version === version.version)) throw workerErrors.VERSION_EXISTS(name, version.version)
       if (current.versions.length >= most) throw workerErrors.TOO_MANY_VERSIONS(name, most)
-      await control.checkVersion(current.record, version, input)
+      await check.ofNew(current.record, version, input)
       return { ...current, versions: [...current.versions, version] }
-    })
-    if (typeof input.processor === 'function') control.keep(name, registry.register(key, input.processor))
-    if (typeof input.healthCheck === 'function') control.keep(name, registry.registerHealthCheck(key, input.healthCheck))
+    }
+    const stored = await writes.note(name, add, step)
+    code.keep(name, `${name}@${version.version}`, input)
     return viewOf(stored, version, await reportedOn(this.#parts.cluster, name))
   }
 
   async list(name: string): Promise<readonly VersionView[]> {
-    const { worker } = await this.#parts.control.find(name)
+    const { worker } = await this.#parts.writes.find(name)
     const reported = await reportedOn(this.#parts.cluster, name)
     return worker.versions.map((version) => viewOf(worker, version, reported))
   }
 
-  async activate(name: string, version: string, options?: OperationOptions): Promise<Applied> {
+  async activate(name: string, version: string, step: WorkerStep, options?: OperationOptions): Promise<Applied> {
     const fault = checkVersion(version)
     if (fault !== undefined) refuse([fault])
-    const { control, now } = this.#parts
-    return control.change(
+    const { check, now, writes } = this.#parts
+    return writes.change(
       name,
       'activate',
       async (worker) => {
         demandVersioning(worker)
         const wanted = worker.versions.find((known) => known.version === version)
         if (wanted === undefined) throw workerErrors.VERSION_NOT_FOUND(name, version)
-        await control.checkStored(worker.record, wanted)
+        await check.ofStored(worker.record, wanted)
         const { halted: _, ...known } = worker
         const { desired, versions } = known
         // Also for two activations in one millisecond, each has a time of its own.
@@ -73,6 +74,7 @@ export class Versions {
           desired: { ...desired, version, previousVersion: fallbackOf(worker, version) },
         }
       },
+      step,
       options,
     )
   }

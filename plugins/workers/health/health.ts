@@ -1,12 +1,15 @@
 import type { Cluster, ReportedStatus } from '../cluster/cluster.js'
 import { stateOf, statusesOf } from '../control/state.js'
+import type { HookSlots } from '../hook-slots.js'
 import type { WorkerJobs } from '../jobs/jobs.js'
 import type { StoredWorker } from '../store/store.js'
+import { pluginTerms } from './plugin-terms.js'
 import { type HealthReport, scoreOf, termsOf } from './score.js'
 
 export interface HealthParts {
   readonly cluster: Cluster
   readonly jobs: WorkerJobs
+  readonly hooks: Pick<HookSlots, 'collectHealthTerms'>
   readonly now: () => number
 }
 
@@ -23,18 +26,19 @@ export class Health {
 
   /** @param reported what the processes say of the worker. */
   async of(worker: StoredWorker, reported: readonly ReportedStatus[]): Promise<HealthReport> {
-    const { cluster, jobs, now } = this.#parts
+    const { cluster, hooks, jobs, now } = this.#parts
     const { name, features } = worker.record
-    const [minutes, oldest] = await Promise.all([
+    const [minutes, oldest, added] = await Promise.all([
       cluster.minutes(name, now() - windowMs),
       worker.desired.state === 'running' && !worker.desired.paused ? jobs.oldestWaiting(worker.record) : undefined,
+      hooks.collectHealthTerms.active ? hooks.collectHealthTerms.call(name) : undefined,
     ])
     const statuses = statusesOf(worker, reported)
     const placed = statuses.filter((status) => status.placed)
     const checks = statuses.flatMap(({ alive, check, node }) => (alive && check !== undefined ? [{ node, ...check }] : []))
     const sum = (of: 'completed' | 'failed' | 'lost'): number => minutes.reduce((total, minute) => total + minute[of], 0)
     const state = stateOf(worker, statuses)
-    const terms = termsOf({
+    const own = termsOf({
       failedState: state === 'FAILED',
       nobodyRuns: worker.desired.state === 'running' && state === 'unknown',
       halted: worker.halted?.message,
@@ -46,6 +50,7 @@ export class Health {
       nodesDown: placed.filter((status) => !status.alive || status.state === 'FAILED').length,
       oldestWaitingMs: oldest === undefined ? 0 : Math.max(0, now() - oldest),
     })
+    const terms = [...own, ...pluginTerms(added)]
     return { score: scoreOf(terms), terms, monitored: worker.desired.monitored ?? features.healthMonitoring ?? false, checks }
   }
 }

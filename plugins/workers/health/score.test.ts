@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { scoreOf, termsOf, type Vitals, wilsonLowerBound } from './score.js'
+import { type HealthInputs, scoreOf, termsOf, wilsonLowerBound } from './score.js'
 
-const well: Vitals = {
+const well: HealthInputs = {
   failedState: false,
   completed: 100,
   failed: 0,
@@ -16,7 +16,7 @@ const well: Vitals = {
 }
 
 describe('the health score', () => {
-  const rows: readonly (readonly [title: string, vitals: Partial<Vitals>, score: number, terms: readonly string[]])[] = [
+  const rows: readonly (readonly [title: string, inputs: Partial<HealthInputs>, score: number, terms: readonly string[]])[] = [
     ['is 100 when nothing is wrong', {}, 100, []],
     ['is 100 before the first attempt', { completed: 0 }, 100, []],
     ['is 0 for a worker that FAILED, whatever else', { failedState: true, failingChecks: ['down'] }, 0, ['failed']],
@@ -36,9 +36,9 @@ describe('the health score', () => {
       ['failures', 'lost', 'check', 'nodes', 'queueAge'],
     ],
   ]
-  for (const [title, vitals, score, names] of rows) {
+  for (const [title, inputs, score, names] of rows) {
     it(title, () => {
-      const terms = termsOf({ ...well, ...vitals })
+      const terms = termsOf({ ...well, ...inputs })
       assert.deepEqual([scoreOf(terms), terms.map((term) => term.name)], [score, names])
       assert.ok(terms.every((term) => term.reason.length > 0))
     })

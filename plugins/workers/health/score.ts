@@ -2,12 +2,18 @@ import type { CheckReport } from './check.js'
 
 /** One reason for a lower score. */
 export interface HealthTerm {
-  readonly name: 'failed' | 'failures' | 'lost' | 'check' | 'nodes' | 'queueAge' | 'rollout'
-  /** Points taken off, 0–100. */
+  /** `failed`, `failures`, `lost`, `check`, `nodes`, `queueAge`, `rollout`, or what a plugin calls it. */
+  readonly name: string
+  /** Points taken off, an integer 0–100. */
   readonly penalty: number
   /** What was measured, for people. */
   readonly reason: string
+  /** The plugin that takes them off by `collectHealthTerms`; absent: workers itself. */
+  readonly plugin?: string
 }
+
+/** What a listener of `collectHealthTerms` answers for a worker. */
+export type PluginHealthTerm = Omit<HealthTerm, 'plugin'>
 
 /** How well a worker does, and why. */
 export interface HealthReport {
@@ -21,7 +27,7 @@ export interface HealthReport {
 }
 
 /** What the score is made of; attempts of the last ten minutes over all processes. */
-export interface Vitals {
+export interface HealthInputs {
   readonly failedState: boolean
   readonly completed: number
   readonly failed: number
@@ -46,10 +52,10 @@ const tolerated = 0.05
 const patienceMs = 60_000
 
 /** Points that are taken off, each with its reason. Few attempts prove little, so a ratio counts by its lower bound. */
-export function termsOf(vitals: Vitals): readonly HealthTerm[] {
-  const { failedState, completed, failed, halted, lost, failingChecks, nobodyRuns, nodes, nodesDown, oldestWaitingMs } = vitals
-  if (failedState) return [{ name: 'failed', penalty: 100, reason: 'It FAILED, and waits for a restart' }]
-  if (nobodyRuns) return [{ name: 'nodes', penalty: 100, reason: 'It should run, and no living process runs it' }]
+export function termsOf(inputs: HealthInputs): readonly HealthTerm[] {
+  const { failedState, completed, failed, halted, lost, failingChecks, nobodyRuns, nodes, nodesDown, oldestWaitingMs } = inputs
+  if (failedState) return [{ name: 'failed', penalty: 100, reason: 'It has failed; restart it to try again' }]
+  if (nobodyRuns) return [{ name: 'nodes', penalty: 100, reason: 'It should run, and no living node runs it' }]
   const attempts = completed + failed
   const terms: HealthTerm[] = [
     { name: 'failures', penalty: 60 * excess(failed, attempts), reason: `${failed} of ${attempts} attempts failed in the last 10 minutes` },
@@ -58,7 +64,7 @@ export function termsOf(vitals: Vitals): readonly HealthTerm[] {
     {
       name: 'nodes',
       penalty: nodes === 0 ? 0 : 40 * (nodesDown / nodes),
-      reason: `${nodesDown} of ${nodes} processes are lost or gave up`,
+      reason: `${nodesDown} of ${nodes} nodes are lost or could not start it`,
     },
     {
       name: 'queueAge',

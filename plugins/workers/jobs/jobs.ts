@@ -98,9 +98,15 @@ export class WorkerJobs {
     })
   }
 
+  /** Throws INVALID_SCHEDULE and INVALID_JOB_OPTIONS. */
+  checkSchedule(id: string, spec: ScheduleSpec): void {
+    const { clock, queues } = this.#parts
+    refuse(scheduleProblems(id, spec, clock.now(), queues.nextRun))
+  }
+
   async schedule(record: WorkerRecord, id: string, spec: ScheduleSpec): Promise<ScheduleView> {
     const { clock, hooks, queues } = this.#parts
-    refuse(scheduleProblems(id, spec, clock.now(), queues.nextRun))
+    this.checkSchedule(id, spec)
     const plan = await this.#plan(record, spec.data, spec.options ?? {}, ['delay', 'deduplication'])
     const { delay: _, ...options } = bullOptions(plan)
     const template = { name: plan.name, data: await storedData(spec.data, record.name, hooks), options }

@@ -1,8 +1,4 @@
-export interface Backoff {
-  readonly type: 'fixed' | 'exponential'
-  /** ms. */
-  readonly delay: number
-}
+import type { Backoff } from '../record/record.js'
 
 export type PriorityName = 'Critical' | 'High' | 'Normal' | 'Low'
 

@@ -9,6 +9,7 @@ import { loggable } from '../jobs/error-text.js'
 import { jobView } from '../jobs/job-view.js'
 import { givenResult, openData } from '../jobs/payload.js'
 import type { WorkerRecord } from '../record/record.js'
+import { actingConcurrency } from '../record/scaled.js'
 import { endFetch } from './end-fetch.js'
 import { putBack } from './put-back.js'
 import { RunningJobs } from './running-jobs.js'
@@ -75,7 +76,7 @@ export class Consumer {
     const runUnlessPaused: Processor = (job, token) => (worker.isPaused() ? giveBack(job, token, jobs) : run(job, token))
     const worker: Worker = queues.worker(record.queueName, runUnlessPaused, {
       name: record.name,
-      concurrency: record.concurrency,
+      concurrency: actingConcurrency(record),
       autorun: false,
       lockDuration: parts.jobLockMs,
       stalledInterval: Math.min(parts.jobLockMs, stalledCheckMs),

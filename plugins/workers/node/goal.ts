@@ -1,3 +1,4 @@
+import { actingConcurrency } from '../record/scaled.js'
 import { activationOf, type StoredWorker } from '../store/store.js'
 import type { Goal } from './plan.js'
 
@@ -12,7 +13,7 @@ export function goalOf(worker: StoredWorker, { run, version }: { readonly run: b
     restarts: desired.restarts,
     version,
     activation: activationOf(worker),
-    concurrency: record.concurrency,
+    concurrency: actingConcurrency(record),
     consumerKey: JSON.stringify([record.queueName, record.rateLimit, record.isolation]),
   }
 }

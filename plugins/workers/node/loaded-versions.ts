@@ -1,4 +1,5 @@
 import type { Processors } from '../processors/processors.js'
+import { actingConcurrency } from '../record/scaled.js'
 import type { StoredWorker } from '../store/store.js'
 import type { Counters } from './counters.js'
 import { type LoadedVersion, loadHealthyVersion, loadVersion } from './version.js'
@@ -56,7 +57,7 @@ export class LoadedVersions {
    */
   async change(worker: StoredWorker, version: string, signal: AbortSignal): Promise<void> {
     const again = [...this.#draining].find((loaded) => loaded.version === version)
-    again?.processor.resize(worker.record.concurrency)
+    again?.processor.resize(actingConcurrency(worker.record))
     this.#activate(again ?? (await loadHealthyVersion(worker, version, this.#processors, signal)))
   }
 

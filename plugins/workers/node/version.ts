@@ -4,6 +4,7 @@ import { workerErrors } from '../errors.js'
 import type { WorkerHealthCheck } from '../health/check.js'
 import type { LoadedProcessor, WorkerProcessor } from '../processors/processor.js'
 import type { Processors } from '../processors/processors.js'
+import { actingConcurrency } from '../record/scaled.js'
 import type { StoredWorker } from '../store/store.js'
 
 /** A version of a worker that is ready to do jobs in this process. */
@@ -33,7 +34,7 @@ export async function loadVersion(
     version,
     processor: wanted.processor,
     isolation: record.isolation,
-    concurrency: record.concurrency,
+    concurrency: actingConcurrency(record),
   })
   try {
     const processor = await abortable(loading, signal)

@@ -167,7 +167,7 @@ export class WorkerSlot {
   /** @param again this is another attempt of a start that failed for a reason that passes. */
   async #start(worker: StoredWorker, goal: Goal, again = false): Promise<void> {
     const { hooks, log } = this.#parts
-    const { name, queueName: queue, concurrency } = worker.record
+    const { name, queueName: queue } = worker.record
     const { seen } = this.#record
     const doubted = seen !== undefined && (seen.version !== goal.version || seen.refused === goal.activation)
     if (!again) {
@@ -188,7 +188,7 @@ export class WorkerSlot {
     this.#retry.end()
     if (again && this.#record.seen?.refused !== goal.activation) this.#record.forgive()
     this.#record.enter(goal.paused ? 'paused' : 'running', false)
-    log.info({ worker: name, queue, concurrency }, `worker "${name}" runs`)
+    log.info({ worker: name, queue, concurrency: goal.concurrency }, `worker "${name}" runs`)
     if (hooks.onWorkerStart.active) await hooks.onWorkerStart.call(name)
   }
 

@@ -1,4 +1,5 @@
 import { checkHealthCheck, checkIsolation, checkProcessor, isolationProblem } from './code.js'
+import { checkExtensions } from './extensions.js'
 import { checkFeatures } from './features.js'
 import { checkInfrastructure } from './infrastructure.js'
 import { checkConcurrency, checkJobOptions, checkRateLimit } from './limits.js'
@@ -35,6 +36,7 @@ const changeable: Fields<UpdateWorker> = {
   activeStatus: { check: checkActiveStatus },
   autoStart: { check: checkAutoStart },
   features: { check: checkFeatures },
+  extensions: { check: checkExtensions },
   rateLimit: { check: checkRateLimit },
   jobOptions: { check: checkJobOptions },
   isolation: { check: checkIsolation },

@@ -1,5 +1,5 @@
-import type { Backoff } from '../jobs/types.js'
 import { type Check, fieldOf, isIntIn, isObject, isOneOf, problem, unknownKeys } from './problem.js'
+import type { Backoff } from './record.js'
 
 const dayMs = 86_400_000
 

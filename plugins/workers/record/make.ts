@@ -70,7 +70,7 @@ function textOf(code: unknown): string | null {
   return typeof code === 'string' ? code : null
 }
 
-/** The record after a valid update. Fields that are objects are replaced as a whole. */
+/** The record after a valid update. Fields that are objects are replaced as a whole; the parts of plugins stay as they are. */
 export function updatedRecord(record: WorkerRecord, changes: UpdateWorker): WorkerRecord {
   const { queueName, concurrency, activeStatus, autoStart, features, rateLimit, jobOptions, isolation, placement } = changes
   return {

@@ -1,5 +1,4 @@
 import type { WorkerHealthCheck } from '../health/check.js'
-import type { Backoff } from '../jobs/types.js'
 import type { WorkerProcessor } from '../processors/processor.js'
 
 export const persistenceDrivers = ['memory', 'kvstore', 'db', 'docstore', 'edge-sql'] as const
@@ -22,6 +21,9 @@ export const featureNames = [
   'datacenter',
 ] as const
 export type FeatureName = (typeof featureNames)[number]
+
+/** By name of the feature: one of the list, or one that a plugin brings with `defineWorkerFeature`. */
+export type Features = Readonly<Partial<Record<FeatureName, boolean>>> & Readonly<Record<string, boolean>>
 
 /** Where a processor runs: in the app's process, or in threads or processes of its own, from where it does not harm others. */
 export const isolations = ['inline', 'thread', 'process'] as const
@@ -50,6 +52,23 @@ export interface RateLimit {
   readonly max: number
   /** ms. */
   readonly duration: number
+}
+
+/** How long a job waits for its next attempt: always the delay, or twice as long each time. */
+export interface Backoff {
+  readonly type: 'fixed' | 'exponential'
+  /** ms. */
+  readonly delay: number
+}
+
+/** What a worker was scaled to, beside what its user asked for. */
+export interface Scaled {
+  /** Parallel jobs in one node, 1–1000. */
+  readonly concurrency: number
+  /** Why, for people. */
+  readonly reason: string
+  /** ISO 8601. */
+  readonly at: string
 }
 
 /** Defaults of the jobs of one worker. */
@@ -87,7 +106,9 @@ export interface CreateWorker {
   readonly autoStart?: boolean | null
   /** major.minor.patch, digits only. Default 1.0.0. */
   readonly version?: string
-  readonly features?: Readonly<Partial<Record<FeatureName, boolean>>>
+  readonly features?: Features
+  /** Plugin → its part of the record, as the plugin's feature declares it. In an update, a plugin that is left out keeps its part, and null removes it. */
+  readonly extensions?: Readonly<Record<string, unknown>>
   readonly infrastructure?: Omit<Infrastructure, 'persistence'> & {
     readonly persistence?: Partial<PersistencePlace> & {
       /** Code only: the database, kv, document database or edge binding to keep the record in. Wins over `connection`. */
@@ -106,7 +127,16 @@ export interface CreateWorker {
 export type UpdateWorker = Partial<
   Pick<
     CreateWorker,
-    'queueName' | 'concurrency' | 'activeStatus' | 'autoStart' | 'features' | 'rateLimit' | 'jobOptions' | 'isolation' | 'placement'
+    | 'queueName'
+    | 'concurrency'
+    | 'activeStatus'
+    | 'autoStart'
+    | 'features'
+    | 'extensions'
+    | 'rateLimit'
+    | 'jobOptions'
+    | 'isolation'
+    | 'placement'
   >
 >
 
@@ -114,10 +144,16 @@ export type UpdateWorker = Partial<
 export interface WorkerRecord {
   readonly name: string
   readonly queueName: string
+  /** As its user asked for. What a node runs is `scaled.concurrency` while that is there. */
   readonly concurrency: number
+  readonly scaled?: Scaled
   readonly activeStatus: boolean
   readonly autoStart: boolean | null
-  readonly features: Readonly<Partial<Record<FeatureName, boolean>>>
+  readonly features: Features
+  /** Plugin → its part: read it with `of` of the plugin's feature. That of a plugin which is not enabled stays as it is. */
+  readonly extensions?: Readonly<Record<string, object>>
+  /** Plugin → the version of the schema that its part was written by. */
+  readonly extensionVersions?: Readonly<Record<string, number>>
   readonly infrastructure: Infrastructure
   readonly rateLimit: RateLimit | null
   readonly jobOptions: WorkerJobOptions

@@ -11,6 +11,7 @@ import {
   nodesAnswer,
   operationAnswer,
   operationStateAnswer,
+  scaleBody,
   statusAnswer,
   updateBody,
   waitQuery,
@@ -139,6 +140,23 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
       },
     }),
     ...(Object.keys(verbs) as (keyof typeof verbs)[]).map(operationAt),
+    defineRoute({
+      method: 'POST',
+      path: '/api/workers/:name/scale',
+      summary: 'Run more or fewer jobs in parallel, beside what the record says; nothing restarts',
+      tag,
+      use,
+      params: nameParams,
+      query: waitQuery,
+      body: scaleBody,
+      documented: documented.scale,
+      response: { 200: operationAnswer, 202: operationAnswer },
+      handler: async (ctx) => {
+        const { body, params, query } = ctx.input
+        const { concurrency, ...reason } = body
+        return answerOf(ctx, await workers.scale(params.name, concurrency as never, { ...(reason as object), waitMs: query.wait }))
+      },
+    }),
     defineRoute({
       method: 'GET',
       path: '/api/workers/:name/operations/:id',

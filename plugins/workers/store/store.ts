@@ -41,6 +41,8 @@ export interface StoredWorker {
   readonly desired: Desired
   /** While it is there, processes that do not run `desired.version` keep or take `desired.previousVersion`. */
   readonly halted?: HaltedRollout
+  /** Queues that it was given before, the last one first: a schedule may still be there when it could not be moved. */
+  readonly leftQueues?: readonly string[]
   /** From 1. */
   readonly generation: number
   /** ms since 1970. */

@@ -9,7 +9,7 @@ import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
 import { workerHealth } from 'zin/plugins/worker-health'
 import { createTestHost, type TestHost } from 'zin/testing'
-import { type Workers, workers, workersService } from '../index.js'
+import { type WorkerChange, type Workers, workers, workersService } from '../index.js'
 import { eventually } from './helpers.js'
 import { writeProcessors } from './processor-files.js'
 
@@ -24,6 +24,8 @@ export interface ApiHost {
   call(method: string, path: string, body?: unknown): Promise<Answer>
   /** Asks until the answer fits, and gives it. */
   until(path: string, fits: (body: Answer['body']) => boolean): Promise<Answer>
+  /** What listeners of changes were asked and told by a request. */
+  changesOf(requestId: string): Readonly<Record<'before' | 'on', readonly WorkerChange[]>>
   /** Does this once, in the middle of the next request that adds a job or a schedule: what it asked for is checked, and not stored. */
   meanwhile(work: () => Promise<unknown>): void
   stop(): Promise<void>
@@ -47,10 +49,18 @@ export async function startApi({ env }: Backend, more: Readonly<Record<string, s
   const rootDir = await mkdtemp(join(tmpdir(), 'zin-api-'))
   await writeProcessors(rootDir, files)
   let interruption: (() => Promise<unknown>) | undefined
+  const asked: WorkerChange[] = []
+  const told: WorkerChange[] = []
   const host = await createTestHost({
     plugins: [database(), kv(), queues(), ops(), workers({ processors: { [`in-code-${run}`]: () => 1 } }), workerHealth()],
     hooks: {
       beforeWorkerStart: (worker) => (worker.startsWith('denied') ? deny('it is Sunday') : undefined),
+      beforeWorkerChange(change) {
+        asked.push(change)
+        if (change.worker.startsWith('kept')) return deny('it is kept')
+        return change.worker.startsWith('locked') ? deny('it is locked', { status: 403 }) : undefined
+      },
+      onWorkerChange: (change) => void told.push(change),
       async transformJobOptions() {
         const work = interruption
         interruption = undefined
@@ -87,6 +97,10 @@ export async function startApi({ env }: Backend, more: Readonly<Record<string, s
       })
       return answer
     },
+    changesOf: (requestId) => ({
+      before: asked.filter((change) => change.requestId === requestId),
+      on: told.filter((change) => change.requestId === requestId),
+    }),
     meanwhile(work) {
       interruption = work
     },

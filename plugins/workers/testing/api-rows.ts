@@ -1,3 +1,4 @@
+import type { WorkerAction } from '../control/change.js'
 import * as shapes from './api-shapes.js'
 import type { Shape } from './shape.js'
 
@@ -9,6 +10,8 @@ export interface ApiRow {
   readonly body?: object
   readonly status: number
   readonly shape: Shape
+  /** What the request does, as those who listen to changes hear of it; every route but those of GET has one. */
+  readonly action?: WorkerAction
   /** What stands for a parameter other than the worker's name. */
   readonly params?: Readonly<Record<string, string>>
   /** Parameter of later rows that the answer gives, and where it stands there. */
@@ -30,21 +33,35 @@ const record = {
 
 /** What tells a worker apart is added by the contract: `name` and `queueName` of creations, and `worker` of children. */
 export const apiRows: readonly ApiRow[] = [
-  { route: 'POST /api/workers', body: record, status: 201, shape: shapes.workerAnswer },
-  { route: 'POST /api/workers/create', worker: 'second', body: record, status: 201, shape: shapes.workerAnswer },
+  { route: 'POST /api/workers', action: 'create', body: record, status: 201, shape: shapes.workerAnswer },
+  { route: 'POST /api/workers/create', action: 'create', worker: 'second', body: record, status: 201, shape: shapes.workerAnswer },
   { route: 'GET /api/workers', query: 'page=1&limit=1&status=inactive&includeInactive=true', status: 200, shape: shapes.listAnswer },
   { route: 'GET /api/nodes', status: 200, shape: shapes.nodesAnswer },
   { route: 'GET /api/workers/:name', status: 200, shape: shapes.workerAnswer },
-  { route: 'PUT /api/workers/:name', body: { concurrency: 3 }, status: 200, shape: shapes.operationAnswer },
-  { route: 'POST /api/workers/:name/start', query: 'wait=60000', status: 200, shape: shapes.operationAnswer },
-  { route: 'POST /api/workers/:name/pause', status: 200, shape: shapes.operationAnswer },
-  { route: 'POST /api/workers/:name/resume', status: 200, shape: shapes.operationAnswer },
-  { route: 'POST /api/workers/:name/restart', status: 200, shape: shapes.operationAnswer, gives: ['operation', 'operation', 'id'] },
+  { route: 'PUT /api/workers/:name', action: 'update', body: { concurrency: 3 }, status: 200, shape: shapes.operationAnswer },
+  { route: 'POST /api/workers/:name/start', action: 'start', query: 'wait=60000', status: 200, shape: shapes.operationAnswer },
+  { route: 'POST /api/workers/:name/pause', action: 'pause', status: 200, shape: shapes.operationAnswer },
+  { route: 'POST /api/workers/:name/resume', action: 'resume', status: 200, shape: shapes.operationAnswer },
+  {
+    route: 'POST /api/workers/:name/restart',
+    action: 'restart',
+    status: 200,
+    shape: shapes.operationAnswer,
+    gives: ['operation', 'operation', 'id'],
+  },
+  {
+    route: 'POST /api/workers/:name/scale',
+    action: 'scale',
+    body: { concurrency: 7, reason: 'a queue' },
+    status: 200,
+    shape: shapes.scaledAnswer,
+  },
+  { route: 'POST /api/workers/:name/scale', action: 'scale', body: { concurrency: null }, status: 200, shape: shapes.operationAnswer },
   { route: 'GET /api/workers/:name/operations/:id', params: { id: ':operation' }, status: 200, shape: shapes.operationStateAnswer },
   { route: 'GET /api/workers/:name/status', status: 200, shape: shapes.statusAnswer },
   { route: 'GET /api/workers/:name/nodes', status: 200, shape: shapes.workerNodesAnswer },
   { route: 'GET /api/workers/:name/metrics', status: 200, shape: shapes.metricsAnswer },
-  { route: 'POST /api/workers/:name/monitoring/start', status: 200, shape: shapes.operationAnswer },
+  { route: 'POST /api/workers/:name/monitoring/start', action: 'monitoring.start', status: 200, shape: shapes.operationAnswer },
   {
     route: 'GET /api/workers/:name/monitoring/history',
     query: 'hours=1&limit=1',
@@ -53,9 +70,10 @@ export const apiRows: readonly ApiRow[] = [
     fills: ['history'],
   },
   { route: 'GET /api/workers/:name/health', status: 200, shape: shapes.healthAnswer, fills: ['health', 'checks'] },
-  { route: 'POST /api/workers/:name/monitoring/stop', status: 200, shape: shapes.operationAnswer },
+  { route: 'POST /api/workers/:name/monitoring/stop', action: 'monitoring.stop', status: 200, shape: shapes.operationAnswer },
   {
     route: 'POST /api/workers/:name/versions',
+    action: 'version.register',
     body: { version: '1.1.0', description: 'the same again', processor: 'job.mjs' },
     status: 201,
     shape: shapes.newVersionAnswer,
@@ -63,6 +81,7 @@ export const apiRows: readonly ApiRow[] = [
   { route: 'GET /api/workers/:name/versions', status: 200, shape: shapes.versionsAnswer },
   {
     route: 'POST /api/workers/:name/versions/:version/activate',
+    action: 'version.activate',
     params: { version: '1.0.0' },
     query: 'wait=60000',
     status: 200,
@@ -70,15 +89,17 @@ export const apiRows: readonly ApiRow[] = [
   },
   {
     route: 'POST /api/workers/:name/jobs',
+    action: 'job.add',
     body: { data: { n: 1 }, options: { delay: 3_600_000 } },
     status: 202,
     shape: shapes.enqueuedAnswer,
     gives: ['job', 'job', 'id'],
   },
-  { route: 'POST /api/workers/:name/jobs', body: { children: [{}] }, status: 202, shape: shapes.flowAnswer },
+  { route: 'POST /api/workers/:name/jobs', action: 'flow.add', body: { children: [{}] }, status: 202, shape: shapes.flowAnswer },
   { route: 'GET /api/workers/:name/jobs/:id', params: { id: ':job' }, status: 200, shape: shapes.jobAnswer },
   {
     route: 'POST /api/workers/:name/jobs/:id/cancel',
+    action: 'job.cancel',
     params: { id: ':job' },
     body: { reason: 'not needed' },
     status: 200,
@@ -86,15 +107,22 @@ export const apiRows: readonly ApiRow[] = [
   },
   {
     route: 'PUT /api/workers/:name/schedules/:id',
+    action: 'schedule.put',
     params: { id: 'nightly' },
     body: { pattern: '0 3 * * *', tz: 'Europe/Berlin', data: 1 },
     status: 200,
     shape: shapes.scheduleAnswer,
   },
   { route: 'GET /api/workers/:name/schedules', status: 200, shape: shapes.schedulesAnswer },
-  { route: 'DELETE /api/workers/:name/schedules/:id', params: { id: 'nightly' }, status: 200, shape: shapes.messageAnswer },
-  { route: 'POST /api/workers/:name/stop', status: 200, shape: shapes.operationAnswer },
-  { route: 'DELETE /api/workers/:name', status: 200, shape: shapes.messageAnswer },
+  {
+    route: 'DELETE /api/workers/:name/schedules/:id',
+    action: 'schedule.remove',
+    params: { id: 'nightly' },
+    status: 200,
+    shape: shapes.messageAnswer,
+  },
+  { route: 'POST /api/workers/:name/stop', action: 'stop', status: 200, shape: shapes.operationAnswer },
+  { route: 'DELETE /api/workers/:name', action: 'remove', status: 200, shape: shapes.messageAnswer },
 ]
 
 /** Answers as long as its client listens: `events.test.ts` reads it. */

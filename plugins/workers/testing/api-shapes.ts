@@ -47,6 +47,10 @@ const schedule: Shape = { id: 'string', worker: 'string', name: 'string', patter
 export const workerAnswer: Shape = { ok: 'boolean', worker }
 export const messageAnswer: Shape = { ok: 'boolean', message: 'string' }
 export const operationAnswer: Shape = { ok: 'boolean', message: 'string', worker, operation }
+export const scaledAnswer: Shape = {
+  ...operationAnswer,
+  worker: { ...worker, scaled: { concurrency: 'number', reason: 'string', at: 'string' } },
+}
 export const operationStateAnswer: Shape = { ok: 'boolean', operation }
 export const listAnswer: Shape = {
   ok: 'boolean',

@@ -11,7 +11,9 @@ export const refusedCreations: Refusals = {
   INVALID_ACTIVE_STATUS: [{ activeStatus: 'yes' }, { activeStatus: null }],
   INVALID_AUTO_START: [{ autoStart: 1 }],
   INVALID_FEATURES_TYPE: [{ features: [] }, { features: 'metrics' }],
-  INVALID_FEATURE: [{ features: { flying: true } }],
+  INVALID_FEATURE: [{ features: { flying: true } }, { features: { flying: false } }, { features: { constructor: true } }],
+  INVALID_EXTENSIONS: [{ extensions: 'all' }, { extensions: { 'a b': {} } }],
+  EXTENSION_UNAVAILABLE: [{ extensions: { shaper: { perMinute: 5 } } }],
   FEATURE_UNAVAILABLE: [{ features: { canary: true } }, { features: { metrics: true, compliance: true } }, { features: { plugins: true } }],
   INVALID_FEATURE_VALUE: [{ features: { metrics: 'on' } }],
   INVALID_LIMITER_CONFIG: [{ rateLimit: { max: 0, duration: 1000 } }, { rateLimit: { max: 1 } }, { rateLimit: 5 }],
@@ -128,6 +130,9 @@ export const refusedSchedules: Refusals = {
 
 /** Codes that no request of this contract can cause, and the tests that do. */
 export const testedElsewhere: Readonly<Record<string, string>> = {
+  INVALID_EXTENSION: 'extensions.test.ts',
+  WORKER_EXTENSION_UNREADABLE: 'extensions.test.ts',
+  WORKER_FEATURE_INVALID: 'extensions.test.ts',
   JOB_TIMEOUT: 'jobs/jobs.contract.ts',
   JOB_LOCK_LOST: 'jobs/lost-locks.contract.ts',
   JOB_PAYLOAD_UNSTORABLE: 'jobs/results.contract.ts',

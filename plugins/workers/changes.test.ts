@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { definePlugin, deny } from 'zin'
+import { database } from 'zin/plugins/database'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queues } from 'zin/plugins/queues'
+import { createTestHost, type TestHost } from 'zin/testing'
+import { type WorkerChange, type Workers, workers, workersService } from './index.js'
+
+/** A plugin that acts by itself. */
+const scaler = definePlugin({ name: 'scaler', version: '1.0.0', uses: { workers: workersService }, setup: () => undefined })
+
+describe('changes of workers', () => {
+  let host: TestHost
+  let service: Workers
+  let gate: (change: WorkerChange) => ReturnType<typeof deny> | undefined
+  let told: WorkerChange[] = []
+  let note: (change: WorkerChange) => unknown
+  before(async () => {
+    host = await createTestHost({
+      plugins: [database(), kv(), queues(), ops(), workers(), scaler()],
+      hooks: {
+        beforeWorkerChange: (change) => gate(change),
+        onWorkerChange: (change) => {
+          told.push(change)
+          return note(change)
+        },
+      },
+    })
+    service = host.service(workersService)
+  })
+  after(() => host.stop())
+
+  const made = async (name: string) => {
+    gate = () => undefined
+    note = () => undefined
+    await service.create({ name, queueName: name, processor: () => 1 })
+    told = []
+  }
+
+  it('are told with what was and what is, by whom and with which request', async () => {
+    await made('told')
+    await host.inject({ method: 'PUT', path: '/api/workers/told', headers: { 'x-requested-with': 'zin-cli' }, body: { concurrency: 9 } })
+    await service.start('told')
+    await service.as('scaler').scale('told', 20, { reason: 'many wait' })
+    const [put, start, scale] = told
+    assert.ok(put?.action === 'update' && start?.action === 'start' && scale?.action === 'scale')
+    assert.deepEqual([put.before?.record.concurrency, put.after?.record.concurrency], [5, 9])
+    assert.deepEqual(put.actor, { kind: 'local', id: 'local', via: 'cli' })
+    assert.match(put.requestId ?? '', /./)
+    assert.deepEqual([start.before?.desired.state, start.after?.desired.state, start.requestId], ['stopped', 'running', undefined])
+    assert.deepEqual(start.actor, { kind: 'plugin', id: 'app', via: 'plugin' })
+    assert.deepEqual(scale.actor, { kind: 'plugin', id: 'scaler', via: 'plugin' })
+    assert.deepEqual([scale.after?.record.scaled?.reason, scale.after?.generation], ['many wait', (scale.before?.generation ?? 0) + 1])
+  })
+
+  it('tell of jobs and schedules without their data', async () => {
+    await made('busy')
+    const { id } = await service.enqueue('busy', { secret: 'canary-1' }, { delay: 60_000 })
+    await service.cancelJob('busy', id)
+    await service.enqueueFlow({ worker: 'busy', data: 'canary-2', children: [{ worker: 'busy', data: 'canary-3' }] })
+    await service.schedule('busy', 'yearly', { pattern: '0 0 1 1 *', data: 'canary-4' })
+    await service.schedule('busy', 'yearly', { pattern: '0 0 2 1 *' })
+    await service.unschedule('busy', 'yearly')
+    const short = told.map(({ action, target, before, after }) => [action, target, before, after])
+    const [flow] = told.filter(({ action }) => action === 'flow.add')
+    const yearly = (day: number) => ({ id: 'yearly', pattern: `0 0 ${day} 1 *`, tz: 'UTC' })
+    assert.deepEqual(short, [
+      ['job.add', undefined, null, { id, queue: 'busy', options: { delay: 60_000 } }],
+      ['job.cancel', id, { id, queue: 'busy' }, { id, queue: 'busy', outcome: 'removed' }],
+      ['flow.add', undefined, null, flow?.after],
+      ['schedule.put', 'yearly', null, yearly(1)],
+      ['schedule.put', 'yearly', yearly(1), yearly(2)],
+      ['schedule.remove', 'yearly', yearly(2), null],
+    ])
+    assert.doesNotMatch(JSON.stringify(told), /canary/)
+  })
+
+  it('are not done when a plugin refuses them, or fails to answer', async () => {
+    await made('held')
+    gate = () => deny('not on Sundays')
+    const refusal = { code: 'WORKER_CHANGE_DENIED', status: 409, message: /"\w+(\.\w+)?" .*"held".*not on Sundays/ }
+    for (const attempt of [
+      () => service.update('held', { concurrency: 2 }),
+      () => service.start('held'),
+      () => service.scale('held', 3),
+      () => service.registerVersion('held', { version: '2.0.0' }),
+      () => service.enqueue('held', 1),
+      () => service.schedule('held', 'yearly', { pattern: '0 0 1 1 *' }),
+      () => service.remove('held'),
+    ]) {
+      await assert.rejects(attempt(), refusal)
+    }
+    gate = () => {
+      throw new Error('the policy cannot be read')
+    }
+    await assert.rejects(service.stop('held'), { code: 'WORKER_CHANGE_DENIED', message: /policy cannot be read/ })
+    const { generation, concurrency } = await service.get('held')
+    const { counts } = await service.metrics('held')
+    assert.deepEqual([generation, concurrency, counts.waiting, (await service.schedules('held')).length, told], [1, 5, 0, 0, []])
+    gate = () => undefined
+  })
+
+  it('cannot be changed by those who hear of them', async () => {
+    await made('copied')
+    gate = (change) => {
+      if (change.action === 'update' && change.after !== null) Object.assign(change.after.record, { concurrency: 999 })
+      return undefined
+    }
+    assert.equal((await service.update('copied', { concurrency: 2 })).worker.concurrency, 2)
+    gate = () => undefined
+  })
+
+  it('are told also when they cannot be applied, and their callers wait until it is noted', async () => {
+    await made('halts')
+    await service.start('halts')
+    await service.registerVersion('halts', { version: '2.0.0', processor: () => 2, healthCheck: () => ({ healthy: false, error: 'no' }) })
+    told = []
+    let noted = false
+    note = async () => {
+      await new Promise(setImmediate)
+      noted = true
+    }
+    await assert.rejects(service.activate('halts', '2.0.0'), { code: 'VERSION_UNHEALTHY' })
+    assert.deepEqual([noted, told.map(({ action, target }) => [action, target])], [true, [['version.activate', '2.0.0']]])
+  })
+
+  it('are done and logged when one who hears of them fails', async () => {
+    await made('logged')
+    note = () => Promise.reject(new Error('the audit log is full'))
+    assert.equal((await service.update('logged', { concurrency: 3 })).worker.concurrency, 3)
+    assert.ok(host.logs.some(({ level, msg }) => level === 'error' && /"update" of worker "logged"/.test(String(msg))))
+  })
+})

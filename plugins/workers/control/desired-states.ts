@@ -1,0 +1,146 @@
+import { type Clock, messageOf, ZinError } from 'zin'
+import type { Cluster } from '../cluster/cluster.js'
+import { reportedOn } from '../cluster/reported.js'
+import { refuse, workerErrors } from '../errors.js'
+import { scaleProblems } from '../record/scaled.js'
+import { activationOf, type Desired, type HaltedRollout, type StoredWorker } from '../store/store.js'
+import type { OperationOptions, ScaleOptions } from '../types.js'
+import type { Action, Operations } from './operations.js'
+import { stateOf } from './state.js'
+import type { Applied, WorkerStep, WorkerWrites } from './writes.js'
+
+export interface DesiredStatesParts {
+  readonly writes: WorkerWrites
+  readonly operations: Operations
+  readonly cluster: Cluster
+  readonly clock: Clock
+}
+
+/** Changes what workers should do: started, stopped, paused, monitored, and with how many jobs at a time. */
+export class DesiredStates {
+  readonly #parts: DesiredStatesParts
+
+  constructor(parts: DesiredStatesParts) {
+    this.#parts = parts
+  }
+
+  /** Starting what runs in every node that should run it changes nothing. */
+  async start(name: string, step: WorkerStep, options?: OperationOptions): Promise<Applied> {
+    const { operations, writes } = this.#parts
+    const { worker } = await writes.find(name)
+    const { state, paused } = worker.desired
+    const running = state === 'running' && !paused && worker.record.activeStatus ? await operations.unchanged(worker) : undefined
+    if (running !== undefined) return { worker, operation: running, changed: false }
+    return this.#want(
+      name,
+      'start',
+      (desired) => ({ ...desired, state: 'running', by: 'operator', paused: false, starts: desired.starts + 1 }),
+      step,
+      options,
+    )
+  }
+
+  stop(name: string, step: WorkerStep, options?: OperationOptions): Promise<Applied> {
+    return this.#parts.writes.change(
+      name,
+      'stop',
+      (worker) => ({ ...worker, desired: { ...worker.desired, state: 'stopped', by: 'operator', paused: false } }),
+      step,
+      options,
+    )
+  }
+
+  restart(name: string, step: WorkerStep, options?: OperationOptions): Promise<Applied> {
+    return this.#want(
+      name,
+      'restart',
+      (desired) => ({ ...desired, state: 'running', by: 'operator', paused: false, restarts: desired.restarts + 1 }),
+      step,
+      options,
+    )
+  }
+
+  pause(name: string, step: WorkerStep, options?: OperationOptions): Promise<Applied> {
+    return this.#wantPaused(name, true, step, options)
+  }
+
+  resume(name: string, step: WorkerStep, options?: OperationOptions): Promise<Applied> {
+    return this.#wantPaused(name, false, step, options)
+  }
+
+  monitor(name: string, on: boolean, step: WorkerStep, options?: OperationOptions): Promise<Applied> {
+    return this.#parts.writes.change(
+      name,
+      'monitor',
+      (worker) => ({ ...worker, desired: { ...worker.desired, monitored: on } }),
+      step,
+      options,
+    )
+  }
+
+  /** Null: as many as the record says. */
+  async scale(name: string, concurrency: number | null, step: WorkerStep, { reason = '', ...options }: ScaleOptions): Promise<Applied> {
+    refuse(scaleProblems(concurrency, reason))
+    const at = new Date(this.#parts.clock.now()).toISOString()
+    return this.#parts.writes.change(
+      name,
+      'scale',
+      ({ record, ...worker }) => {
+        const { scaled: _, ...unscaled } = record
+        return { ...worker, record: concurrency === null ? unscaled : { ...unscaled, scaled: { concurrency, reason, at } } }
+      },
+      step,
+      options,
+    )
+  }
+
+  /** Makes a worker that the auto-start rule starts at boot one that should run, unless an operator stopped it meanwhile. */
+  applyAutoStart(worker: StoredWorker): Promise<StoredWorker> {
+    return this.#parts.writes.write(worker.record.name, (stored) =>
+      stored.desired.by === 'operator' || stored.desired.state === 'running'
+        ? undefined
+        : { ...stored, desired: { ...stored.desired, state: 'running' } },
+    )
+  }
+
+  /** Notes that the rollout of the wanted version ended in a node. A later activation is not touched. */
+  async halt({ id, record, ...worker }: StoredWorker, node: string, error: unknown): Promise<void> {
+    const activation = activationOf(worker)
+    const { code } = error instanceof ZinError ? error : { code: 'WORKER_FAILED' }
+    const at = this.#parts.clock.now()
+    const halted: HaltedRollout = { activation, node, code, message: messageOf(error), at }
+    await this.#parts.writes.write(record.name, (stored) =>
+      stored.id !== id || stored.halted !== undefined || activationOf(stored) !== activation ? undefined : { ...stored, halted },
+    )
+    await this.#parts.cluster.announce(record.name)
+  }
+
+  #want(
+    name: string,
+    action: Action,
+    next: (desired: Desired, worker: StoredWorker) => Desired | Promise<Desired>,
+    step: WorkerStep,
+    options?: OperationOptions,
+  ): Promise<Applied> {
+    return this.#parts.writes.change(
+      name,
+      action,
+      async (worker) => {
+        if (!worker.record.activeStatus) throw workerErrors.WORKER_INACTIVE(name)
+        return { ...worker, desired: await next(worker.desired, worker) }
+      },
+      step,
+      options,
+    )
+  }
+
+  #wantPaused(name: string, paused: boolean, step: WorkerStep, options?: OperationOptions): Promise<Applied> {
+    const next = async (desired: Desired, worker: StoredWorker): Promise<Desired> => {
+      if (desired.state === 'stopped') throw workerErrors.WORKER_STOPPED(name, 'stopped')
+      const state = stateOf(worker, await reportedOn(this.#parts.cluster, name))
+      if (state === 'FAILED' || state === 'stopped') throw workerErrors.WORKER_STOPPED(name, state)
+      return { ...desired, paused }
+    }
+    return this.#want(name, paused ? 'pause' : 'resume', next, step, options)
+  }
+}

@@ -1,0 +1,130 @@
+import { refuse, workerErrors } from '../errors.js'
+import { flowProblems } from '../jobs/flow-plan.js'
+import { jobProblems } from '../jobs/job-plan.js'
+import type { WorkerJobs } from '../jobs/jobs.js'
+import type { KnownRecords } from '../jobs/known-records.js'
+import type { FlowJob, FlowSpec, ScheduleTiming } from '../jobs/types.js'
+import type { WorkerRecord } from '../record/record.js'
+import type { StoreDirectory } from '../store/directory.js'
+import type { Workers } from '../types.js'
+import type { FlowChange, ScheduleChange, WorkerAction, WorkerActions } from './change.js'
+import type { ChangeStep } from './changes.js'
+import type { WorkerWrites } from './writes.js'
+
+export interface JobActionsParts {
+  readonly writes: WorkerWrites
+  readonly directory: StoreDirectory
+  readonly jobs: WorkerJobs
+  readonly known: KnownRecords
+}
+
+/** Does a management action as everybody who listens to changes expects it. */
+export type Act = <Action extends WorkerAction, T>(
+  action: Action,
+  worker: string,
+  work: (step: ChangeStep<WorkerActions[Action]>) => Promise<T>,
+  target?: string,
+) => Promise<T>
+
+type JobActions = Pick<Workers, 'enqueue' | 'enqueueFlow' | 'cancelJob' | 'schedule' | 'unschedule'>
+
+/** What is done to the jobs and schedules of workers. */
+export function jobActions({ writes, directory, jobs, known }: JobActionsParts, act: Act): JobActions {
+  const record = async (name: string) => (await writes.find(name)).worker.record
+  const scheduled = async (worker: WorkerRecord, id: string): Promise<ScheduleChange | null> => {
+    const found = (await jobs.schedules(worker)).find((one) => one.id === id)
+    return found === undefined ? null : scheduleChange(id, found)
+  }
+
+  return {
+    enqueue: (name, data, options = {}) =>
+      act('job.add', name, async (step) => {
+        const worker = await known.of(name)
+        const queue = worker.queueName
+        await step.allow(() => {
+          refuse(jobProblems(options))
+          return { before: null, after: { id: null, queue, options } }
+        })
+        const added = await jobs.add(worker, data, options)
+        step.done(() => ({ before: null, after: { ...added, options } }))
+        return added
+      }),
+
+    enqueueFlow: (flow) =>
+      act('flow.add', flow?.worker, async (step) => {
+        await step.allow(() => {
+          refuse(flowProblems(flow))
+          return { before: null, after: flowChange(flow) }
+        })
+        const added = await jobs.addFlow((name) => known.of(name), flow)
+        step.done(() => ({ before: null, after: flowChange(flow, added) }))
+        return added
+      }),
+
+    cancelJob: (name, id, reason = 'by an operator') =>
+      act(
+        'job.cancel',
+        name,
+        async (step) => {
+          const worker = await record(name)
+          const job = { id, queue: worker.queueName }
+          await step.allow(() => ({ before: job, after: null }))
+          const outcome = await jobs.cancel(worker, id, reason)
+          step.done(() => ({ before: job, after: { ...job, outcome } }))
+          return outcome
+        },
+        id,
+      ),
+
+    schedule: (name, id, spec) =>
+      act(
+        'schedule.put',
+        name,
+        async (step) => {
+          const { worker } = await writes.find(name)
+          jobs.checkSchedule(id, spec)
+          const before = step.active ? await scheduled(worker.record, id) : null
+          await step.allow(() => ({ before, after: scheduleChange(id, spec) }))
+          const view = await jobs.schedule(worker.record, id, spec)
+          const now = await directory.find(name)
+          if (now?.worker.id === worker.id && now.worker.record.queueName === worker.record.queueName) {
+            step.done(() => ({ before, after: scheduleChange(id, view) }))
+            return view
+          }
+          // The worker does not take its jobs any more.
+          await jobs.dropSchedule(worker.record, id)
+          throw now === undefined ? workerErrors.WORKER_NOT_FOUND(name) : workerErrors.WORKER_CHANGED(name)
+        },
+        id,
+      ),
+
+    unschedule: (name, id) =>
+      act(
+        'schedule.remove',
+        name,
+        async (step) => {
+          const worker = await record(name)
+          const before = step.active ? await scheduled(worker, id) : null
+          await step.allow(() => ({ before, after: null }))
+          await jobs.unschedule(worker, id)
+          step.done(() => ({ before, after: null }))
+        },
+        id,
+      ),
+  }
+}
+
+/** Its timing alone: data may be private. */
+function scheduleChange(id: string, { pattern, every, tz, startDate, endDate, limit }: ScheduleTiming): ScheduleChange {
+  const timing = { pattern, every, tz, startDate, endDate, limit }
+  return { id, ...Object.fromEntries(Object.entries(timing).filter(([, value]) => value !== undefined)) }
+}
+
+function flowChange({ worker, options, children = [] }: FlowSpec, added?: FlowJob): FlowChange {
+  return {
+    worker,
+    id: added?.id ?? null,
+    ...(options === undefined ? {} : { options }),
+    children: children.map((child, at) => flowChange(child, added?.children[at])),
+  }
+}

@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from 'zin'
+import { type AutoStartSettings, autoStart } from '../auto-start.js'
+import type { Cluster } from '../cluster/cluster.js'
+import { reportedOn } from '../cluster/reported.js'
+import { refuse, workerErrors } from '../errors.js'
+import { problemsOf, updateProblems } from '../record/checks.js'
+import { queueStoreProblems } from '../record/infrastructure.js'
+import { firstVersionOf, type RecordDefaults, recordOf, updatedRecord } from '../record/make.js'
+import type { CreateWorker, UpdateWorker, WorkerRecord } from '../record/record.js'
+import type { WorkerFeatures } from '../record/worker-features.js'
+import type { StoreDirectory } from '../store/directory.js'
+import type { Desired, StoredWorker } from '../store/store.js'
+import type { OperationOptions } from '../types.js'
+import { snapshotOf } from './change.js'
+import type { GivenCode } from './given-code.js'
+import { leftQueues, moveSchedules, type WorkerSchedules } from './schedules.js'
+import type { VersionCheck } from './version-check.js'
+import { type Applied, defaultWaitMs, type WorkerStep, type WorkerWrites } from './writes.js'
+
+export interface WorkerRecordsParts {
+  readonly writes: WorkerWrites
+  readonly directory: StoreDirectory
+  readonly cluster: Cluster
+  readonly check: VersionCheck
+  readonly code: GivenCode
+  readonly schedules: WorkerSchedules
+  readonly features: WorkerFeatures
+  readonly clock: Clock
+  readonly autoStart: AutoStartSettings
+  readonly defaults: RecordDefaults
+  /** Where the queues of this app are. */
+  readonly queueStore: 'redis' | 'embedded'
+}
+
+/** Creates, changes and removes workers. */
+export class WorkerRecords {
+  readonly #parts: WorkerRecordsParts
+
+  constructor(parts: WorkerRecordsParts) {
+    this.#parts = parts
+  }
+
+  /** @param trusted the caller is code of the app, which may name other stores than the app's own. */
+  async create(input: CreateWorker, trusted: boolean, step: WorkerStep, options: OperationOptions = {}): Promise<StoredWorker> {
+    const { check, clock, code, defaults, directory, features, queueStore, writes } = this.#parts
+    refuse(problemsOf(input))
+    refuse(queueStoreProblems(input.infrastructure, queueStore))
+    const record = features.complete(recordOf(input, defaults), input)
+    const now = clock.now()
+    const version = firstVersionOf(input, now)
+    const store = await directory.storeOf(record, { client: input.infrastructure?.persistence?.client, trusted })
+    await check.ofNew(record, version, input)
+    const { start } = autoStart(this.#parts.autoStart, record)
+    const worker: StoredWorker = {
+      id: randomUUID(),
+      record,
+      versions: [version],
+      desired: {
+        state: start ? 'running' : 'stopped',
+        by: 'rule',
+        paused: false,
+        starts: 0,
+        restarts: 0,
+        version: version.version,
+        previousVersion: null,
+        monitored: null,
+      },
+      generation: 1,
+      createdAt: now,
+      updatedAt: now,
+    }
+    const subjects = () => ({ before: null, after: snapshotOf(worker) })
+    await step.allow(subjects)
+    if (!(await directory.insert(store, worker))) throw workerErrors.WORKER_EXISTS(record.name)
+    step.done(subjects)
+    code.keep(record.name, record.name, input)
+    // A worker that was created but did not start is there, FAILED, with its error.
+    await writes.apply(worker, 'create', options)
+    return worker
+  }
+
+  async update(name: string, changes: UpdateWorker, step: WorkerStep, options: OperationOptions = {}): Promise<Applied> {
+    const { directory, features, schedules, writes } = this.#parts
+    refuse(updateProblems(changes))
+    return writes.change(
+      name,
+      'update',
+      async (worker) => {
+        const record = features.complete(updatedRecord(worker.record, changes), changes, worker.record)
+        await this.#checkUpdate(worker, record)
+        const desired: Desired = record.activeStatus
+          ? worker.desired
+          : { ...worker.desired, state: 'stopped', by: 'operator', paused: false }
+        return { ...worker, record, desired, ...leftQueues(worker, record) }
+      },
+      step,
+      options,
+      // Asked for once more, it also brings those that stayed behind when this failed before.
+      changes.queueName === undefined ? undefined : (written) => moveSchedules({ directory, schedules }, written),
+    )
+  }
+
+  async remove(name: string, step: WorkerStep, { waitMs = defaultWaitMs }: OperationOptions = {}): Promise<void> {
+    const { cluster, clock, code, directory, schedules, writes } = this.#parts
+    const { store, worker } = await writes.find(name)
+    const subjects = () => ({ before: snapshotOf(worker), after: null })
+    await step.allow(subjects)
+    const removeSchedules = async (): Promise<void> => {
+      for (const queueName of [worker.record.queueName, ...(worker.leftQueues ?? [])]) {
+        await schedules.removeAll({ ...worker.record, queueName })
+      }
+    }
+    // While there is a worker to name them, so that a removal which did not succeed can be repeated.
+    await removeSchedules()
+    if (!(await store.remove(worker))) throw workerErrors.WORKER_NOT_FOUND(name)
+    step.done(subjects)
+    // One may have been added meanwhile.
+    await removeSchedules()
+    code.forget(name)
+    await cluster.announce(name)
+    const deadline = clock.monotonic() + waitMs
+    while (clock.monotonic() < deadline && (await this.#isKnown(name, worker.id))) await new Promise((resolve) => setTimeout(resolve, 20))
+    // One that was created under the name meanwhile keeps what is told of it.
+    if ((await directory.find(name)) === undefined) await cluster.erase(name)
+  }
+
+  async #checkUpdate({ record, versions, desired }: StoredWorker, next: WorkerRecord): Promise<void> {
+    const { check, schedules } = this.#parts
+    const active = versions.find(({ version }) => version === desired.version)
+    if (next.isolation !== record.isolation && active !== undefined) await check.ofStored(next, active)
+    if (next.queueName !== record.queueName && (await schedules.exist(record))) {
+      throw workerErrors.WORKER_HAS_SCHEDULES(record.name, record.queueName)
+    }
+  }
+
+  async #isKnown(name: string, id: string): Promise<boolean> {
+    const reported = await reportedOn(this.#parts.cluster, name)
+    return reported.some((status) => status.alive && status.workerId === id)
+  }
+}

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Queue } from 'bullmq'
+import { definePlugin } from 'zin'
+import { database } from 'zin/plugins/database'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queuesService } from 'zin/plugins/queues'
+import { workerHealth } from 'zin/plugins/worker-health'
+import { createTestHost, fake } from 'zin/testing'
+import { type PluginHealthTerm, workers, workersService } from '../index.js'
+
+/** A plugin whose listener answers so. */
+const judge = (name: string, answer: (worker: string) => unknown) =>
+  definePlugin({
+    name,
+    version: '1.0.0',
+    setup: ({ hooks }) =>
+      void hooks.on('collectHealthTerms', { handler: (worker) => answer(worker) as readonly PluginHealthTerm[], timeoutMs: 50 }),
+  })()
+
+describe('health terms of plugins', () => {
+  it('take off points with the name of their plugin; one that fails, hangs or answers nonsense takes off none', async () => {
+    // No job runs here: opening a queue store would only take time.
+    const queue = { isPaused: async () => false } as unknown as Queue
+    const host = await createTestHost({
+      services: [fake(queuesService, { backend: 'embedded', queue: () => queue })],
+      plugins: [
+        ...[database(), kv(), ops(), workers(), workerHealth()],
+        judge('memory', (worker) => [{ name: 'heap', penalty: 25, reason: `${worker} takes 2 GB` }]),
+        judge('broken', () => Promise.reject(new Error('no figures'))),
+        judge('slow', () => new Promise(() => undefined)),
+        judge('greedy', () => [{ name: 'all', penalty: 101, reason: 'because' }]),
+      ],
+    })
+    await host.service(workersService).create({ name: 'judged', queueName: 'judged', processor: () => 1 })
+    const { health } = (await host.inject({ path: '/api/workers/judged/health' })).body
+    assert.equal(health.score, 75)
+    assert.deepEqual(
+      health.terms.map(({ plugin, name, penalty }: PluginHealthTerm & { plugin: string }) => [plugin, name, penalty]).sort(),
+      [
+        ['broken', 'unknown', 0],
+        ['greedy', 'unknown', 0],
+        ['memory', 'heap', 25],
+        ['slow', 'unknown', 0],
+      ],
+    )
+    const reasons = Object.fromEntries(health.terms.map(({ plugin, reason }: Record<string, string>) => [plugin, reason]))
+    assert.equal(reasons.memory, 'judged takes 2 GB')
+    assert.match(reasons.broken, /no figures/)
+    assert.match(reasons.slow, /50 ms/)
+    assert.equal((await host.service(workersService).status('judged')).health, 75)
+    await host.stop()
+  })
+})

@@ -1,0 +1,19 @@
+import { checkConcurrency } from './limits.js'
+import { type Problem, problem } from './problem.js'
+import type { WorkerRecord } from './record.js'
+
+const longestReason = 500
+
+/** All faults of what was given to `scale`. */
+export function scaleProblems(concurrency: unknown, reason: unknown): readonly Problem[] {
+  const wrong = concurrency === null ? undefined : checkConcurrency(concurrency)
+  const problems = wrong === undefined ? [] : [{ ...wrong, message: `${wrong.message}, or null for the worker's own` }]
+  return typeof reason === 'string' && reason.length <= longestReason
+    ? problems
+    : [...problems, problem('reason', 'INVALID_SCALE_REASON', `"reason" must be text of at most ${longestReason} characters`)]
+}
+
+/** Parallel jobs in one node: as many as it was scaled to, else as many as its user asked for. */
+export function actingConcurrency({ concurrency, scaled }: Pick<WorkerRecord, 'concurrency' | 'scaled'>): number {
+  return scaled?.concurrency ?? concurrency
+}

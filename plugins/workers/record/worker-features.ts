@@ -1,0 +1,132 @@
+import { isDeepStrictEqual } from 'node:util'
+import { refuse, workerErrors } from '../errors.js'
+import type { WorkerFeature } from './define-feature.js'
+import { type Problem, problem } from './problem.js'
+import { type FeatureName, type Features, featureNames, type UpdateWorker, type WorkerRecord } from './record.js'
+
+/** The plugin that makes a feature of the list act. */
+const owners: Readonly<Record<FeatureName, string>> = {
+  metrics: 'workers',
+  versioning: 'workers',
+  deadLetterQueue: 'workers',
+  clustering: 'workers',
+  plugins: 'workers',
+  healthMonitoring: 'worker-health',
+  resourceMonitoring: 'resources',
+  observability: 'observability',
+  autoScaling: 'autoscale',
+  datacenter: 'autoscale',
+  circuitBreaker: 'breaker',
+  canary: 'canary',
+  compliance: 'compliance',
+}
+
+/** Those that this plugin acts on by itself. */
+const own: readonly string[] = ['metrics', 'versioning', 'deadLetterQueue', 'clustering']
+
+type Asked = Pick<UpdateWorker, 'features' | 'extensions'>
+
+/** The features of one app: which act, and what their plugins' parts of a record may hold. */
+export class WorkerFeatures {
+  readonly #offered = new Map<string, WorkerFeature>()
+
+  /**
+   * Called by the plugin that owns a feature. Returns what takes it back. Throws WORKER_FEATURE_INVALID: its schema cannot be used, or
+   * the feature or the plugin's part of the record has another owner.
+   */
+  offer(offered: WorkerFeature): () => void {
+    const { feature, plugin } = offered
+    const invalid = (what: string) => workerErrors.WORKER_FEATURE_INVALID(plugin, feature, what)
+    const owner = Object.hasOwn(owners, feature) ? owners[feature as FeatureName] : this.#offered.get(feature)?.plugin
+    if (owner !== undefined && owner !== plugin) throw invalid(`it belongs to the plugin "${owner}"; choose another name`)
+    if (this.#offered.has(feature)) throw invalid('it is offered twice; offer it once, when the plugin starts')
+    if (offered.extends) {
+      if (this.#extension(plugin) !== undefined)
+        throw invalid('another feature of the plugin has its part of the record; give one of them no schema')
+      offered.parse({})
+    }
+    this.#offered.set(feature, offered)
+    return () => {
+      if (this.#offered.get(feature) === offered) this.#offered.delete(feature)
+    }
+  }
+
+  /** Features of a record that are true and do not act, since the plugin that brings them is not enabled. */
+  inactive(features: Features): readonly string[] {
+    return Object.keys(features).filter((feature) => features[feature] === true && !this.#acts(feature))
+  }
+
+  /**
+   * A record with the parts of plugins in it: as they were asked for, with defaults filled in; those of plugins that are not asked about
+   * stay as they are. Throws what is wrong with what was asked for.
+   *
+   * @param before absent at creation.
+   */
+  complete(record: WorkerRecord, asked: Asked, before?: WorkerRecord): WorkerRecord {
+    const extensions: Record<string, object> = { ...before?.extensions }
+    const versions: Record<string, number> = { ...before?.extensionVersions }
+    const problems = [...this.#featureProblems(asked.features, before)]
+    const write = (plugin: string, data: unknown): void => {
+      const feature = this.#extension(plugin)
+      if (data === null) {
+        delete extensions[plugin]
+        delete versions[plugin]
+      } else if (feature === undefined) {
+        // Who writes back what was read changes nothing.
+        if (!Object.hasOwn(extensions, plugin) || !isDeepStrictEqual(extensions[plugin], data)) problems.push(unavailableExtension(plugin))
+      } else {
+        const parsed = feature.parse(data)
+        if ('problems' in parsed) problems.push(...parsed.problems)
+        else {
+          extensions[plugin] = parsed.data as object
+          versions[plugin] = feature.version
+        }
+      }
+    }
+    for (const [plugin, data] of Object.entries(asked.extensions ?? {})) if (data !== undefined) write(plugin, data)
+    const asks = before === undefined || asked.features !== undefined || asked.extensions !== undefined
+    for (const feature of asks ? this.#offered.values() : []) {
+      const { plugin } = feature
+      const isAskedFor = Object.hasOwn(asked.extensions ?? {}, plugin) && asked.extensions?.[plugin] !== null
+      if (feature.extends && feature.isOn(record) && !Object.hasOwn(extensions, plugin) && !isAskedFor) write(plugin, {})
+    }
+    refuse(problems)
+    const { extensions: _, extensionVersions: __, ...rest } = record
+    return Object.keys(extensions).length === 0 ? rest : { ...rest, extensions, extensionVersions: versions }
+  }
+
+  #featureProblems(features: Features = {}, before?: WorkerRecord): readonly Problem[] {
+    return Object.keys(features).flatMap((feature) => {
+      const field = `features.${feature}`
+      const isListed = Object.hasOwn(owners, feature)
+      const isKnown = isListed || this.#offered.has(feature) || Object.hasOwn(before?.features ?? {}, feature)
+      if (!isKnown) {
+        const known = [...featureNames, ...[...this.#offered.keys()].filter((name) => !Object.hasOwn(owners, name))]
+        return [problem(field, 'INVALID_FEATURE', `"features" has an unknown name; known ones: ${known.join(', ')}`)]
+      }
+      if (features[feature] !== true || this.#acts(feature)) return []
+      const why = isListed ? whyNot(feature as FeatureName) : 'cannot be true: the plugin that brings it is not enabled in this app'
+      return [problem(field, 'FEATURE_UNAVAILABLE', `"${field}" ${why}`)]
+    })
+  }
+
+  #acts(feature: string): boolean {
+    return own.includes(feature) || this.#offered.has(feature)
+  }
+
+  #extension(plugin: string): WorkerFeature | undefined {
+    return [...this.#offered.values()].find((offered) => offered.extends && offered.plugin === plugin)
+  }
+}
+
+function whyNot(feature: FeatureName): string {
+  return owners[feature] === 'workers'
+    ? 'cannot be true yet: no plugin can wrap the attempts of a worker'
+    : `cannot be true: the plugin "${owners[feature]}", which acts on it, is not enabled in this app`
+}
+
+function unavailableExtension(plugin: string): Problem {
+  const field = `extensions.${plugin}`
+  const why = `the plugin "${plugin}" is not enabled in this app, or has no part of a worker's record`
+  return problem(field, 'EXTENSION_UNAVAILABLE', `"${field}" cannot be set: ${why}`)
+}
