@@ -1,21 +1,31 @@
-// Writes into each plugin's README the tables that follow from its declarations: options, settings and errors.
+// Writes the tables that follow from declarations (options, settings, errors) into the READMEs of the core and of each plugin.
+// With --check it writes nothing and fails when a README differs.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { PluginFactory } from '../core/host/plugin.js'
+import { coreErrors } from '../core/host/core-errors.js'
+import type { AnyPluginSpec } from '../core/host/plugin.js'
 import { declaredTables, withTable } from '../core/testing/readme.js'
 
-const folders = [...readdirSync('plugins').map((name) => `plugins/${name}`), 'examples/custom-plugin/slow-jobs']
+type Declarations = Parameters<typeof declaredTables>[0]
 
-for (const folder of folders.filter((path) => existsSync(`${path}/index.ts`))) {
+const folders = [...readdirSync('plugins').map((name) => `plugins/${name}`), 'examples/custom-plugin/slow-jobs']
+const check = process.argv.includes('--check')
+
+async function declarationsOf(folder: string): Promise<Declarations> {
   const exported = (await import(pathToFileURL(resolve(folder, 'index.ts')).href)) as Readonly<Record<string, unknown>>
-  const factory = Object.values(exported).find((value) => typeof value === 'function' && 'spec' in value) as PluginFactory | undefined
-  if (factory === undefined) continue
-  const file = `${folder}/README.md`
-  const before = readFileSync(file, 'utf8')
-  const tables = Object.entries(declaredTables(factory.spec))
-  const after = tables.reduce((text, [section, table]) => withTable(text, section, table), before)
-  if (after === before) continue
-  writeFileSync(file, after)
-  console.log(`wrote ${file}`)
+  const factory = Object.values(exported).find((value) => typeof value === 'function' && 'spec' in value)
+  return (factory as { readonly spec: AnyPluginSpec } | undefined)?.spec ?? {}
 }
+
+function update(file: string, declarations: Declarations): void {
+  const before = readFileSync(file, 'utf8')
+  const after = Object.entries(declaredTables(declarations)).reduce((text, [section, table]) => withTable(text, section, table), before)
+  if (after === before) return
+  if (!check) writeFileSync(file, after)
+  console.error(check ? `${file} differs from what the code declares; run "npm run docs"` : `wrote ${file}`)
+  if (check) process.exitCode = 1
+}
+
+update('core/README.md', { errors: coreErrors })
+for (const folder of folders.filter((path) => existsSync(`${path}/index.ts`))) update(`${folder}/README.md`, await declarationsOf(folder))

@@ -2,11 +2,28 @@ import { defineErrors } from '../errors.js'
 
 /** How requests to addresses that others name fail. Messages carry the origin at most: paths and queries of such URLs hold secrets. */
 export const egressErrors = defineErrors({
-  EGRESS_BLOCKED: { status: 400, message: (target: string, why: string) => `A request to ${target} is not allowed: ${why}` },
+  EGRESS_BLOCKED: {
+    status: 400,
+    message: (target: string, why: string) => `A request to ${target} is not allowed: ${why}`,
+    when: 'The address that a request would go to is not allowed',
+    fix: 'Use a public https address, or allow this one',
+  },
   EGRESS_TOO_LARGE: {
     status: 502,
-    message: (origin: string, limit: number) => `${origin} answered with more than ${limit} bytes, the most that is taken`,
+    message: (origin: string, limit: number) => `${origin} responded with more than ${limit} bytes, the most that is taken`,
+    when: 'A response from outside is larger than its limit',
+    fix: 'Serve less under that address',
   },
-  EGRESS_TIMEOUT: { status: 504, message: (origin: string, ms: number) => `${origin} did not answer within ${ms} ms` },
-  EGRESS_FAILED: { status: 502, message: (origin: string, why: string) => `The request to ${origin} failed: ${why}` },
+  EGRESS_TIMEOUT: {
+    status: 504,
+    message: (origin: string, ms: number) => `${origin} did not respond within ${ms} ms`,
+    when: 'A response from outside did not arrive in time',
+    fix: 'Try again, or look at the other side',
+  },
+  EGRESS_FAILED: {
+    status: 502,
+    message: (origin: string, why: string) => `The request to ${origin} failed: ${why}`,
+    when: 'A request to the outside failed',
+    fix: 'Look at what the message names',
+  },
 })

@@ -4,11 +4,11 @@ import type { ErrorTable } from '../errors.js'
 import type { HookBus } from '../hooks/bus.js'
 import { HttpApp } from '../http/app.js'
 import { docsRoutes } from '../http/docs-routes.js'
-import { httpErrors } from '../http/errors.js'
 import type { ErrorInfo } from '../http/openapi.js'
 import type { Logger } from '../log/types.js'
 import type { Clock } from '../util/clock.js'
 import type { AppSettings } from './app-settings.js'
+import { coreErrors } from './core-errors.js'
 import type { ZinConfig } from './define-config.js'
 import type { AnyPluginSpec } from './plugin.js'
 import type { HostView } from './view.js'
@@ -46,7 +46,7 @@ export function makeHttp({ config, settings, app, log, clock, bus, plugins }: Ht
 
 /** What the core and plugins declare of errors that responses can carry. */
 function errorsOf(plugins: readonly AnyPluginSpec[]): readonly ErrorInfo[] {
-  return [{ name: 'core', errors: httpErrors as ErrorTable }, ...plugins].flatMap(({ name, errors = {} }) =>
+  return [{ name: 'core', errors: coreErrors }, ...plugins].flatMap(({ name, errors = {} }) =>
     Object.entries(errors as ErrorTable).flatMap(([code, factory]) => {
       // A wrong declaration stops the boot later.
       const row = factory?.row

@@ -13,37 +13,44 @@ export const httpErrors = defineErrors({
     status: 400,
     message: (why: string) => `The request target ${why}; send a path that a URL parser leaves as it is`,
     when: 'The path or query is not one that every URL parser reads alike',
+    fix: 'Send a path that a URL parser leaves as it is',
   },
   DUPLICATE_HEADER: {
     status: 400,
     message: (name: string) => `The header "${name}" was sent more than once; send it once`,
     when: 'Host, Authorization or a content header came more than once',
+    fix: 'Send it once',
   },
   UNSUPPORTED_TRANSFER_ENCODING: {
     status: 400,
     message: () => 'The only transfer coding accepted is "chunked", in HTTP/1.1; send the body without any other',
     when: 'Transfer-Encoding is anything but chunked',
+    fix: 'Send the body without any other coding',
   },
   INVALID_JSON: {
     status: 400,
     title: 'Invalid JSON',
     message: (why: string) => `The body is not valid JSON: ${why}`,
     when: 'The body is not JSON in UTF-8',
+    fix: 'Send valid JSON',
   },
   INVALID_FORM: {
     status: 400,
     message: (why: string) => `The form could not be read: ${why}`,
     when: 'An urlencoded or multipart body is malformed',
+    fix: 'Correct the form',
   },
   BODY_FRAGMENTED: {
     status: 400,
     message: () => 'The body arrives in too many small pieces; send larger chunks',
     when: 'The framing of a chunked body is larger than the body',
+    fix: 'Send larger chunks',
   },
   BODY_ABORTED: {
     status: 400,
     message: () => 'The connection ended before the body was complete',
     when: 'The client went away while it sent the body',
+    fix: 'Send the request again',
   },
   VALIDATION_FAILED: {
     status: 400,
@@ -55,57 +62,68 @@ export const httpErrors = defineErrors({
         code: problem.keyword.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase(),
       })),
     when: 'Parameters, query or body do not match the schema of the route; `details` lists each field',
+    fix: 'Correct the fields that `details` lists',
   },
   NOT_FOUND: {
     status: 404,
     message: (method: string, path: string) => `No route matches ${method} ${shownPath(path)}`,
     when: 'The path matches no route',
+    fix: 'Correct the path; `/docs` lists the routes',
   },
   METHOD_NOT_ALLOWED: {
     status: 405,
     message: (method: string, path: string, allow: string) => `${shownPath(path)} does not support ${method}; use ${allow}`,
     headers: (_method: string, _path: string, allow: string) => ({ Allow: allow }),
     when: 'The path has routes of other methods only; `Allow` lists them',
+    fix: 'Use one of the methods in `Allow`',
   },
   PAYLOAD_TOO_LARGE: {
     status: 413,
     message: (limit: number) => `The body is larger than ${limit} bytes, the most this route accepts`,
     when: 'The body is larger than the limit of the route',
+    fix: 'Send less, or raise `bodyLimit` of the route or the app',
   },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
     message: (expected: string) => `The body must be ${expected}`,
     when: 'The Content-Type is not one that the route accepts',
+    fix: 'Send the `Content-Type` that the message names',
   },
   UNSUPPORTED_CONTENT_ENCODING: {
     status: 415,
     message: () => 'The body must not be compressed; send it without Content-Encoding',
     when: 'The body is compressed',
+    fix: 'Send the body without `Content-Encoding`',
   },
   MISDIRECTED: {
     status: 421,
     message: () => 'This app does not serve the host named in the Host or X-Forwarded-Host header; see app.allowedHosts in zin.config.ts',
     when: 'The host is not one of `app.allowedHosts`',
+    fix: 'Use one of these names, or add this one',
   },
   OTHER_APP: {
     status: 421,
     message: () => 'The request is meant for another app, the one that its header X-Zin-App names',
     when: 'A command of the CLI reached another app than its own',
+    fix: 'Run the command in the folder of the app that serves there, or give each app its own port',
   },
   TOO_EARLY: {
     status: 425,
     message: () => 'Early data is accepted for GET and HEAD only; send the request again after the handshake',
     when: 'A request that may change something came as early data (RFC 8470)',
+    fix: 'Send the request again after the handshake',
   },
   TOO_MANY_STREAMS: {
     status: 429,
     message: (most: number) => `This client has ${most} event streams open, the most it may have; close one first`,
     when: 'A user, or an address without one, has as many event streams as one may have',
+    fix: 'Close a stream first',
   },
   STREAMS_EXHAUSTED: {
     status: 503,
     message: (most: number) => `${most} event streams are open, the most that there may be; try again later`,
     when: 'All clients together have as many event streams as there may be',
+    fix: 'Try again later',
   },
   AUTH_STORE_UNAVAILABLE: {
     status: 503,
@@ -113,6 +131,7 @@ export const httpErrors = defineErrors({
     headers: { 'Retry-After': '2' },
     cause: (cause: unknown) => cause,
     when: 'A store that a guard asks does not respond in time',
+    fix: 'Try again after `Retry-After`; check Redis and the database',
   },
   INTERNAL_ERROR: {
     status: 500,
@@ -120,35 +139,46 @@ export const httpErrors = defineErrors({
     message: (cause: Error) => cause.message,
     cause: (cause: Error) => cause,
     when: 'Something failed that nobody expected; the log has it under the request id',
+    fix: 'Look it up in the log by `x-request-id`',
   },
   BODY_CONSUMED: {
     status: 500,
     message: () =>
       'The body was read before captureBody; call captureBody(ctx) in each middleware that reads it, or set bodyType on the route',
     when: 'A middleware read the body by itself before another one asked for it',
+    fix: 'Call `captureBody(ctx)` in each middleware that reads the body, or set `bodyType` on the route',
   },
   MIDDLEWARE_STATE_MISSING: {
     status: 500,
     message: (plugin: string, key: string, field: string) =>
       `The middleware "${key}" of plugin "${plugin}" called next() without setting ctx.state.${field}, which its "state" lists; set it, or take it out of the list`,
     when: 'A middleware passed a request on without the state that it declares',
+    fix: 'Set the state, or take it out of `state`',
   },
   ZIN_MIDDLEWARE_INVALID: {
     message: (plugin: string, key: string, problems: readonly string[]) =>
       `Plugin "${plugin}" registers a middleware${key === '' ? '' : ` "${key}"`} that is not valid: ${problems.join('; ')}`,
+    when: 'A plugin registers a middleware that is not valid',
+    fix: 'Correct what the message names',
   },
   ZIN_MIDDLEWARE_TAKEN: {
     message: (plugin: string, key: string, owner: string) =>
       `Plugin "${plugin}" registers the middleware key "${key}", which belongs to plugin "${owner}"; rename one of them`,
+    when: 'Two plugins register one middleware key',
+    fix: 'Rename one of them',
   },
   ZIN_ROUTES_INVALID: {
     message: (lines: readonly string[], _problems: readonly object[]) =>
       `${lines.length === 1 ? 'One problem' : `${lines.length} problems`} in the route table:\n${lines.map((line) => `  ${line}`).join('\n')}`,
     details: (_lines: readonly string[], problems: readonly object[]) => problems,
+    when: 'Routes conflict, name an unknown middleware key, or have a broken schema',
+    fix: 'Correct each route that the message names',
   },
   ZIN_LISTEN_FAILED: {
     message: (host: string, port: number, reason: string) => `The HTTP server cannot listen on ${host}:${port}: ${reason}`,
     cause: (_host: string, _port: number, _reason: string, cause: Error) => cause,
+    when: 'The port cannot be opened',
+    fix: 'Choose another `PORT` or `HOST`, or stop what listens there',
   },
 })
 

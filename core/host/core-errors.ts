@@ -1,0 +1,21 @@
+import { configErrors } from '../config/errors.js'
+import { egressErrors } from '../egress/errors.js'
+import type { ErrorTable } from '../errors.js'
+import { hookErrors } from '../hooks/errors.js'
+import { httpErrors } from '../http/errors.js'
+import { logErrors } from '../log/errors.js'
+import { serviceErrors } from '../services/errors.js'
+import { signingErrors } from '../signing/errors.js'
+import { hostErrors } from './errors.js'
+
+/** The errors of the core, but for those of its commands, which no response carries. */
+export const coreErrors: ErrorTable = {
+  ...httpErrors,
+  ...egressErrors,
+  ...hookErrors,
+  ...serviceErrors,
+  ...hostErrors,
+  ...configErrors,
+  ...signingErrors,
+  ...logErrors,
+}
