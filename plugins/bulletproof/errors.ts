@@ -2,30 +2,52 @@ import { defineErrors, storeUnavailable, type WaitBudget, ZinError } from 'zin'
 import type { Pending } from './pending.js'
 
 export const bulletproofErrors = defineErrors({
+  DEVICE_NOT_FOUND: {
+    status: 404,
+    message: (id: string) => `You have no device "${id}" in use; see GET /auth/devices`,
+    when: 'The caller has no such device in use',
+    fix: 'Use an id that `GET /auth/devices` lists',
+  },
   DEVICE_PUBLIC_KEY_INVALID: {
     status: 400,
     message: () =>
       'devicePublicKey must be an Ed25519 public key: 32 raw bytes as 43 characters of base64url, canonical and not of small order',
+    when: 'A device enrolls with what is not an Ed25519 public key, or with one of small order or in another encoding than the canonical one',
+    fix: 'Send 32 raw bytes as 43 characters of base64url',
   },
-  DEVICE_NOT_FOUND: { status: 404, message: (id: string) => `You have no device "${id}" in use; see GET /auth/devices` },
-  BULLETPROOF_STORE_MISSING: {
+  USER_ID_INVALID: {
     status: 500,
-    message: (option: string, plugin: string) =>
-      `bulletproof: ${option} needs the plugin ${plugin}; enable it in zin.config.ts or choose another store`,
+    message: (most: number) => `A user id must have 1 to ${most} characters`,
+    when: 'A plugin enrolls a device for a user id that is empty or longer than 191 characters',
+    fix: 'Give users an id of that length',
   },
   BULLETPROOF_SECRET_TOO_SHORT: {
-    status: 500,
     message: (name: string, bytes: number) =>
       `bulletproof: ${name} has ${bytes} bytes and production needs 32 or more; run "zin key:bulletproof"`,
+    when: 'At boot in production: the shared secret has fewer than 32 bytes',
+    fix: 'Run `zin key:bulletproof`',
   },
   BULLETPROOF_APP_KEY_MISSING: {
-    status: 500,
     message: (driver: string) =>
       `bulletproof: APP_KEY seals the device secrets in the ${driver} store; set it to 32 random bytes or more in the environment or .env`,
+    when: 'At boot in production: devices are stored and `APP_KEY` is empty',
+    fix: 'Set it to 32 random bytes or more',
   },
   BULLETPROOF_APP_KEY_TOO_SHORT: {
-    status: 500,
     message: (bytes: number) => `bulletproof: APP_KEY has ${bytes} bytes and production needs 32 or more, for it seals the device secrets`,
+    when: 'At boot in production: `APP_KEY` has fewer than 32 bytes',
+    fix: 'Set it to 32 random bytes or more, and the old one in `APP_KEY_BK`',
+  },
+  BULLETPROOF_STORE_MISSING: {
+    message: (option: string, plugin: string) =>
+      `bulletproof: ${option} needs the plugin ${plugin}; enable it in zin.config.ts or choose another store`,
+    when: "At boot: a chosen store's plugin is not enabled",
+    fix: 'Enable it, or choose another store',
+  },
+  AUTH_EXPLAIN_FILE: {
+    message: (why: string) => `the captured request cannot be read: ${why}`,
+    when: '`auth:explain`: the captured request cannot be read, or there is no such file',
+    fix: 'Correct what the message names',
   },
 })
 

@@ -4,36 +4,37 @@ import { databaseService } from 'zin/plugins/database'
 import { tokensService } from 'zin/plugins/jwt'
 import { kvService } from 'zin/plugins/kv'
 import { createSealer, parseSecrets, sha256Hex, signatureHeaderNames } from 'zin/signing'
-import { attackCommand } from './attack/command.js'
+import { attackCommand } from './attack/cli.js'
 import { checkSecrets, MIN_SECRET_BYTES } from './check-secrets.js'
 import { keyCommand } from './cli.js'
 import { commandCredential } from './command-credential.js'
-import { devicesService } from './devices.js'
-import { explainCommand } from './explain/command.js'
+import { devicesService, signedRequestsService } from './contract.js'
+import { bulletproofErrors } from './errors.js'
+import { explainCommand } from './explain/cli.js'
 import { bulletproofHooks } from './hooks.js'
 import { LastSeen } from './last-seen.js'
 import { LiveKeyring } from './live-keyring.js'
-import { bulletproofMiddleware, HttpChecks } from './middleware.js'
-import { createDevices as createDevicesTable, createNonces as createNoncesTable, useUnicodeInTables } from './migrations/tables.js'
+import { bulletproofMiddleware } from './middleware.js'
+import { createDevices as createDevicesTable } from './migrations/0001-create-devices.js'
+import { createNonces as createNoncesTable } from './migrations/0002-create-nonces.js'
+import { useUnicodeInTables } from './migrations/0003-use-unicode.js'
 import { bulletproofOptions } from './options.js'
 import { deviceRoutes } from './routes.js'
 import { Secrets } from './secrets.js'
 import { createDevices } from './service.js'
 import { bulletproofSettings } from './settings.js'
 import { type SharedKeyring, sharedSecret } from './shared-keyring.js'
-import { signedRequestsService } from './signed-requests.js'
+import { HttpChecks } from './signed-requests.js'
 import { chooseStores } from './store/choose.js'
 import { lastingNonces } from './store/nonces/lasting.js'
 import { Verification } from './verification.js'
 
+export type { Device, Devices, Enrolment, Refusal, SignedBy, SignedRequests, SignedUser, Signer } from './contract.js'
+export { devicesService, signedRequestsService } from './contract.js'
 export { checkPublicKey } from './device-key.js'
-export type { Device, Devices, Enrolment } from './devices.js'
-export { devicesService } from './devices.js'
 export type { AuthDecision, BulletproofHooks } from './hooks.js'
 export type { BulletproofOptions, GetSecretForKeyId, StoreChoice } from './options.js'
 export { signatureSettings } from './settings.js'
-export type { Refusal, SignedBy, SignedRequests, SignedUser, Signer } from './signed-requests.js'
-export { signedRequestsService } from './signed-requests.js'
 
 /** Proof of possession on top of the bearer token: routes that list `bulletproof` take only requests signed by a device or a trusted caller. */
 export const bulletproof = definePlugin({
@@ -43,6 +44,7 @@ export const bulletproof = definePlugin({
   uses: { tokens: tokensService, kv: optional(kvService), database: optional(databaseService) },
   provides: [devicesService, signedRequestsService],
   hooks: bulletproofHooks,
+  errors: bulletproofErrors,
   settings: bulletproofSettings,
   options: bulletproofOptions,
   setup(ctx) {

@@ -1,84 +1,11 @@
-import { createHash } from 'node:crypto'
-import type { Context } from 'koa'
-import {
-  announcesBody,
-  attachUser,
-  authBudget,
-  captureBody,
-  defineMiddleware,
-  type Logger,
-  type NotifySlot,
-  noteAccess,
-  type RouteMiddleware,
-  refuse,
-  type SecurityScheme,
-} from 'zin'
+import { attachUser, defineMiddleware, type RouteMiddleware, refuse } from 'zin'
 import { bearerScheme, type Claims } from 'zin/plugins/jwt'
-import { isSigned, KEY_ID_PATTERN, type SignatureHeaderNames, type SignatureProfile } from 'zin/signing'
-import type { AuthDecision } from './hooks.js'
-import { after, type Pending } from './pending.js'
-import type { Refusal, SignedBy, SignedRequests, SignedUser, Signer } from './signed-requests.js'
-import type { Incoming, Verification } from './verification.js'
+import type { Signer } from './contract.js'
+import type { HttpChecks } from './signed-requests.js'
 
 declare module 'zin' {
   interface MiddlewareState {
     bulletproof: { user: Claims; signer: Signer }
-  }
-}
-
-export interface HttpParts {
-  readonly verification: Verification
-  readonly names: SignatureHeaderNames
-  readonly decisions: NotifySlot<[decision: AuthDecision]>
-  readonly log: Logger
-}
-
-/** The checks on Koa's context. Every decision is told to the hook and the log. */
-export class HttpChecks implements SignedRequests {
-  readonly #parts: HttpParts
-
-  constructor(parts: HttpParts) {
-    this.#parts = parts
-  }
-
-  get scheme(): SecurityScheme {
-    return {
-      type: 'apiKey',
-      in: 'header',
-      name: this.#parts.names.signature,
-      description: 'Signature of the request, one of the headers that zin/signer makes together for each request',
-    }
-  }
-
-  isSigned(ctx: Context): boolean {
-    return isSigned(ctx.req.headers, this.#parts.names)
-  }
-
-  async verify(ctx: Context, from: readonly ('shared' | 'device')[], weakest: SignatureProfile = 'v1'): Promise<SignedBy | Refusal> {
-    return this.#told(ctx, await this.#parts.verification.verify(incomingOf(ctx), from, weakest))
-  }
-
-  async authenticate(ctx: Context): Promise<SignedUser | Refusal> {
-    return this.decide(ctx, (result) => result)
-  }
-
-  /** {@link authenticate} and what is made of it, at once when no store and no body has to be waited for. */
-  decide<T>(ctx: Context, use: (result: SignedUser | Refusal) => Pending<T>): Pending<T> {
-    return after(this.#parts.verification.authenticate(incomingOf(ctx)), (result) => {
-      if (result.ok) noteAccess(ctx, () => this.#parts.verification.accessOf(result))
-      return use(this.#told(ctx, result))
-    })
-  }
-
-  #told<R extends SignedBy | Refusal>(ctx: Context, result: R): R {
-    const { names, decisions, log } = this.#parts
-    if (result.ok && !decisions.active) return result
-    // Under RFC 9421 the key id is a parameter of the signature; the device id must be the same.
-    const keyIdHash = hashOfKeyId(ctx.req.headers[names.keyId] ?? ctx.req.headers[names.deviceId])
-    const layer = result.ok ? undefined : result.layer
-    if (!result.ok) log.info({ layer, reason: result.reason, keyIdHash, path: ctx.path }, 'signed request refused')
-    if (decisions.active) decisions.call({ layer, outcome: result.ok ? 'accepted' : 'refused', keyIdHash, path: ctx.path })
-    return result
   }
 }
 
@@ -97,22 +24,4 @@ export function bulletproofMiddleware(checks: Pick<HttpChecks, 'decide' | 'schem
         return next()
       }),
   })
-}
-
-const noBytes = new Uint8Array(0)
-
-function incomingOf(ctx: Context): Incoming {
-  return {
-    method: ctx.req.method ?? '',
-    // Koa's own url may have been rewritten by a middleware; what was signed is what came.
-    target: ctx.originalUrl,
-    rawHeaders: ctx.req.rawHeaders,
-    waits: authBudget(ctx),
-    body: () => (announcesBody(ctx.req) ? captureBody(ctx) : noBytes),
-  }
-}
-
-function hashOfKeyId(keyId: unknown): string {
-  if (typeof keyId !== 'string' || !KEY_ID_PATTERN.test(keyId)) return ''
-  return createHash('sha256').update(keyId).digest('hex').slice(0, 16)
 }

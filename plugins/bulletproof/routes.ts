@@ -1,6 +1,6 @@
 import { defineRoute, type Route, withinAuthBudget } from 'zin'
 import type { Claims } from 'zin/plugins/jwt'
-import type { Device, Devices } from './devices.js'
+import type { Device, Devices } from './contract.js'
 import { bulletproofErrors } from './errors.js'
 import { deviceIdParams, deviceList, message } from './schema.js'
 

@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import { isEnvelope, type Sealer, type SigningKey, signingKey, type Unsealed } from 'zin/signing'
+import type { Signer } from './contract.js'
 import { deviceKey, publicKeyIn } from './device-key.js'
 import type { Pending } from './pending.js'
 import type { SharedKeyring } from './shared-keyring.js'
-import type { Signer } from './signed-requests.js'
 import type { DeviceRecord } from './store/devices/contract.js'
 
 /** The keys that a request may have been signed with, and what a fitting one proves. */

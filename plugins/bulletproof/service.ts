@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { type Clock, ZinError } from 'zin'
+import type { Clock } from 'zin'
 import type { Kv } from 'zin/plugins/kv'
 import { KEY_ID_PATTERN, type Sealer } from 'zin/signing'
+import type { Device, Devices, Enrolment } from './contract.js'
 import { checkPublicKey, markPublicKey, publicKeyIn } from './device-key.js'
-import type { Device, Devices, Enrolment } from './devices.js'
-import { needingStore } from './errors.js'
+import { bulletproofErrors, needingStore } from './errors.js'
 import type { DeviceRecord, DeviceStore } from './store/devices/contract.js'
 import { readOne } from './store/lookup.js'
 
@@ -79,8 +79,7 @@ export function createDevices({ store, sealer, kv, clock, maxPerUser, reservedId
     async enroll(enrolment) {
       const { userId, publicKey } = enrolment
       if (publicKey !== undefined) checkPublicKey(publicKey)
-      if (userId === '' || userId.length > MAX_USER_ID)
-        throw new ZinError('USER_ID_INVALID', `A user id must have 1 to ${MAX_USER_ID} characters`)
+      if (userId === '' || userId.length > MAX_USER_ID) throw bulletproofErrors.USER_ID_INVALID(MAX_USER_ID)
       const { secret, ...record } = await needingStore(() => enroll(enrolment))
       return { device: shown(record), secret }
     },

@@ -1,51 +1,82 @@
+import { createHash } from 'node:crypto'
 import type { Context } from 'koa'
-import { defineService, type SecurityScheme } from 'zin'
-import type { Claims } from 'zin/plugins/jwt'
-import type { SignatureProfile } from 'zin/signing'
+import { announcesBody, authBudget, captureBody, type Logger, type NotifySlot, noteAccess, type SecurityScheme } from 'zin'
+import { isSigned, KEY_ID_PATTERN, type SignatureHeaderNames, type SignatureProfile } from 'zin/signing'
+import type { Refusal, SignedBy, SignedRequests, SignedUser } from './contract.js'
+import type { AuthDecision } from './hooks.js'
+import { after, type Pending } from './pending.js'
+import type { Incoming, Verification } from './verification.js'
 
-/** Whose secret a request was signed with. */
-export interface Signer {
-  readonly kind: 'device' | 'shared' | 'resolved'
-  /** As the request says it. Only for `device` does the secret prove it. */
-  readonly keyId: string
-  /** Owner of the device. */
-  readonly userId?: string
+export interface HttpParts {
+  readonly verification: Verification
+  readonly names: SignatureHeaderNames
+  readonly decisions: NotifySlot<[decision: AuthDecision]>
+  readonly log: Logger
 }
 
-/** A refusal. `layer` and `reason` are for logs, never for the caller. */
-export interface Refusal {
-  readonly ok: false
-  readonly layer: number
-  readonly reason: string
+/** The checks on Koa's context. Every decision is told to the hook and the log. */
+export class HttpChecks implements SignedRequests {
+  readonly #parts: HttpParts
+
+  constructor(parts: HttpParts) {
+    this.#parts = parts
+  }
+
+  get scheme(): SecurityScheme {
+    return {
+      type: 'apiKey',
+      in: 'header',
+      name: this.#parts.names.signature,
+      description: 'Signature of the request, one of the headers that zin/signer makes together for each request',
+    }
+  }
+
+  isSigned(ctx: Context): boolean {
+    return isSigned(ctx.req.headers, this.#parts.names)
+  }
+
+  async verify(ctx: Context, from: readonly ('shared' | 'device')[], weakest: SignatureProfile = 'v1'): Promise<SignedBy | Refusal> {
+    return this.#told(ctx, await this.#parts.verification.verify(incomingOf(ctx), from, weakest))
+  }
+
+  async authenticate(ctx: Context): Promise<SignedUser | Refusal> {
+    return this.decide(ctx, (result) => result)
+  }
+
+  /** {@link authenticate} and what is made of it, at once when no store and no body has to be waited for. */
+  decide<T>(ctx: Context, use: (result: SignedUser | Refusal) => Pending<T>): Pending<T> {
+    return after(this.#parts.verification.authenticate(incomingOf(ctx)), (result) => {
+      if (result.ok) noteAccess(ctx, () => this.#parts.verification.accessOf(result))
+      return use(this.#told(ctx, result))
+    })
+  }
+
+  #told<R extends SignedBy | Refusal>(ctx: Context, result: R): R {
+    const { names, decisions, log } = this.#parts
+    if (result.ok && !decisions.active) return result
+    // Under RFC 9421 the key id is a parameter of the signature; the device id must be the same.
+    const keyIdHash = hashOfKeyId(ctx.req.headers[names.keyId] ?? ctx.req.headers[names.deviceId])
+    const layer = result.ok ? undefined : result.layer
+    if (!result.ok) log.info({ layer, reason: result.reason, keyIdHash, path: ctx.path }, 'signed request refused')
+    if (decisions.active) decisions.call({ layer, outcome: result.ok ? 'accepted' : 'refused', keyIdHash, path: ctx.path })
+    return result
+  }
 }
 
-export interface SignedBy {
-  readonly ok: true
-  readonly signer: Signer
+const noBytes = new Uint8Array(0)
+
+function incomingOf(ctx: Context): Incoming {
+  return {
+    method: ctx.req.method ?? '',
+    // Koa's own url may have been rewritten by a middleware; what was signed is what came.
+    target: ctx.originalUrl,
+    rawHeaders: ctx.req.rawHeaders,
+    waits: authBudget(ctx),
+    body: () => (announcesBody(ctx.req) ? captureBody(ctx) : noBytes),
+  }
 }
 
-export interface SignedUser extends SignedBy {
-  /** Claims of the verified token. */
-  readonly claims: Claims
+function hashOfKeyId(keyId: unknown): string {
+  if (typeof keyId !== 'string' || !KEY_ID_PATTERN.test(keyId)) return ''
+  return createHash('sha256').update(keyId).digest('hex').slice(0, 16)
 }
-
-/**
- * Checks signed requests outside of the middleware. Each check reads the body (it stays readable for the route) and uses up
- * the nonce, so ask once per request. Throws AUTH_STORE_UNAVAILABLE (503) when a store is down, BODY errors as the body reader does.
- */
-export interface SignedRequests {
-  /** How OpenAPI describes the signature, for the `security` of a middleware that takes it, under the name `signature`. */
-  readonly scheme: SecurityScheme
-  /** Whether the request carries signature headers, good or bad. */
-  isSigned(ctx: Context): boolean
-  /**
-   * Layers 3 to 7 without a token. `from` says whose secrets count: with `shared` alone no device is looked up, so that no
-   * device's id can stand in the way of a caller that holds the shared secret. With `rfc9421` as the weakest profile a request
-   * signed by v1, which does not cover the host, is refused.
-   */
-  verify(ctx: Context, from: readonly ('shared' | 'device')[], weakest?: SignatureProfile): Promise<SignedBy | Refusal>
-  /** All nine layers, as the middleware `bulletproof` does them, but for attaching the user. */
-  authenticate(ctx: Context): Promise<SignedUser | Refusal>
-}
-
-export const signedRequestsService = defineService<SignedRequests>('bulletproof.signed-requests')

@@ -21,10 +21,10 @@ import {
   signatureReader,
   signedTarget,
 } from 'zin/signing'
+import type { Refusal, SignedBy, SignedUser, Signer } from './contract.js'
 import { needingStore } from './errors.js'
 import { after, type Pending } from './pending.js'
 import type { Candidates, Secrets } from './secrets.js'
-import type { Refusal, SignedBy, SignedUser, Signer } from './signed-requests.js'
 import type { DeviceRecord, DeviceStore } from './store/devices/contract.js'
 import { type Lookup, ownLookup, readOne, readTogether } from './store/lookup.js'
 import { type NonceGlance, nonceKey } from './store/nonces/contract.js'

@@ -1,8 +1,8 @@
 import { type Command, defineCommand } from 'zin'
 import { sha256Hex } from 'zin/signing'
+import type { Tokens } from './contract.js'
 import { parseDuration } from './duration.js'
 import { jwtErrors } from './errors.js'
-import type { Tokens } from './tokens.js'
 
 /** `zin jwt:dev`. It signs with the keys of the app's own settings, and needs nothing that is started. */
 export function devCommand(tokens: Tokens): Command {

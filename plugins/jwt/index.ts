@@ -2,6 +2,7 @@ import { definePlugin, messageOf, optional } from 'zin'
 import { kvService } from 'zin/plugins/kv'
 import { parseSecrets } from 'zin/signing'
 import { devCommand } from './cli.js'
+import { tokensService } from './contract.js'
 import { jwtErrors } from './errors.js'
 import { readKeys } from './keys.js'
 import { authMiddleware } from './middleware.js'
@@ -9,12 +10,11 @@ import { jwtOptions } from './options.js'
 import { kvRevocations, memoryRevocations } from './revocations.js'
 import { createTokens } from './service.js'
 import { jwtSettings } from './settings.js'
-import { tokensService } from './tokens.js'
 
+export type { Claims, Tokens } from './contract.js'
+export { bearerScheme, tokensService } from './contract.js'
 export type { JwtOptions } from './options.js'
 export { appKeySettings } from './settings.js'
-export type { Claims, Tokens } from './tokens.js'
-export { bearerScheme, tokensService } from './tokens.js'
 
 /** Bearer tokens: issues, checks and revokes JWTs, and guards routes that list the middleware key `auth`. */
 export const jwt = definePlugin({
@@ -23,6 +23,7 @@ export const jwt = definePlugin({
   description: 'Bearer tokens (JWT): issue, check, revoke; middleware key auth',
   uses: { kv: optional(kvService) },
   provides: [tokensService],
+  errors: jwtErrors,
   settings: jwtSettings,
   options: jwtOptions,
   setup({ options, settings, services, host, clock, log, provide, middleware, command, every, onStart }) {

@@ -1,7 +1,7 @@
 import type { Context } from 'koa'
 import { attachUser, defineMiddleware, noteAccess, type RouteMiddleware, refuse, withinAuthBudget, ZinError } from 'zin'
-import { unauthorized } from './errors.js'
-import { bearerScheme, type Claims, type Tokens } from './tokens.js'
+import { bearerScheme, type Claims, type Tokens } from './contract.js'
+import { jwtErrors } from './errors.js'
 
 declare module 'zin' {
   interface MiddlewareState {
@@ -26,7 +26,7 @@ export function authMiddleware({ tokens, refused }: AuthParts): RouteMiddleware 
       try {
         const claims = tokens.verify(bearerOf(ctx))
         layer = 2
-        if (await withinAuthBudget(ctx, () => tokens.isRevoked(claims))) throw unauthorized('the token is revoked')
+        if (await withinAuthBudget(ctx, () => tokens.isRevoked(claims))) throw jwtErrors.UNAUTHORIZED('the token is revoked')
         attachUser(ctx, claims)
         noteAccess(ctx, () => tokens.access(claims))
       } catch (error) {
@@ -43,6 +43,6 @@ const bearer = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i
 
 function bearerOf(ctx: Context): string {
   const token = bearer.exec(ctx.req.headers.authorization ?? '')?.[1]
-  if (token === undefined) throw unauthorized('there is no bearer token')
+  if (token === undefined) throw jwtErrors.UNAUTHORIZED('there is no bearer token')
   return token
 }

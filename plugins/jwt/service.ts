@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import jsonwebtoken from 'jsonwebtoken'
 import { type Clock, messageOf } from 'zin'
-import { jwtErrors, unauthorized } from './errors.js'
+import type { Claims, Tokens } from './contract.js'
+import { jwtErrors } from './errors.js'
 import { issuedAtMs, newJti } from './jti.js'
 import type { Keyring } from './keys.js'
 import type { Revocations } from './revocations.js'
-import type { Claims, Tokens } from './tokens.js'
 import { VerifiedTokens } from './verified.js'
 
 export interface TokenRules {
@@ -79,7 +79,7 @@ export function createTokens({ keys, rules, revocations, isStarted, clock }: Tok
     },
 
     verify(token, at = clock.now()) {
-      if (token.length > maxTokenBytes) throw unauthorized('the token is longer than 8 KiB')
+      if (token.length > maxTokenBytes) throw jwtErrors.UNAUTHORIZED('the token is longer than 8 KiB')
       const now = Math.floor(at / 1000)
       const known = verified.payloadOf(token)
       if (known !== undefined) return checkedClaims(inTime(known, now), rules, now)
@@ -88,7 +88,7 @@ export function createTokens({ keys, rules, revocations, isStarted, clock }: Tok
       try {
         payload = jsonwebtoken.verify(token, key, { ...verifyOptions, clockTimestamp: now })
       } catch (error) {
-        throw unauthorized(messageOf(error))
+        throw jwtErrors.UNAUTHORIZED(messageOf(error))
       }
       const claims = checkedClaims(payload, rules, now)
       verified.add(token, claims)
@@ -121,32 +121,33 @@ function keyOf(token: string, keys: Keyring) {
   try {
     header = JSON.parse(Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString('utf8'))
   } catch {
-    throw unauthorized('the token has no readable header')
+    throw jwtErrors.UNAUTHORIZED('the token has no readable header')
   }
   const { crit, kid = keys.kid } = (typeof header === 'object' && header !== null ? header : {}) as { crit?: unknown; kid?: unknown }
-  if (crit !== undefined) throw unauthorized('the token has critical extensions')
+  if (crit !== undefined) throw jwtErrors.UNAUTHORIZED('the token has critical extensions')
   const key = typeof kid === 'string' ? keys.verifying.get(kid) : undefined
-  if (key === undefined) throw unauthorized('no key has the id that the token names')
+  if (key === undefined) throw jwtErrors.UNAUTHORIZED('no key has the id that the token names')
   return key
 }
 
 /** What the library checks against the clock, for a payload that it has accepted before. */
 function inTime(payload: Record<string, unknown>, now: number): Record<string, unknown> {
   const { nbf, exp } = payload
-  if (nbf !== undefined && !(Number(nbf) <= now)) throw unauthorized('jwt not active')
-  if (!(now < Number(exp))) throw unauthorized('jwt expired')
+  if (nbf !== undefined && !(Number(nbf) <= now)) throw jwtErrors.UNAUTHORIZED('jwt not active')
+  if (!(now < Number(exp))) throw jwtErrors.UNAUTHORIZED('jwt expired')
   return payload
 }
 
 function checkedClaims(payload: unknown, { maxLifetime }: TokenRules, now: number): Claims {
-  if (typeof payload !== 'object' || payload === null) throw unauthorized('the payload is no object')
+  if (typeof payload !== 'object' || payload === null) throw jwtErrors.UNAUTHORIZED('the payload is no object')
   const { jti, iat, exp, sub } = payload as Record<string, unknown>
-  if (typeof jti !== 'string' || jti === '' || jti.length > maxIdLength) throw unauthorized('the claim jti is missing or malformed')
-  if (!isTime(iat) || !isTime(exp)) throw unauthorized('the claims iat and exp are required')
-  if (exp - iat > maxLifetime) throw unauthorized('the token lives longer than allowed')
-  if (iat > now + clockLeeway) throw unauthorized('the token is issued in the future')
+  if (typeof jti !== 'string' || jti === '' || jti.length > maxIdLength)
+    throw jwtErrors.UNAUTHORIZED('the claim jti is missing or malformed')
+  if (!isTime(iat) || !isTime(exp)) throw jwtErrors.UNAUTHORIZED('the claims iat and exp are required')
+  if (exp - iat > maxLifetime) throw jwtErrors.UNAUTHORIZED('the token lives longer than allowed')
+  if (iat > now + clockLeeway) throw jwtErrors.UNAUTHORIZED('the token is issued in the future')
   if (sub !== undefined && typeof sub !== 'string' && !Number.isFinite(sub))
-    throw unauthorized('the claim sub is neither text nor a number')
+    throw jwtErrors.UNAUTHORIZED('the claim sub is neither text nor a number')
   return payload as Claims
 }
 

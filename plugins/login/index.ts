@@ -22,6 +22,7 @@ export const login = definePlugin({
   version: '1.0.0',
   description: 'Login, logout and /api/me; a users table with argon2id passwords',
   uses: { tokens: tokensService, devices: devicesService, database: optional(databaseService), kv: optional(kvService) },
+  errors: loginErrors,
   settings: loginSettings,
   options: loginOptions,
   setup(ctx) {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { loginBusy } from './errors.js'
+import { loginErrors } from './errors.js'
 import { Gate } from './gate.js'
 
 /** The two functions that are used of an argon2 package. */
@@ -18,7 +18,7 @@ const waitingPerCheck = 32
 
 /** Argon2id with the package's defaults (19 MiB, 2 passes, 1 lane), which are OWASP's. Loaded when first used. */
 export function createPasswords(atOnce: number, load: () => Promise<Argon2> = () => import('@node-rs/argon2')): Passwords {
-  const gate = new Gate(atOnce, atOnce * waitingPerCheck, loginBusy)
+  const gate = new Gate(atOnce, atOnce * waitingPerCheck, loginErrors.LOGIN_BUSY)
   let loaded: Promise<{ readonly argon2: Argon2; readonly decoy: string }> | undefined
   const engine = (): Promise<{ readonly argon2: Argon2; readonly decoy: string }> => {
     loaded ??= load().then(async (argon2) => ({ argon2, decoy: await argon2.hash(randomBytes(16).toString('hex')) }))

@@ -3,7 +3,7 @@ import { checkPublicKey, type Devices } from 'zin/plugins/bulletproof'
 import type { Claims, Tokens } from 'zin/plugins/jwt'
 import { sha256Hex } from 'zin/signing'
 import type { CheckedUser } from './accounts.js'
-import { invalidCredentials } from './errors.js'
+import { loginErrors } from './errors.js'
 import type { Throttle } from './throttle.js'
 
 export interface LoginRequest {
@@ -70,7 +70,7 @@ export function createLogin(parts: LoginParts): Login {
       const user = await verify(email, password)
       if (user === undefined) {
         log.info({ address }, 'login refused')
-        throw invalidCredentials()
+        throw loginErrors.INVALID_CREDENTIALS()
       }
       const userId = String(user.id)
       const { device, secret } = await devices().enroll({ userId, deviceId: await ownDevice(userId, wanted), publicKey })
@@ -80,7 +80,7 @@ export function createLogin(parts: LoginParts): Login {
       if (!(await user.stands())) {
         await tokens().revoke(issued.claims)
         await devices().remove(deviceId)
-        throw invalidCredentials()
+        throw loginErrors.INVALID_CREDENTIALS()
       }
       await throttle.succeeded(email, { address, deviceId })
       log.info({ userId: user.id, keyIdHash: hashOf(deviceId) }, 'logged in')

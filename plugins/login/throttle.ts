@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { clientNetwork } from 'zin'
 import type { Counters } from './counters.js'
 import { canonicalEmail } from './email.js'
-import { rateLimited } from './errors.js'
+import { loginErrors } from './errors.js'
 
 export interface ThrottleLimits {
   readonly attemptsPerMinute: number
@@ -85,12 +85,12 @@ export function createThrottle(counters: Counters, limits: ThrottleLimits): Thro
       // Looked at first: what is refused writes nothing.
       const full = buckets.filter(({ key, limit }) => (sums.get(key) ?? 0) >= limit)
       const waits = await Promise.all(full.map(({ key, windowMs }) => counters.remaining(key, windowMs)))
-      if (waits.length > 0) throw rateLimited(Math.max(...waits))
+      if (waits.length > 0) throw loginErrors.RATE_LIMITED(Math.max(...waits))
       // Counted before the check: parallel attempts must not pass a limit together. One bucket after the other: what a
       // short window turns away does not use up the long one.
       for (const bucket of buckets) {
         const wait = await exhausted(bucket)
-        if (wait > 0) throw rateLimited(wait)
+        if (wait > 0) throw loginErrors.RATE_LIMITED(wait)
       }
     },
     async succeeded(email, origin) {

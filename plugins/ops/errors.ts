@@ -1,29 +1,42 @@
-import { defineErrors, ZinError } from 'zin'
+import { defineErrors } from 'zin'
 
 export const opsErrors = defineErrors({
-  FORBIDDEN: { status: 403, message: (why: string) => why },
+  UNAUTHORIZED: {
+    status: 401,
+    // Which check failed is not said.
+    message: () => 'This needs a request signed with the shared secret, or the token of a user with an ops role',
+    headers: { 'WWW-Authenticate': 'Bearer' },
+    when: 'The request has no credentials, or none that are good; which check failed is not said',
+    fix: 'Sign the request with the shared secret, or send the token of a user with one of `roles`',
+  },
+  FORBIDDEN: {
+    status: 403,
+    message: (why: string) => why,
+    when: 'The role may not operate the app, a permission is missing, or a page of another site sent the request',
+    fix: 'Use a role that has the permission that the message names',
+  },
   MISDIRECTED: {
     status: 421,
-    message: () => 'Without credentials this route answers on a loopback name only: 127.0.0.1, localhost or [::1] with the port of the app',
+    message: () =>
+      'Without credentials this route responds on a loopback name only: 127.0.0.1, localhost or [::1] with the port of the app',
+    when: 'In open mode: the `Host` is no loopback name of the app',
+    fix: 'Use `127.0.0.1`, `localhost` or `[::1]` with the port of the app',
   },
-  OPS_OPEN_IN_PRODUCTION: { status: 500, message: () => 'ops: OPS_AUTH=open is refused in production; set it to required, or to auto' },
+  OPS_OPEN_IN_PRODUCTION: {
+    message: () => 'ops: OPS_AUTH=open is refused in production; set it to required, or to auto',
+    when: 'At boot: `OPS_AUTH=open` in production',
+    fix: 'Set `OPS_AUTH` to `required` or `auto`',
+  },
   OPS_OPEN_ON_NETWORK: {
-    status: 500,
     message: (host: string) =>
       `ops: OPS_AUTH=open is refused on ${host}, which other machines reach; bind to 127.0.0.1 (HOST), or set OPS_AUTH to required or auto`,
+    when: 'At boot: `OPS_AUTH=open` on a bind that other machines reach',
+    fix: 'Bind to 127.0.0.1, or set `OPS_AUTH` to `required` or `auto`',
   },
   OPS_NO_CREDENTIALS: {
-    status: 500,
     message: (why: string) =>
       `ops: ${why}, so callers need credentials, and no plugin checks any; enable bulletproof (signed requests) or jwt (tokens) in zin.config.ts`,
+    when: 'At boot: credentials are required and neither `bulletproof` nor `jwt` is enabled',
+    fix: 'Enable one of them',
   },
 })
-
-/** Which check failed is not said. */
-export function unauthorized(): ZinError {
-  return new ZinError('UNAUTHORIZED', 'This needs a request signed with the shared secret, or the token of a user with an ops role', {
-    status: 401,
-    title: 'Unauthorized',
-    headers: { 'WWW-Authenticate': 'Bearer' },
-  })
-}

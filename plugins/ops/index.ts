@@ -1,15 +1,15 @@
 import { definePlugin, optional } from 'zin'
 import { signedRequestsService } from 'zin/plugins/bulletproof'
 import { tokensService } from 'zin/plugins/jwt'
+import { opsService } from './contract.js'
 import { opsErrors } from './errors.js'
-import { OpsGuard } from './guard.js'
 import { opsMode } from './mode.js'
-import { opsService } from './ops.js'
 import { opsOptions } from './options.js'
+import { OpsGuard } from './service.js'
 import { opsSettings } from './settings.js'
 
-export type { Actor, Ops, OpsAccess } from './ops.js'
-export { opsService } from './ops.js'
+export type { Actor, Ops, OpsAccess } from './contract.js'
+export { opsService } from './contract.js'
 export type { OpsOptions } from './options.js'
 
 /** Guards the routes that operate the app: workers, queues, resources, console. */
@@ -19,6 +19,7 @@ export const ops = definePlugin({
   description: 'Guard of the routes that operate the app; middleware key ops',
   uses: { tokens: optional(tokensService), signed: optional(signedRequestsService) },
   provides: [opsService],
+  errors: opsErrors,
   settings: opsSettings,
   options: opsOptions,
   setup(ctx) {

@@ -20,7 +20,7 @@ import {
   signedText,
 } from 'zin/signing'
 import { claimsOf } from '../attack/kit.js'
-import type { Signer } from '../signed-requests.js'
+import type { Signer } from '../contract.js'
 import { guessMistake } from './guesses.js'
 import { adviceFor, type Layer, layerNames } from './layers.js'
 import type { CapturedRequest } from './request-file.js'

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
-import { messageOf, ZinError } from 'zin'
+import { messageOf } from 'zin'
 import { dechunk } from '../attack/wire.js'
+import { bulletproofErrors } from '../errors.js'
 
 /** A request as it was on the wire. */
 export interface CapturedRequest {
@@ -19,7 +20,7 @@ const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 export async function readCapture(file: string): Promise<CapturedRequest> {
   const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
     const why = error.code === 'ENOENT' ? 'there is no such file' : messageOf(error)
-    throw malformed(`${file}: ${why}; give the path of a file with the request, as text of the wire or as JSON`)
+    throw bulletproofErrors.AUTH_EXPLAIN_FILE(`${file}: ${why}; give the path of a file with the request, as text of the wire or as JSON`)
   })
   return parseCapture(bytes)
 }
@@ -39,11 +40,12 @@ function parseText(bytes: Buffer): CapturedRequest {
   const end = /\r?\n\r?\n/.exec(text)
   const [requestLine = '', ...lines] = (end === null ? text.trimEnd() : text.slice(0, end.index)).split(/\r?\n/)
   const [, method = '', target = ''] = /^(\S+) (.+?)(?: HTTP\/[\d.]+)?$/.exec(requestLine) ?? []
-  if (!token.test(method) || target === '') throw malformed('it does not begin with a request line such as GET /api/me HTTP/1.1')
+  if (!token.test(method) || target === '')
+    throw bulletproofErrors.AUTH_EXPLAIN_FILE('it does not begin with a request line such as GET /api/me HTTP/1.1')
   const rawHeaders = lines.flatMap((line, index) => {
     const colon = line.indexOf(':')
     const name = line.slice(0, Math.max(colon, 0))
-    if (!token.test(name)) throw malformed(`line ${index + 2} is no header; a body comes after a blank line`)
+    if (!token.test(name)) throw bulletproofErrors.AUTH_EXPLAIN_FILE(`line ${index + 2} is no header; a body comes after a blank line`)
     return [name, line.slice(colon + 1).trim()]
   })
   const sent = end === null ? Buffer.alloc(0) : bytes.subarray(end.index + end[0].length)
@@ -67,13 +69,16 @@ function parseJson(text: string): CapturedRequest {
   try {
     value = JSON.parse(text)
   } catch {
-    throw malformed('it begins with "{" and is not JSON')
+    throw bulletproofErrors.AUTH_EXPLAIN_FILE('it begins with "{" and is not JSON')
   }
   const { method = 'GET', url, headers = {}, body = '', bodyBase64 } = value as Readonly<Record<string, unknown>>
-  if (typeof method !== 'string' || !token.test(method)) throw malformed('"method" is no HTTP method')
-  if (typeof url !== 'string' || url === '') throw malformed('"url" is missing: an address, or a path with its query')
+  if (typeof method !== 'string' || !token.test(method)) throw bulletproofErrors.AUTH_EXPLAIN_FILE('"method" is no HTTP method')
+  if (typeof url !== 'string' || url === '')
+    throw bulletproofErrors.AUTH_EXPLAIN_FILE('"url" is missing: an address, or a path with its query')
   if (typeof body !== 'string' || (bodyBase64 !== undefined && typeof bodyBase64 !== 'string'))
-    throw malformed('"body" must be the text that was sent, since its bytes are signed; bytes that are no text go into "bodyBase64"')
+    throw bulletproofErrors.AUTH_EXPLAIN_FILE(
+      '"body" must be the text that was sent, since its bytes are signed; bytes that are no text go into "bodyBase64"',
+    )
   const [, host, path] = /^https?:\/\/([^/?#]+)([^#]*)/i.exec(url) ?? [undefined, undefined, url.split('#')[0]]
   const pairs = headerPairs(headers)
   const hasHost = pairs.some(([name]) => name.toLowerCase() === 'host')
@@ -93,11 +98,7 @@ function headerPairs(headers: unknown): readonly (readonly [string, string])[] {
     const [name, value] = Array.isArray(entry) ? (entry as unknown[]) : []
     const values = Array.isArray(value) ? value : [value]
     if (typeof name !== 'string' || !token.test(name) || values.some((one) => typeof one !== 'string' && typeof one !== 'number'))
-      throw malformed('"headers" must be an object of texts or lists of texts, or a list of [name, value]')
+      throw bulletproofErrors.AUTH_EXPLAIN_FILE('"headers" must be an object of texts or lists of texts, or a list of [name, value]')
     return values.map((one): [string, string] => [name, String(one).trim()])
   })
-}
-
-function malformed(why: string): ZinError {
-  return new ZinError('AUTH_EXPLAIN_FILE', `the captured request cannot be read: ${why}`)
 }

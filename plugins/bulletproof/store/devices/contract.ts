@@ -1,4 +1,4 @@
-import type { Device } from '../../devices.js'
+import type { Device } from '../../contract.js'
 import type { Lookup } from '../lookup.js'
 
 /** A device with what its signatures are checked with. */

@@ -11,10 +11,10 @@ import {
 } from 'zin'
 import type { SignedRequests } from 'zin/plugins/bulletproof'
 import { bearerScheme, type Claims, type Tokens } from 'zin/plugins/jwt'
-import { opsErrors, unauthorized } from './errors.js'
+import type { Actor, Ops, OpsAccess } from './contract.js'
+import { opsErrors } from './errors.js'
 import { isForwarded, localProblem } from './local.js'
 import { loopbackNames } from './mode.js'
-import type { Actor, Ops, OpsAccess } from './ops.js'
 
 export interface GuardParts {
   readonly mode: 'open' | 'required'
@@ -114,10 +114,10 @@ export class OpsGuard implements Ops {
     if (bearer === undefined && isSigned && signed !== undefined) {
       // Without a token nothing but the signature says for which app a request is meant, so that it must cover the host.
       const result = await signed.verify(ctx, ['shared'], 'rfc9421')
-      if (!result.ok) throw unauthorized()
+      if (!result.ok) throw opsErrors.UNAUTHORIZED()
       return { kind: 'signed', actor: { kind: 'key', id: result.signer.keyId, via: viaOf(ctx) } }
     }
-    if (bearer === undefined) throw unauthorized()
+    if (bearer === undefined) throw opsErrors.UNAUTHORIZED()
     const { claims, device }: SignedUser =
       isSigned && signed !== undefined ? await this.#signedUser(ctx, signed) : { claims: await this.#bareClaims(ctx, bearer) }
     const { role, sub } = claims
@@ -128,7 +128,7 @@ export class OpsGuard implements Ops {
 
   async #signedUser(ctx: Context, signed: SignedRequests): Promise<SignedUser> {
     const result = await signed.authenticate(ctx)
-    if (!result.ok) throw unauthorized()
+    if (!result.ok) throw opsErrors.UNAUTHORIZED()
     const { claims, signer } = result
     return signer.kind === 'device' ? { claims, device: signer.keyId } : { claims }
   }
@@ -137,10 +137,10 @@ export class OpsGuard implements Ops {
   async #bareClaims(ctx: Context, authorization: string): Promise<Claims> {
     const tokens = this.#parts.tokens()
     const token = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(authorization)?.[1]
-    if (tokens === undefined || token === undefined) throw unauthorized()
+    if (tokens === undefined || token === undefined) throw opsErrors.UNAUTHORIZED()
     const claims = verified(tokens, token)
-    if (claims === undefined || claims.deviceId !== undefined) throw unauthorized()
-    if (await withinAuthBudget(ctx, () => tokens.isRevoked(claims))) throw unauthorized()
+    if (claims === undefined || claims.deviceId !== undefined) throw opsErrors.UNAUTHORIZED()
+    if (await withinAuthBudget(ctx, () => tokens.isRevoked(claims))) throw opsErrors.UNAUTHORIZED()
     noteAccess(ctx, () => tokens.access(claims))
     return claims
   }
