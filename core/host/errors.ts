@@ -5,6 +5,7 @@ export const hostErrors = defineErrors({
   ZIN_BOOT_STOPPED: {
     message: () => 'the app was stopped while it was starting',
     when: 'The app was stopped before it had started',
+    fix: 'Start it again',
   },
   ZIN_HOST_STATE: {
     message: (what: string, state: string) => `the host cannot ${what}: it is ${state}`,
