@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { type AppFolder, appFolder, type CommandResult, type RunningApp } from '../../scripts/testing/app-folder.js'
 
 const config = `
-import { defineConfig } from 'zin'
+import { defineConfig, definePlugin } from 'zin'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -11,7 +11,16 @@ import { queues } from 'zin/plugins/queues'
 import { workerHealth } from 'zin/plugins/worker-health'
 import { workers } from 'zin/plugins/workers'
 
-export default defineConfig({ app: { name: 'shop', port: 0 }, plugins: [database(), kv(), queues(), ops(), workers(), workerHealth()] })
+const audit = definePlugin({
+  name: 'audit',
+  version: '1.0.0',
+  setup({ hooks, route }) {
+    const changes = []
+    hooks.on('onWorkerChange', ({ action, worker, actor }) => void changes.push({ action, worker, actor }))
+    route({ method: 'GET', path: '/changes', summary: 'Changes of workers', handler: () => changes })
+  },
+})
+export default defineConfig({ app: { name: 'shop', port: 0 }, plugins: [database(), kv(), queues(), ops(), workers(), workerHealth(), audit()] })
 `
 
 interface CommandRow {
@@ -88,6 +97,18 @@ const story: readonly CommandRow[] = [
   { args: ['worker:pause', 'mailer'], says: /^Worker "mailer" is paused\n$/ },
   { args: ['worker:resume', 'mailer'], says: /^Worker "mailer" is running\n$/ },
   { args: ['worker:restart', 'mailer'], json: operation, gives: [true, 'Worker "mailer" was restarted', 'running', 1, 0] },
+  {
+    args: ['worker:scale', 'mailer', '7', '--reason', 'many wait'],
+    says: /^Worker "mailer" is scaled to 7 jobs at a time\n$/,
+    json: ({ worker: { concurrency, scaled } }: { readonly worker: { readonly concurrency: number; readonly scaled: object } }) => ({
+      ...scaled,
+      own: concurrency,
+      at: '',
+    }),
+    gives: { concurrency: 7, reason: 'many wait', own: 5, at: '' },
+  },
+  { args: ['worker:list', '--status', 'active'], says: /^name .* concurrency +scaled\n(-.*\n)?mailer .* 5 +7\n$/ },
+  { args: ['worker:scale', 'mailer', 'own'], says: /^Worker "mailer" is not scaled: 5 jobs at a time\n$/ },
   {
     args: ['worker:versions', 'mailer'],
     says: /^version +state +busy +processor +description\n(-.*\n)?1\.0\.0 +active +0 +job\.mjs *\n1\.1\.0 +registered +0 +job\.mjs +the next one\n/,
@@ -209,10 +230,20 @@ describe('zin worker:* and migrate:worker', () => {
       assert.deepEqual([...new Set(story.map(({ args }) => args[0]))].sort(), known.toSorted())
     })
 
+    it('are noted as those of the command line', async () => {
+      const changes = (await (await fetch(`${running?.url}/changes`)).json()) as readonly {
+        readonly action: string
+        readonly actor: object
+      }[]
+      const { actor } = changes.find(({ action }) => action === 'scale') ?? {}
+      assert.deepEqual(actor, { kind: 'local', id: 'local', via: 'cli' })
+    })
+
     it('say in one line why a worker does not do as it is told, with exit code 1', async () => {
       const refusals = [
         [['worker:status', 'nobody'], /^zin worker:status: .*No worker is named "nobody";.*\[WORKER_NOT_FOUND\]\n$/],
         [['worker:activate', 'mailer', '9.9.9'], /^zin worker:activate: .*\[VERSION_NOT_FOUND\]\n$/],
+        [['worker:scale', 'mailer', 'many'], /^zin worker:scale: .*whole number from 1 to 1000.*\[INVALID_CONCURRENCY\]\n$/],
         [['worker:start', 'broken'], /^zin worker:start: .*broken on purpose.*\[PROCESSOR_LOAD_FAILED\]\n$/],
       ] as const
       for (const [index, { code, out, err }] of (await zinAll(refusals.map(([args]) => args))).entries()) {

@@ -103,8 +103,9 @@ describe('worker commands on a running app', () => {
 
   it('fails on a worker that is not there', async () => {
     const named = workerCommands.filter(({ args = [] }) => args.length > 0)
-    assert.equal(named.length, 9)
-    for (const { name } of named) await assert.rejects(run(name, { name: 'nobody', version: '1.0.0' }), { code: 'WORKER_NOT_FOUND' })
+    assert.equal(named.length, 10)
+    const args = { name: 'nobody', version: '1.0.0', concurrency: '2' }
+    for (const { name } of named) await assert.rejects(run(name, args), { code: 'WORKER_NOT_FOUND' })
     await assert.rejects(run('worker:nodes', {}, { worker: 'nobody' }), { code: 'WORKER_NOT_FOUND' })
     await assert.rejects(run('worker:show', { name: '../../health' }), { code: 'INVALID_WORKER_NAME' })
   })

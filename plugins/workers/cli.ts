@@ -168,7 +168,9 @@ const scale = defineCommand({
   json: true,
   options: { ...waitOption, reason: { type: 'string', summary: 'Why, for those who see it in the list' } },
   run: async ({ app, args, options: { reason, wait }, print }) => {
-    const concurrency = args.concurrency === 'own' ? null : Number(args.concurrency)
+    const { concurrency: given = '' } = args
+    // The app refuses what is no number, and says which numbers it takes.
+    const concurrency = given === 'own' ? null : /^\d{1,9}$/.test(given) ? Number(given) : given
     return report(await ask(app, at(args.name, '/scale'), wait, { concurrency, ...(reason === undefined ? {} : { reason }) }), print)
   },
 })
