@@ -38,6 +38,32 @@ export const queueErrors = defineErrors({
     when: 'The data of a job exceeds `QUEUE_MAX_JOB_BYTES`',
     fix: 'Store the data elsewhere and put its id into the job, or raise the limit',
   },
+  JOB_PAYLOAD_UNREADABLE: {
+    status: 500,
+    message: (queue: string, what: string, why: string) => `The ${what} of a job of queue "${queue}" cannot be restored: ${why}`,
+    when: '`restoreJobData` or `restoreJobResult` failed',
+    fix: 'Give the plugin that listens what it needs, e.g. the key',
+  },
+  JOB_PAYLOAD_UNSTORABLE: {
+    status: 500,
+    message: (queue: string, what: string, why: string) =>
+      `The ${what} of a job of queue "${queue}" cannot be prepared for the store: ${why}`,
+    when: '`transformJobData` or `transformJobResult` failed, or a result cannot be stored',
+    fix: 'Change what the message names',
+  },
+  QUEUE_EVENTS_LOST: {
+    status: 410,
+    message: (queue: string, after: string) =>
+      `Events of queue "${queue}" behind ${after} are no longer stored: read what is there now, and follow the events without "after"`,
+    when: 'Events behind `after` are no longer stored',
+    fix: 'Read what is there now, and follow the events without `after`',
+  },
+  QUEUE_TELEMETRY_SET: {
+    status: 409,
+    message: () => 'The telemetry of the queues is set already: only one plugin can trace them',
+    when: 'A second plugin sets the telemetry',
+    fix: 'Let one plugin trace the queues',
+  },
   ZIN_DATA_IN_USE: {
     message: (dir: string, holder: string) =>
       `The data directory ${dir} is in use by ${holder}. The embedded queue belongs to one process: stop that one, choose another ZIN_DATA_DIR, or set REDIS_URL to run several`,

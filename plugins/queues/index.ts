@@ -2,11 +2,16 @@ import { appSlug, definePlugin } from 'zin'
 import { redisErrors, redisTarget } from 'zin/plugins/redis'
 import { queuesService } from './contract.js'
 import { queueErrors } from './errors.js'
+import { queueHooks } from './hooks.js'
 import { createQueues } from './service.js'
 import { queuesSettings } from './settings.js'
 
-export type { JobTemplate, ListedState, QueueCounts, Queues } from './contract.js'
+export type { Cancellation, Canceller, CancelOutcome, CancelRequest, QueueJob } from './cancel.js'
+export { cancelReason, isCancelReason } from './cancel.js'
+export type { JobTemplate, ListedState, NewJob, QueueCounts, Queues } from './contract.js'
 export { queuesService } from './contract.js'
+export type { FollowOptions, QueueEvent } from './event-stream.js'
+export type { QueueHooks } from './hooks.js'
 export { isStorableText, resultFault } from './job-check.js'
 
 const maintainEveryMs = 60_000
@@ -18,13 +23,25 @@ export const queues = definePlugin({
   description: 'BullMQ queues on Redis, or on an embedded store that needs no server',
   provides: [queuesService],
   errors: { ...queueErrors, ...redisErrors },
+  hooks: queueHooks,
   settings: queuesSettings,
   // Data of an app under development need not survive a power cut.
   developmentDefaults: { QUEUE_FSYNC: 'off' },
   setup(ctx) {
-    const { settings, host, log, clock } = ctx
+    const { settings, hooks, host, log, clock } = ctx
     const target = settings.REDIS_URL === '' ? undefined : redisTarget('REDIS_URL', settings.REDIS_URL)
-    const service = createQueues({ backend: target ? 'redis' : 'embedded', clock, log, maxJobBytes: settings.QUEUE_MAX_JOB_BYTES })
+    const service = createQueues({
+      backend: target ? 'redis' : 'embedded',
+      clock,
+      log,
+      maxJobBytes: settings.QUEUE_MAX_JOB_BYTES,
+      hooks: {
+        transformJobData: hooks.slot('transformJobData'),
+        restoreJobData: hooks.slot('restoreJobData'),
+        transformJobResult: hooks.slot('transformJobResult'),
+        restoreJobResult: hooks.slot('restoreJobResult'),
+      },
+    })
     ctx.provide(queuesService, service)
     ctx.describe(() => service.backend)
     ctx.onStop(() => service.close())

@@ -6,10 +6,12 @@ import { Queue } from 'bullmq'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { type Queues, queues, queuesService } from './index.js'
 import { queuesContract } from './queues.contract.js'
+import { seamsContract } from './seams.contract.js'
 
 const REDIS_URL = process.env.TEST_REDIS_URL ?? 'TEST_REDIS_URL is not set'
 
 queuesContract('Redis', async () => ({ plugins: [queues()], env: { REDIS_URL, APP_NAME: `test-${randomUUID()}` } }))
+seamsContract('Redis', async () => ({ plugins: [queues()], env: { REDIS_URL, APP_NAME: `test-${randomUUID()}` } }))
 
 describe('queues on a Redis that is not there', () => {
   it('stop the boot after a bounded time, and say neither user nor password', async () => {

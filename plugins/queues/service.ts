@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import type { FlowJob, FlowProducer, Job, JobsOptions, JobType, KeepJobs, Queue, QueueEvents, Worker } from 'bullmq'
+import type { FlowJob, FlowProducer, Job, JobsOptions, KeepJobs, Queue, QueueEvents, Telemetry, Worker } from 'bullmq'
 import { type Clock, type Logger, messageOf, withDeadline } from 'zin'
 import type { QueueBackend } from './backend.js'
 import { loadBullmq } from './bullmq.js'
-import type { QueueCounts, Queues } from './contract.js'
+import { type Canceller, cancelJob, cancelReason, type QueueJob, removed } from './cancel.js'
+import type { NewJob, QueueCounts, Queues } from './contract.js'
 import { queueErrors } from './errors.js'
+import { beforeAll, readEvents } from './event-stream.js'
 import { checkJob, isStorableText } from './job-check.js'
+import { type PayloadSlots, Payloads } from './payloads.js'
 import { quietErrors } from './quiet-errors.js'
 import { closeWorker, within } from './shutdown.js'
 
@@ -14,6 +17,7 @@ export interface QueuesDeps {
   readonly clock: Clock
   readonly log: Logger
   readonly maxJobBytes: number
+  readonly hooks: PayloadSlots
 }
 
 /** The service as others hold it: known from setup on, usable from start to stop. */
@@ -32,16 +36,21 @@ const callMs = 5500
 const failMs = 30_000
 /** Priorities of waiting jobs that are looked at for the oldest one. */
 const maxLevels = 50
-/** `paused`, which its types lack, is what the embedded store calls the waiting jobs of a paused queue. */
-const countedStates = ['waiting', 'paused', 'prioritized', 'active', 'delayed', 'completed', 'failed', 'waiting-children'] as JobType[]
+/** Queues that are counted in one round trip. */
+const countedAtOnce = 1_000
 
-export function createQueues({ backend: kind, clock, log, maxJobBytes }: QueuesDeps): OwnedQueues {
+export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks }: QueuesDeps): OwnedQueues {
+  const payloads = new Payloads(hooks)
+  const cancellers = new Set<Canceller>()
+  let telemetry: Telemetry | undefined
   let backend: QueueBackend | undefined
   let flow: FlowProducer | undefined
   const queues = new Map<string, Queue>()
   const workers = new Set<Worker>()
   const events = new Set<QueueEvents>()
   const onError = quietErrors(log, clock)
+  /** Ends what follows events. */
+  let closing = new AbortController()
 
   const opened = (): QueueBackend => {
     if (!backend) throw queueErrors.QUEUES_NOT_STARTED()
@@ -65,21 +74,31 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes }: QueuesD
     ...(removeOnFail !== undefined && { removeOnFail: keepAs(removeOnFail, keepFailed) }),
   })
 
-  /** Checks each job of a tree, and gives it the retention that a queue would: the producer of trees knows no defaults of queues. */
-  const keptTree = (node: FlowJob): FlowJob => {
-    const { name, queueName, data, opts = {}, children } = node
-    checkJob(queueName, name, data, opts, maxJobBytes)
+  /** A job as it is stored: its data through the hooks, checked, with the retention that it asks for. */
+  const stored = async (queueName: string, { name, data, options = {} }: NewJob) => {
+    const transformed = payloads.transformsData ? await payloads.transformData(queueName, data) : data
+    checkJob(queueName, name, transformed, options, maxJobBytes)
+    return { name, data: transformed, opts: kept(options) }
+  }
+
+  /** Each job of a tree as it is stored, with the retention that a queue would give it: the producer of trees knows no defaults of queues. */
+  const storedTree = async (node: FlowJob): Promise<FlowJob> => {
+    const { queueName, data, opts: options = {}, children } = node
+    const job = await stored(queueName, { name: node.name, data, options })
     queue(queueName)
     return {
       ...node,
-      opts: { removeOnComplete: keepAs(undefined, keepCompleted), removeOnFail: keepAs(undefined, keepFailed), ...kept(opts) },
-      ...(children !== undefined && { children: children.map(keptTree) }),
+      ...job,
+      opts: { removeOnComplete: keepAs(undefined, keepCompleted), removeOnFail: keepAs(undefined, keepFailed), ...job.opts },
+      ...(children !== undefined && { children: await Promise.all(children.map(storedTree)) }),
     }
   }
 
+  const traced = (): { readonly telemetry?: Telemetry } => (telemetry === undefined ? {} : { telemetry })
+
   const flowProducer = (): FlowProducer => {
     flow ??= opened()
-      .makeFlow()
+      .makeFlow(traced())
       .on('error', (error) => onError({ flow: true }, error))
     return flow
   }
@@ -90,6 +109,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes }: QueuesD
     checkName(name)
     const { makeQueue, remember } = opened()
     const made = makeQueue(name, {
+      ...traced(),
       defaultJobOptions: { removeOnComplete: keepAs(undefined, keepCompleted), removeOnFail: keepAs(undefined, keepFailed) },
     })
     made.on('error', (error) => onError({ queue: name }, error))
@@ -109,6 +129,36 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes }: QueuesD
     }
   }
 
+  /** The state first: what is no job has none, and reading such a key may fail in a way of its own. */
+  const findJob = async (name: string, id: string): Promise<QueueJob | undefined> => {
+    const state = isJobId(id) ? await queue(name).getJobState(id) : 'unknown'
+    const job = state === 'unknown' ? undefined : await queue(name).getJob(id)
+    return job === undefined ? undefined : { job, state }
+  }
+
+  const fail: Queues['fail'] = (name, id, reason) =>
+    ask(async () => {
+      if (!isStorableText(id)) return false
+      const token = randomUUID()
+      if (!(await opened().claim(queue(name), id, { token, lockMs: failMs, reason }))) return false
+      const job = await queue(name).getJob(id)
+      await job?.removeUnprocessedChildren()
+      await job?.moveToFailed(new (loadBullmq().UnrecoverableError)(reason), token)
+      return true
+    })
+
+  const failNext: Queues['failNext'] = (name, id, reason) => ask(() => opened().failNext(queue(name), id, reason))
+
+  const counts = async (names: readonly string[]): Promise<ReadonlyMap<string, QueueCounts>> => {
+    const found = new Map<string, QueueCounts>()
+    for (let from = 0; from < names.length; from += countedAtOnce) {
+      const some = names.slice(from, from + countedAtOnce)
+      const read = await ask(() => opened().counts(some.map(queue)))
+      for (const [i, name] of some.entries()) found.set(name, read[i] as QueueCounts)
+    }
+    return found
+  }
+
   return {
     backend: kind,
     queue,
@@ -116,7 +166,8 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes }: QueuesD
       checkName(name)
       const { makeWorker, remember } = opened()
       const { removeOnComplete, removeOnFail, ...others } = options
-      const made = makeWorker(name, processor, {
+      const made = makeWorker(name, payloads.around(processor), {
+        ...traced(),
         ...others,
         // For jobs that say nothing of it, which those of other producers are; also in the queues of the app.
         removeOnComplete: opened().keep(removeOnComplete ?? keepCompleted),
@@ -137,43 +188,68 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes }: QueuesD
     },
     flow: flowProducer,
     async add(name, jobName, data, options = {}) {
-      checkJob(name, jobName, data, options, maxJobBytes)
-      return ask(() => queue(name).add(jobName, data, kept(options)))
+      const job = await stored(name, { name: jobName, data, options })
+      return ask(() => queue(name).add(jobName, job.data, job.opts))
+    },
+    async addBulk(name, jobs) {
+      const all = await Promise.all(jobs.map((job) => stored(name, job)))
+      return all.length === 0 ? [] : ask(() => queue(name).addBulk(all))
     },
     async addFlow(tree) {
-      const checked = keptTree(tree)
+      const checked = await storedTree(tree)
       return ask(() => flowProducer().add(checked))
     },
     async schedule(name, id, timing, { name: jobName, data, options = {} }) {
-      checkJob(name, jobName, data, { ...options, jobId: id }, maxJobBytes)
+      const job = await stored(name, { name: jobName, data, options: { ...options, jobId: id } })
+      const { jobId: _, ...opts } = job.opts
       // It types what it answers as always there, and answers nothing when the last date is past.
-      return ask(() => queue(name).upsertJobScheduler(id, timing, { name: jobName, data, opts: kept(options) }))
+      return ask(() => queue(name).upsertJobScheduler(id, timing, { name: jobName, data: job.data, opts }))
     },
-    fail: (name, id, reason) =>
-      ask(async () => {
-        if (!isStorableText(id)) return false
-        const token = randomUUID()
-        if (!(await opened().claim(queue(name), id, { token, lockMs: failMs, reason }))) return false
-        const job = await queue(name).getJob(id)
-        await job?.removeUnprocessedChildren()
-        await job?.moveToFailed(new (loadBullmq().UnrecoverableError)(reason), token)
-        return true
-      }),
-    failNext: (name, id, reason) => ask(() => opened().failNext(queue(name), id, reason)),
+    fail,
+    failNext,
+    job: (name, id) => ask(() => findJob(name, id)),
+    restoredData: (job) => payloads.restoreData(job.queueName, job.data),
+    restoredResult: (job) => payloads.restoreResult(job.queueName, job.returnvalue),
+    async cancel(name, id, why) {
+      const request = { queue: name, job: id, reason: cancelReason(why) }
+      return cancelJob(request, {
+        find: () => ask(() => findJob(name, id)),
+        remove: (job, removeChildren) => ask(() => removed(job, removeChildren)),
+        fail: (reason) => fail(name, id, reason),
+        failNext: (reason) => failNext(name, id, reason),
+        here: (asked) =>
+          [...workers].some((worker) => worker.name === name && worker.cancelJob(id, asked.reason)) ||
+          [...cancellers].some((canceller) => canceller.here(asked)),
+        elsewhere: async (asked) => (await Promise.all([...cancellers].map((canceller) => canceller.elsewhere(asked)))).includes(true),
+      })
+    },
+    addCanceller(canceller) {
+      cancellers.add(canceller)
+      return () => void cancellers.delete(canceller)
+    },
     nextRun: (pattern, tz, after) => loadBullmq().getNextMillis(after, { pattern, tz }),
-    counts: (name) =>
-      ask(async (): Promise<QueueCounts> => {
-        const counts = await queue(name).getJobCounts(...countedStates)
-        const of = (state: string): number => counts[state] ?? 0
-        return {
-          waiting: of('waiting') + of('paused') + of('prioritized'),
-          active: of('active'),
-          delayed: of('delayed'),
-          completed: of('completed'),
-          failed: of('failed'),
-          waitingChildren: of('waiting-children'),
-        }
-      }),
+    counts: async (name) => (await counts([name])).get(name) as QueueCounts,
+    countsOf: (names) => counts([...new Set(names)]),
+    async follow(name, { after, signal } = {}) {
+      const from = after ?? (await ask(() => opened().lastEvent(queue(name)))) ?? beforeAll
+      const has = (id: string): Promise<boolean> => ask(() => opened().hasEvent(queue(name), id))
+      if (after !== undefined && !isEventId(after)) throw queueErrors.QUEUE_EVENTS_LOST(name, 'that id')
+      if (after !== undefined && after !== beforeAll && !(await has(after))) throw queueErrors.QUEUE_EVENTS_LOST(name, after)
+      const made = opened().makeEvents(name, { autorun: false })
+      made.on('error', (error) => onError({ queue: name, events: true }, error))
+      const { isUnavailable } = opened()
+      const ends = signal === undefined ? closing.signal : AbortSignal.any([closing.signal, signal])
+      events.add(made)
+      const onEnd = (): void => void events.delete(made)
+      return readEvents({ queue: name, events: made, from, has, isUnavailable, signal: ends, onEnd })
+    },
+    setTelemetry(given) {
+      if (telemetry !== undefined) throw queueErrors.QUEUE_TELEMETRY_SET()
+      telemetry = given
+      return () => {
+        if (telemetry === given) telemetry = undefined
+      }
+    },
     list: (name, state, { offset, limit }) =>
       limit < 1 ? Promise.resolve([]) : ask(() => opened().page(queue(name), state, offset, limit)),
     oldestWaiting: (name) =>
@@ -198,10 +274,12 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes }: QueuesD
     isUnavailable: (error) => isOwnUnavailable(error) || (backend?.isUnavailable(error) ?? false),
     open(made) {
       backend = made
+      closing = new AbortController()
     },
     async close() {
-      const closing = backend
-      if (!closing) return
+      const closed = backend
+      if (!closed) return
+      closing.abort()
       // Consumers first: what they hold must still reach the store.
       const ended = await Promise.all([...workers].map(async (worker) => [worker.name, await closeWorker(worker)] as const))
       const left = ended.filter(([, clean]) => !clean).map(([name]) => name)
@@ -212,9 +290,19 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes }: QueuesD
       queues.clear()
       flow = undefined
       backend = undefined
-      await closing.close()
+      await closed.close()
     },
   }
+}
+
+/** Ids that BullMQ makes, and those that code may have chosen. */
+function isJobId(id: string): boolean {
+  return id.length >= 1 && id.length <= 200 && !id.includes('\0')
+}
+
+/** `<ms>-<n>` on Redis, a number on the embedded store. */
+function isEventId(id: string): boolean {
+  return /^\d{1,19}(-\d{1,19})?$/.test(id)
 }
 
 /** A job that was tried before waits for its next attempt. */

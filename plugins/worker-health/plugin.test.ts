@@ -9,7 +9,7 @@ import { workers, workersService } from 'zin/plugins/workers'
 import { createTestHost, fake, type TestHost } from 'zin/testing'
 import { type CheckOutcome, workerHealth } from './index.js'
 
-const noQueues = fake(queuesService, { backend: 'embedded' })
+const noQueues = fake(queuesService, { backend: 'embedded', addCanceller: () => () => undefined })
 
 describe('the routes of worker-health', () => {
   it('are guarded, each of them', async () => {

@@ -20,6 +20,7 @@ import { WorkerWrites } from './control/writes.js'
 import { Health } from './health/health.js'
 import { hookSlots } from './hook-slots.js'
 import { WorkerJobs } from './jobs/jobs.js'
+import { JobMiddlewares } from './node/job-middleware.js'
 import { Reconciler } from './node/reconciler.js'
 import { WorkerNode } from './node/worker-node.js'
 import type { WorkersOptions } from './options.js'
@@ -82,6 +83,7 @@ export function assemble(input: AssembleInput): WorkerParts {
     consumes: consumes(host, settings),
     startedAt: now(),
   }
+  const middlewares = new JobMiddlewares((plugin) => placeOf(plugin, host))
   const stopLimits = { drainMs: settings.WORKER_TIMEOUT * 1000, cancelMs }
   // The rest of the app wants to stop in time as well.
   const shutdownLimits = (left = host.shutdownLeftMs) => ({
@@ -94,6 +96,7 @@ export function assemble(input: AssembleInput): WorkerParts {
         cluster,
         queues: services.queues,
         hooks,
+        middlewares,
         clock,
         log,
         connectionTimeout,
@@ -112,8 +115,10 @@ export function assemble(input: AssembleInput): WorkerParts {
     clock,
     defaults: { attempts: settings.WORKER_RETRIES, priority: settings.WORKER_PRIORITY },
     connectionTimeout,
-    cancelLocal: (queue, job, reason) => node?.cancel(queue, job, reason) ?? false,
-    cancelElsewhere: (request) => cancels.ask(request),
+  })
+  const withdrawCanceller = services.queues.addCanceller({
+    here: ({ queue, job, reason }) => node?.cancel(queue, job, reason) ?? false,
+    elsewhere: (request) => cancels.ask(request),
   })
   const operations = new Operations(cluster, clock)
   const features = new WorkerFeatures()
@@ -174,6 +179,7 @@ export function assemble(input: AssembleInput): WorkerParts {
       registry,
       versions,
       writes,
+      middlewares,
       lead: (role) => leaderships.lead(role),
       listen(listener) {
         listeners.add(listener)
@@ -199,6 +205,7 @@ export function assemble(input: AssembleInput): WorkerParts {
       if (sweeper?.leads) await cluster.sweep()
     },
     async close() {
+      withdrawCanceller()
       // Together: a stop that lasts already ends in the time that a shutdown has.
       // What is being loaded for a start ends now as well.
       await Promise.all([reconciler.close(), node?.close(shutdownLimits()), processors.stopLoading()])
@@ -209,6 +216,14 @@ export function assemble(input: AssembleInput): WorkerParts {
       await closeStores()
     },
   }
+}
+
+/** The place of a plugin in the order of the graph; strangers come last. */
+function placeOf(plugin: string, host: PluginContext['host']): number {
+  const all = host.plugins()
+  const index = all.findIndex(({ name }) => name === plugin)
+  const level = all[index]?.level
+  return level === undefined ? Number.MAX_SAFE_INTEGER : level * all.length + index
 }
 
 function consumes(host: PluginContext['host'], settings: WorkerSettings): boolean {

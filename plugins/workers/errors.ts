@@ -86,15 +86,6 @@ export const workerErrors = defineErrors({
     message: (name: string, id: string) =>
       `Job ${id} of worker "${name}" lost its lock, so another process may run it: this attempt was aborted and its outcome is not used`,
   },
-  JOB_PAYLOAD_UNREADABLE: {
-    status: 500,
-    message: (name: string, what: string, why: string) => `The ${what} of a job of worker "${name}" cannot be restored: ${why}`,
-  },
-  JOB_PAYLOAD_UNSTORABLE: {
-    status: 500,
-    message: (name: string, what: string, why: string) =>
-      `The ${what} of a job of worker "${name}" cannot be prepared for the store: ${why}`,
-  },
   SCHEDULE_NOT_FOUND: {
     status: 404,
     message: (name: string) => `Worker "${name}" has no schedule of that id; GET /api/workers/${name}/schedules lists those there are`,

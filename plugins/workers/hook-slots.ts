@@ -9,6 +9,9 @@ export function hookSlots(hooks: PluginHooks): HookSlots {
     onJobStart: hooks.slot('onJobStart'),
     onJobComplete: hooks.slot('onJobComplete'),
     onJobFailed: hooks.slot('onJobFailed'),
+    onJobAdded: hooks.slot('onJobAdded'),
+    onAttemptEnd: hooks.slot('onAttemptEnd'),
+    afterAttempt: hooks.slot('afterAttempt'),
     onWorkerStart: hooks.slot('onWorkerStart'),
     onWorkerStop: hooks.slot('onWorkerStop'),
     beforeWorkerStart: hooks.slot('beforeWorkerStart'),
@@ -16,10 +19,6 @@ export function hookSlots(hooks: PluginHooks): HookSlots {
     onWorkerChange: hooks.slot('onWorkerChange'),
     collectHealthTerms: hooks.slot('collectHealthTerms'),
     transformJobOptions: hooks.slot('transformJobOptions'),
-    transformJobData: hooks.slot('transformJobData'),
-    restoreJobData: hooks.slot('restoreJobData'),
-    transformJobResult: hooks.slot('transformJobResult'),
-    restoreJobResult: hooks.slot('restoreJobResult'),
     resolveProcessor: hooks.slot('resolveProcessor'),
   }
 }

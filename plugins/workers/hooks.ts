@@ -1,7 +1,7 @@
 import type { Collect, First, Gate, HookSpecs, Notify, Settle, Waterfall } from 'zin'
 import type { WorkerChange } from './control/change.js'
 import type { PluginHealthTerm } from './health/score.js'
-import type { FailedJobView, JobPlan, JobView } from './jobs/types.js'
+import type { AddedJob, AttemptEnd, FailedJobView, JobPlan, JobView } from './jobs/types.js'
 import type { WorkerProcessor } from './processors/processor.js'
 
 /** Hooks that the workers plugin fires. */
@@ -9,6 +9,9 @@ export interface WorkerHooks {
   onJobStart: Notify<[workerName: string, job: JobView]>
   onJobComplete: Notify<[workerName: string, job: JobView, result: unknown]>
   onJobFailed: Notify<[workerName: string, job: FailedJobView, error: Error]>
+  onJobAdded: Notify<[workerName: string, job: AddedJob]>
+  onAttemptEnd: Notify<[end: AttemptEnd]>
+  afterAttempt: Settle<[end: AttemptEnd]>
   onWorkerStart: Settle<[workerName: string]>
   onWorkerStop: Settle<[workerName: string]>
   beforeWorkerStart: Gate<[workerName: string]>
@@ -16,10 +19,6 @@ export interface WorkerHooks {
   onWorkerChange: Settle<[change: WorkerChange]>
   collectHealthTerms: Collect<[workerName: string], readonly PluginHealthTerm[]>
   transformJobOptions: Waterfall<JobPlan, [workerName: string, data: unknown]>
-  transformJobData: Waterfall<unknown, [workerName: string]>
-  restoreJobData: Waterfall<unknown, [workerName: string]>
-  transformJobResult: Waterfall<unknown, [workerName: string]>
-  restoreJobResult: Waterfall<unknown, [workerName: string]>
   resolveProcessor: First<[workerName: string], WorkerProcessor>
 }
 
@@ -30,6 +29,21 @@ export const workerHooks = {
     kind: 'notify',
     args: ['workerName', 'job', 'error'],
     summary: 'An attempt is recorded as failed; `final` says whether the job is not tried again',
+  },
+  onJobAdded: {
+    kind: 'notify',
+    args: ['workerName', 'job'],
+    summary: 'A job is stored in the queue of a worker; not those that a schedule adds',
+  },
+  onAttemptEnd: {
+    kind: 'notify',
+    args: ['end'],
+    summary: 'The store has accepted the outcome of an attempt, whatever it is; `final` says whether the job is done',
+  },
+  afterAttempt: {
+    kind: 'settle',
+    args: ['end'],
+    summary: 'The same for audits: a worker waits for it before it stops, and begins no attempt while 1000 wait for it',
   },
   onWorkerStart: { kind: 'settle', args: ['workerName'], summary: 'A worker of this process consumes jobs from now on' },
   onWorkerStop: { kind: 'settle', args: ['workerName'], summary: 'A worker of this process has stopped consuming' },
@@ -54,18 +68,6 @@ export const workerHooks = {
     args: ['options', 'workerName', 'data'],
     summary: 'Options of a job about to be added: name, priority 0–10, attempts, backoff, delay',
   },
-  transformJobData: {
-    kind: 'waterfall',
-    args: ['data', 'workerName'],
-    summary: 'The payload of a job before it is stored, e.g. to encrypt it',
-  },
-  restoreJobData: {
-    kind: 'waterfall',
-    args: ['data', 'workerName'],
-    summary: 'The payload of a job before its processor and the job hooks see it',
-  },
-  transformJobResult: { kind: 'waterfall', args: ['result', 'workerName'], summary: 'The result of a job before it is stored' },
-  restoreJobResult: { kind: 'waterfall', args: ['result', 'workerName'], summary: 'The result of a job before the API shows it' },
   resolveProcessor: { kind: 'first', args: ['workerName'], summary: 'The processor of a worker that has no path and no registered one' },
 } satisfies HookSpecs<WorkerHooks>
 

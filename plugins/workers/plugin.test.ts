@@ -16,7 +16,7 @@ import { writeProcessors } from './testing/processor-files.js'
 
 // No job runs here: opening a queue store for each host would only take time.
 const withoutSchedules = { getJobSchedulers: async () => [] } as unknown as Queue
-const services = [fake(queuesService, { backend: 'embedded', queue: () => withoutSchedules })]
+const services = [fake(queuesService, { backend: 'embedded', addCanceller: () => () => undefined, queue: () => withoutSchedules })]
 
 describePlugin(() => [database(), kv(), ops()], workers, { services, readme: new URL('./README.md', import.meta.url) })
 

@@ -29,7 +29,7 @@ describe('what a process is for', () => {
     const settings = Object.entries(env).map((entry) => entry.join('='))
     it(`${consumes ? 'runs' : 'does not run'} workers with ${[`roles ${roles.join(' and ') || 'none'}`, ...settings].join(', ')}`, async () => {
       const host = await createTestHost({
-        services: [fake(queuesService, { backend: 'embedded' })],
+        services: [fake(queuesService, { backend: 'embedded', addCanceller: () => () => undefined })],
         plugins: [database(), kv(), ops(), workers()],
         roles,
         env: { ...env, WORKER_REGION: 'eu-west-1' },

@@ -13,6 +13,7 @@ import { refuse, workerErrors } from './errors.js'
 import type { Health } from './health/health.js'
 import type { WorkerJobs } from './jobs/jobs.js'
 import { KnownRecords } from './jobs/known-records.js'
+import type { JobMiddlewares } from './node/job-middleware.js'
 import type { WorkerNode } from './node/worker-node.js'
 import type { ProcessorRegistry } from './processors/registry.js'
 import { isIntIn, problem } from './record/problem.js'
@@ -44,6 +45,7 @@ export interface ServiceParts {
   readonly registry: ProcessorRegistry
   readonly versions: Versions
   readonly writes: WorkerWrites
+  readonly middlewares: JobMiddlewares
   readonly lead: Workers['lead']
   readonly listen: (listener: (event: WorkerEvent) => void) => () => void
 }
@@ -168,6 +170,8 @@ function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownReco
     registerResolver: (resolver) => registry.registerResolver(resolver),
     registerPrebuilt: (url, processor) => registry.registerPrebuilt(url, processor),
     registerHealthCheck: (name, check) => registry.registerHealthCheck(name, check),
+
+    useJobMiddleware: (middleware, options) => parts.middlewares.add(middleware, options),
 
     local: node?.local ?? nothingLocal(parts.id),
     events: parts.listen,

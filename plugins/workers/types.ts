@@ -2,6 +2,7 @@ import type { KnownNode, WorkerState } from './cluster/cluster.js'
 import type { CheckReport, WorkerHealthCheck } from './health/check.js'
 import type { HealthReport } from './health/score.js'
 import type { CancelOutcome, EnqueueOptions, FlowJob, FlowSpec, JobCounts, ScheduleSpec, ScheduleView, WorkerJob } from './jobs/types.js'
+import type { JobMiddleware, JobMiddlewareOptions } from './node/job-middleware.js'
 import type { ProcessorResolver, WorkerProcessor } from './processors/processor.js'
 import type { WorkerFeature } from './record/define-feature.js'
 import type { CreateWorker, RegisterVersion, Scaled, UpdateWorker, WorkerRecord } from './record/record.js'
@@ -314,6 +315,19 @@ export interface Workers {
   /** The code behind a URL, compiled in: used for a record whose processor is exactly this text, with no fetch. */
   registerPrebuilt(url: string, processor: WorkerProcessor): () => void
   registerHealthCheck(name: string, check: WorkerHealthCheck): () => void
+
+  /**
+   * Wraps every attempt of every worker in this process, of isolated processors as well; the feature `plugins: false` leaves a worker
+   * out. The outermost is the one of the first plugin in the order of the plugins, then the one that was added first. Returns what
+   * removes it; attempts that run keep it.
+   *
+   * @example
+   * const remove = workers.useJobMiddleware(
+   *   async ({ worker, delay }, next) => (isOpen(worker) ? delay(30_000) : next()),
+   *   { plugin: 'my-breaker' },
+   * )
+   */
+  useJobMiddleware(middleware: JobMiddleware, options: JobMiddlewareOptions): () => void
 
   readonly local: LocalWorkers
   /** Hears what happens to workers, in all processes. Returns what ends it. */

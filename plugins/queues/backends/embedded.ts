@@ -34,8 +34,8 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
       new bull.Worker(name, processor, { stalledInterval: stalledIntervalMs, ...options, connection } as ConstructorParameters<
         typeof bull.Worker
       >[2]) as unknown as Worker,
-    makeEvents: (name) => new bull.QueueEvents(name, { connection }) as unknown as QueueEvents,
-    makeFlow: () => new bull.FlowProducer({ connection }) as unknown as FlowProducer,
+    makeEvents: (name, options) => new bull.QueueEvents(name, { ...options, connection }) as unknown as QueueEvents,
+    makeFlow: (options) => new bull.FlowProducer({ ...options, connection }) as unknown as FlowProducer,
     ready: () => Promise.resolve(),
     async page(queue, state, offset, limit) {
       const { rows } = await store.pool.query<{ id: string }>(
@@ -44,6 +44,26 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
       )
       const jobs = await Promise.all(rows.map(({ id }) => queue.getJob(id)))
       return jobs.filter((job) => job !== undefined) as Job[]
+    },
+    async counts(queues) {
+      const { rows } = await store.pool.query<{ queue: string; state: string; jobs: string }>(
+        'select queue, state, count(*) as jobs from job where queue = any($1) group by queue, state',
+        [queues.map(({ name }) => name)],
+      )
+      const found = new Map(rows.map(({ queue, state, jobs }) => [`${queue} ${state}`, Number(jobs)]))
+      return queues.map(({ name }) => {
+        const of = (state: string): number => found.get(`${name} ${state}`) ?? 0
+        const [waiting, active, delayed, completed, failed] = [of('waiting'), of('active'), of('delayed'), of('completed'), of('failed')]
+        return { waiting, active, delayed, completed, failed, waitingChildren: of('waiting-children') }
+      })
+    },
+    async lastEvent(queue) {
+      const { rows } = await store.pool.query<{ id: string | null }>('select max(id) as id from event where queue = $1', [queue.name])
+      return rows[0]?.id ?? undefined
+    },
+    async hasEvent(queue, id) {
+      const { rows } = await store.pool.query('select 1 from event where queue = $1 and id = $2', [queue.name, id])
+      return rows.length > 0
     },
     async firstAbove(queue, priority) {
       const { rows } = await store.pool.query<{ id: string }>(

@@ -12,7 +12,7 @@ import {
 } from 'zin/plugins/redis'
 import type { QueueBackend } from '../backend.js'
 import { loadBullmq } from '../bullmq.js'
-import type { ListedState } from '../contract.js'
+import type { ListedState, QueueCounts } from '../contract.js'
 import { queueErrors } from '../errors.js'
 
 export interface RedisBackendOptions {
@@ -45,6 +45,23 @@ if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('HEXISTS', KEYS[1], 'finishe
 redis.call('HSET', KEYS[1], 'defa', ARGV[1])
 return 1`
 
+/** Where jobs stand, and what counts them; in the order that `countsOf` reads. */
+const countedKeys = [
+  ['wait', 'llen'],
+  ['paused', 'llen'],
+  ['prioritized', 'zcard'],
+  ['active', 'llen'],
+  ['delayed', 'zcard'],
+  ['completed', 'zcard'],
+  ['failed', 'zcard'],
+  ['waiting-children', 'zcard'],
+] as const
+
+function countsOf(replies: readonly number[]): QueueCounts {
+  const [plain = 0, paused = 0, prioritized = 0, active = 0, delayed = 0, completed = 0, failed = 0, waitingChildren = 0] = replies
+  return { waiting: plain + paused + prioritized, active, delayed, completed, failed, waitingChildren }
+}
+
 /** How long `add` waits for a connection that is coming back, in ms. */
 const patienceMs = 1000
 
@@ -75,12 +92,25 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log, str
     where,
     makeQueue: (name, options) => new bull.Queue(name, { ...options, connection: producer, prefix }),
     makeWorker: (name, processor, options) => staysClosed(new bull.Worker(name, processor, { ...options, connection: consumer, prefix })),
-    makeEvents: (name) => new bull.QueueEvents(name, { connection: consumer, prefix }),
-    makeFlow: () => new bull.FlowProducer({ connection: producer, prefix }),
+    makeEvents: (name, options) => new bull.QueueEvents(name, { ...options, connection: consumer, prefix }),
+    makeFlow: (options) => new bull.FlowProducer({ ...options, connection: producer, prefix }),
     async ready() {
       if (!(await whenReady(producer, patienceMs))) throw queueErrors.QUEUE_CONNECTION_ERROR(where, 'the connection is down')
     },
     page: listPage,
+    async counts(queues) {
+      const pipeline = producer.pipeline()
+      for (const queue of queues) {
+        for (const [key, command] of countedKeys) pipeline[command](queue.toKey(key))
+      }
+      const replies = ((await pipeline.exec()) ?? []).map(([error, count]) => {
+        if (error) throw error
+        return Number(count)
+      })
+      return queues.map((_, i) => countsOf(replies.slice(i * countedKeys.length)))
+    },
+    lastEvent: async (queue) => (await producer.xrevrange(queue.toKey('events'), '+', '-', 'COUNT', 1))[0]?.[0],
+    hasEvent: async (queue, id) => (await producer.xrange(queue.toKey('events'), id, id)).length > 0,
     async firstAbove(queue, priority) {
       const [plain] = priority < 0 ? await jobs(queue, 'waiting', 0, 0, true) : []
       if (plain) return plain

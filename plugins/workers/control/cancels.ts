@@ -1,11 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import type { CancelRequest } from 'zin/plugins/queues'
 import type { Cluster } from '../cluster/cluster.js'
-
-export interface CancelRequest {
-  readonly queue: string
-  readonly job: string
-  readonly reason: string
-}
 
 /** How long the other processes have to say that they run the job, in ms. */
 const answerMs = 2_000

@@ -1,8 +1,6 @@
 import type { Job } from 'bullmq'
 import { type Logger, messageOf, ZinError } from 'zin'
-import type { Queues } from 'zin/plugins/queues'
-import { isCancelReason } from './cancel-reason.js'
-import { type PayloadSlots, sealedData } from './payload.js'
+import { isCancelReason, type Queues } from 'zin/plugins/queues'
 
 /** Most jobs that wait in a dead letter queue; more are only in the failed list. */
 const mostWaiting = 10_000
@@ -14,7 +12,6 @@ function deadLetterQueueOf(queue: string): string {
 export interface DeadLetterParts {
   readonly worker: string
   readonly queues: Queues
-  readonly hooks: PayloadSlots
   readonly log: Logger
 }
 
@@ -34,7 +31,7 @@ export async function keepDeadLetter(job: Job, parts: DeadLetterParts): Promise<
 }
 
 /** False: the queue is full. */
-async function add(job: Job, { worker, queues, hooks }: DeadLetterParts): Promise<boolean> {
+async function add(job: Job, { worker, queues }: DeadLetterParts): Promise<boolean> {
   if (isCancelReason(job.failedReason)) return true
   const queue = deadLetterQueueOf(job.queueName)
   if ((await queues.counts(queue)).waiting >= mostWaiting) return false
@@ -43,7 +40,7 @@ async function add(job: Job, { worker, queues, hooks }: DeadLetterParts): Promis
     queue: job.queueName,
     id: job.id,
     name: job.name,
-    data: await sealedData(job, worker, hooks),
+    data: job.data,
     options: job.opts,
     attempts: job.attemptsMade,
     stalls: job.stalledCounter,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { signal } from '../testing/signal.js'
+import { describeAttempts } from './attempts.contract.js'
 import { describeCancel } from './cancel.contract.js'
 import { describeFlows } from './flows.contract.js'
 import { describeLostLocks } from './lost-locks.contract.js'
@@ -186,6 +187,7 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
     })
 
     describeResults(lab)
+    describeAttempts(lab)
     describeCancel(lab)
     // The embedded store serves one process, and keeps the lock of whoever asked last.
     if (env.REDIS_URL !== undefined) describeLostLocks(lab)

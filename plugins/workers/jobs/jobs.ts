@@ -1,14 +1,12 @@
-import type { FlowJob as BullFlow, Job, JobNode } from 'bullmq'
-import { type Clock, messageOf } from 'zin'
-import { isStorableText, type Queues } from 'zin/plugins/queues'
+import type { FlowJob as BullFlow, JobNode } from 'bullmq'
+import type { Clock } from 'zin'
+import { isStorableText, type QueueJob, type Queues } from 'zin/plugins/queues'
 import { refuse, workerErrors } from '../errors.js'
 import type { HookSlots } from '../hook-slots.js'
 import type { WorkerRecord } from '../record/record.js'
-import { type CancelParts, cancelJob, type FoundJob } from './cancel.js'
 import { flowProblems, workersOf } from './flow-plan.js'
 import { bullOptions, type JobDefaults, jobPlanOf, jobProblems } from './job-plan.js'
 import { statusOf, workerJob } from './job-view.js'
-import { type PayloadSlots, shownResult, storedData } from './payload.js'
 import { type Reach, reachOf } from './reach.js'
 import { isScheduleId, repeatOptions, scheduleIdOf, scheduleProblems, schedulerId, scheduleView } from './schedule-plan.js'
 import type {
@@ -23,9 +21,9 @@ import type {
   WorkerJob,
 } from './types.js'
 
-export interface JobsParts extends Pick<CancelParts, 'cancelLocal' | 'cancelElsewhere'> {
+export interface JobsParts {
   readonly queues: Queues
-  readonly hooks: PayloadSlots & Pick<HookSlots, 'transformJobOptions'>
+  readonly hooks: Pick<HookSlots, 'transformJobOptions' | 'onJobAdded'>
   readonly clock: Clock
   readonly defaults: JobDefaults
   /** ms. */
@@ -36,36 +34,40 @@ export interface JobsParts extends Pick<CancelParts, 'cancelLocal' | 'cancelElse
 export class WorkerJobs {
   readonly #parts: JobsParts
   readonly #reach: Reach
+  readonly #reachInSteps: Reach
 
   constructor(parts: JobsParts) {
     this.#parts = parts
     this.#reach = reachOf(parts.queues, parts.connectionTimeout)
+    this.#reachInSteps = reachOf(parts.queues)
   }
 
   async add(record: WorkerRecord, data: unknown, options: EnqueueOptions): Promise<{ readonly id: string; readonly queue: string }> {
     refuse(jobProblems(options))
     const plan = await this.#plan(record, data, options)
-    const stored = await storedData(data, record.name, this.#parts.hooks)
     const job = await this.#reach(`The job was not added to "${record.queueName}"`, (queues) =>
-      queues.add(record.queueName, plan.name, stored, bullOptions(plan)),
+      queues.add(record.queueName, plan.name, data, bullOptions(plan)),
     )
-    return { id: job.id ?? '', queue: record.queueName }
+    const added = { id: job.id ?? '', queue: record.queueName }
+    this.#added(record.name, added, plan)
+    return added
   }
 
   async addFlow(resolve: (worker: string) => Promise<WorkerRecord>, flow: FlowSpec): Promise<FlowJob> {
     refuse(flowProblems(flow))
     const records = new Map<string, WorkerRecord>()
     for (const name of workersOf(flow)) records.set(name, await resolve(name))
-    const tree = await this.#flowOf(flow, records, false)
-    const added = await this.#reach('The flow was not added', (queues) => queues.addFlow(tree))
-    return flowJob(flow, added)
+    const planned = await this.#flowOf(flow, records, false)
+    const added = flowJob(flow, await this.#reach('The flow was not added', (queues) => queues.addFlow(planned.tree)))
+    this.#flowAdded(added, planned)
+    return added
   }
 
   async read(record: WorkerRecord, id: string): Promise<WorkerJob> {
     const { job, state } = await this.#reach('The job was not read', () => this.#find(record, id))
     const status = statusOf(state)
     if (status === undefined) throw workerErrors.JOB_NOT_FOUND(record.name, record.queueName)
-    const result = status === 'completed' ? await shownResult(job.returnvalue, record.name, this.#parts.hooks) : null
+    const result = status === 'completed' ? await this.#parts.queues.restoredResult(job) : null
     return workerJob(job, status, result)
   }
 
@@ -85,17 +87,18 @@ export class WorkerJobs {
     return this.#reach('The waiting jobs were not read', (queues) => queues.oldestWaiting(record.queueName))
   }
 
-  /** `removed`, `cancelled` or `orphaned`; 409 JOB_FINISHED, JOB_SCHEDULED. */
+  /** 404 JOB_NOT_FOUND; 409 JOB_FINISHED, JOB_SCHEDULED. */
   async cancel(record: WorkerRecord, id: string, reason: string): Promise<CancelOutcome> {
-    const { cancelLocal, cancelElsewhere } = this.#parts
-    return cancelJob(record, id, reason, {
-      cancelLocal,
-      cancelElsewhere,
-      find: () => this.#reach('The job was not read', () => this.#find(record, id)),
-      remove: (job, removeChildren) => this.#reach('The job was not removed', () => removed(job, removeChildren)),
-      failNext: (job, why) => this.#reach('The job was not cancelled', (queues) => queues.failNext(record.queueName, job.id ?? '', why)),
-      fail: (job, why) => this.#reach('The job was not cancelled', (queues) => queues.fail(record.queueName, job.id ?? '', why)),
-    })
+    const {
+      outcome,
+      job,
+      state = '',
+    } = await this.#reachInSteps('The job was not cancelled', (queues) => queues.cancel(record.queueName, id, reason))
+    if (outcome === 'unknown') throw workerErrors.JOB_NOT_FOUND(record.name, record.queueName)
+    if (outcome === 'finished') throw workerErrors.JOB_FINISHED(record.name, statusOf(state) ?? state)
+    if (outcome !== 'scheduled') return outcome
+    const scheduler = job?.repeatJobKey ?? ''
+    throw workerErrors.JOB_SCHEDULED(record.name, scheduleIdOf(record.name, scheduler) ?? scheduler)
   }
 
   /** Throws INVALID_SCHEDULE and INVALID_JOB_OPTIONS. */
@@ -105,11 +108,11 @@ export class WorkerJobs {
   }
 
   async schedule(record: WorkerRecord, id: string, spec: ScheduleSpec): Promise<ScheduleView> {
-    const { clock, hooks, queues } = this.#parts
+    const { clock, queues } = this.#parts
     this.checkSchedule(id, spec)
     const plan = await this.#plan(record, spec.data, spec.options ?? {}, ['delay', 'deduplication'])
     const { delay: _, ...options } = bullOptions(plan)
-    const template = { name: plan.name, data: await storedData(spec.data, record.name, hooks), options }
+    const template = { name: plan.name, data: spec.data, options }
     const scheduler = schedulerId(record.name, id)
     const what = `The schedule "${id}" was not stored`
     try {
@@ -149,7 +152,8 @@ export class WorkerJobs {
   async moveSchedules(from: WorkerRecord, to: WorkerRecord): Promise<boolean> {
     const found = await this.#schedulers(from)
     for (const { id, scheduler } of found) {
-      const { data, opts: options = {} } = scheduler.template ?? {}
+      const { data: stored, opts: options = {} } = scheduler.template ?? {}
+      const data = await this.#parts.queues.restoredData({ queueName: from.queueName, data: stored })
       await this.#reach(`The schedule "${id}" was not moved`, (queues) =>
         queues.schedule(to.queueName, scheduler.key, repeatOptions(scheduler), { name: scheduler.name, data, options }),
       )
@@ -189,31 +193,46 @@ export class WorkerJobs {
     return changed
   }
 
-  async #flowOf(spec: FlowSpec, records: ReadonlyMap<string, WorkerRecord>, isChild: boolean): Promise<BullFlow> {
+  async #flowOf(spec: FlowSpec, records: ReadonlyMap<string, WorkerRecord>, isChild: boolean): Promise<PlannedFlow> {
     const { worker, data, options = {}, children = [] } = spec
     const record = records.get(worker)
     if (record === undefined) throw workerErrors.WORKER_NOT_FOUND(worker)
     const plan = await this.#plan(record, data, options, ['deduplication'])
-    const below: BullFlow[] = []
+    const below: PlannedFlow[] = []
     for (const child of children) below.push(await this.#flowOf(child, records, true))
-    return {
+    const tree: BullFlow = {
       name: plan.name,
       queueName: record.queueName,
-      data: await storedData(data, worker, this.#parts.hooks),
+      data,
       // Without this the parent of a child that failed for good would wait for ever.
       opts: { ...bullOptions(plan), ...(isChild && { failParentOnFailure: true }) },
-      ...(below.length > 0 && { children: below }),
+      ...(below.length > 0 && { children: below.map((child) => child.tree) }),
     }
+    return { plan, tree, children: below }
   }
 
-  /** The state first: what is no job has none, and reading such a key may fail in a way of its own. */
-  async #find(record: WorkerRecord, id: string): Promise<FoundJob> {
-    const queue = this.#parts.queues.queue(record.queueName)
-    const state = isJobId(id) ? await queue.getJobState(id) : 'unknown'
-    const job: Job | undefined = state === 'unknown' ? undefined : await queue.getJob(id)
-    if (job === undefined) throw workerErrors.JOB_NOT_FOUND(record.name, record.queueName)
-    return { job, state }
+  #flowAdded(job: FlowJob, { plan, children }: PlannedFlow): void {
+    this.#added(job.worker, job, plan)
+    for (const [i, child] of children.entries()) this.#flowAdded(job.children[i] as FlowJob, child)
   }
+
+  #added(worker: string, { id, queue }: { readonly id: string; readonly queue: string }, plan: JobPlan): void {
+    const { onJobAdded } = this.#parts.hooks
+    if (onJobAdded.active) onJobAdded.call(worker, { id, queue, name: plan.name, options: plan })
+  }
+
+  async #find(record: WorkerRecord, id: string): Promise<QueueJob> {
+    const found = await this.#parts.queues.job(record.queueName, id)
+    if (found === undefined) throw workerErrors.JOB_NOT_FOUND(record.name, record.queueName)
+    return found
+  }
+}
+
+/** A tree of jobs as it is added, with what is planned for each. */
+interface PlannedFlow {
+  readonly plan: JobPlan
+  readonly tree: BullFlow
+  readonly children: readonly PlannedFlow[]
 }
 
 function flowJob(spec: FlowSpec, { job, children = [] }: JobNode): FlowJob {
@@ -222,22 +241,6 @@ function flowJob(spec: FlowSpec, { job, children = [] }: JobNode): FlowJob {
     id: job.id ?? '',
     queue: job.queueName,
     children: (spec.children ?? []).map((child, i) => flowJob(child, children[i] as JobNode)),
-  }
-}
-
-/** Ids that BullMQ makes, and those that code may have chosen. */
-function isJobId(id: string): boolean {
-  return id.length >= 1 && id.length <= 200 && !id.includes('\0')
-}
-
-/** BullMQ tells what runs, or what holds a child that runs, only in words. */
-async function removed(job: Job, removeChildren: boolean): Promise<boolean> {
-  try {
-    await job.remove({ removeChildren })
-    return true
-  } catch (error) {
-    if (/could not be removed because it is locked/.test(messageOf(error))) return false
-    throw error
   }
 }
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { fakeHooks } from './testing/fake-hooks.js'
 import type { JobLab } from './testing/job-lab.js'
 
 /** What jobs give back, and what listeners do to it and to their data. */
@@ -24,7 +23,7 @@ export function describeResults(lab: JobLab): void {
         await end
         const job = await lab.jobs().read(lab.record, id)
         assert.deepEqual([job.status, job.result, runs], ['failed', null, 1])
-        assert.match(job.error ?? '', new RegExp(`result of a job of worker "${lab.record.name}"`))
+        assert.match(job.error ?? '', new RegExp(`result of a job of queue "${lab.queue}"`))
         assert.deepEqual(lab.counted(), [{ version: '1.0.0', completed: 0, failed: 1, lost: 0 }])
       })
     }
@@ -50,10 +49,10 @@ export function describeResults(lab: JobLab): void {
   describe('with listeners that encrypt', () => {
     const seal = async (value: unknown) => ({ sealed: Buffer.from(JSON.stringify(value ?? null)).toString('base64') })
     const unseal = async (value: unknown) => JSON.parse(Buffer.from((value as { sealed: string }).sealed, 'base64').toString())
-    const sealing = () => fakeHooks({ transformJobData: seal, restoreJobData: unseal, transformJobResult: seal, restoreJobResult: unseal })
+    const sealing = { transformJobData: seal, restoreJobData: unseal, transformJobResult: seal, restoreJobResult: unseal }
 
     it('are stored sealed, with their results, and seen plain by processors and the API', async () => {
-      lab.hooks = sealing()
+      lab.payloads = sealing
       const child = lab.recordOf(`${lab.queue}-child`)
       const seen: unknown[] = []
       lab.work((job) => ({ twice: job.data.n * 2 }), child)
@@ -79,7 +78,7 @@ export function describeResults(lab: JobLab): void {
     })
 
     it('are sealed in schedules as well', async () => {
-      lab.hooks = sealing()
+      lab.payloads = sealing
       const worker = lab.work((job) => job.data)
       const end = worker.completed()
       await lab.jobs().schedule(lab.record, 'sealed', { every: 60_000, data: { secret: 1 } })
@@ -90,18 +89,18 @@ export function describeResults(lab: JobLab): void {
 
     it('fail for good when their data cannot be restored, and the processor never sees them', async () => {
       const { id } = await lab.jobs().add(lab.record, 'not sealed', { attempts: 5 })
-      lab.hooks = sealing()
+      lab.payloads = sealing
       let ran = 0
       const worker = lab.work(() => ++ran)
       await worker.failed()
       const job = await lab.jobs().read(lab.record, id)
       assert.equal(ran, 0)
       assert.equal(job.attempts, 1)
-      assert.match(job.error ?? '', /data of a job of worker .* cannot be restored/)
+      assert.match(job.error ?? '', /data of a job of queue .* cannot be restored/)
     })
 
     it('are not stored when they cannot be sealed', async () => {
-      lab.hooks = fakeHooks({ transformJobData: () => Promise.reject(new Error('no key')) })
+      lab.payloads = { transformJobData: () => Promise.reject(new Error('no key')) }
       await assert.rejects(lab.jobs().add(lab.record, 1, {}), { code: 'JOB_PAYLOAD_UNSTORABLE', message: /no key/ })
       assert.equal((await lab.jobs().counts(lab.record)).waiting, 0)
     })

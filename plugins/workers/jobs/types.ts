@@ -131,5 +131,41 @@ export interface FailedJobView extends JobView {
   readonly final: boolean
 }
 
+/**
+ * How an attempt ended. `lost`: its process died or lost the job's lock, or the thread or process of its processor died. `timedOut`: it
+ * ran longer than its timeout. `deferred`: it neither completed nor failed: the job was put off, put back or waits for its children.
+ */
+export type AttemptOutcome = 'completed' | 'failed' | 'lost' | 'timedOut' | 'cancelled' | 'deferred'
+
+/** An attempt whose outcome the store has accepted. */
+export interface AttemptEnd {
+  readonly worker: string
+  /** The version that ran it; null: it is not known. */
+  readonly version: string | null
+  /** The node that ran it; null: it was lost with a node, and it is not known with which. */
+  readonly node: string | null
+  readonly job: JobView
+  /** From 1. One that was lost or deferred did not count: the next one has the same number. */
+  readonly attempt: number
+  /** Whether the job is done: it completed, cannot succeed, was cancelled, or has used up its attempts or lost its process too often. */
+  readonly final: boolean
+  readonly outcome: AttemptOutcome
+  /** 0 for a job that was failed before it ran, and for an attempt that was lost with its node. */
+  readonly runMs: number
+  /** From when the job was first due (added, and its delay over) to the begin of this attempt, ms. */
+  readonly waitMs: number
+  /** Unless it completed. */
+  readonly error?: Error
+}
+
+/** A job that the store has accepted, as hooks see it: without its payload. */
+export interface AddedJob {
+  readonly id: string
+  readonly queue: string
+  readonly name: string
+  /** Priority 0–10, attempts, backoff, delay, and whatever else was asked for. */
+  readonly options: JobPlan
+}
+
 /** Jobs kept in the worker's queue, by state; finished ones shrink with retention. */
 export type JobCounts = Readonly<Record<JobStatus, number>>

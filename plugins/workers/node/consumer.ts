@@ -3,21 +3,17 @@ import { type Clock, type Logger, messageOf, withDeadline } from 'zin'
 import type { Queues } from 'zin/plugins/queues'
 import { abortable } from 'zin/plugins/redis'
 import { workerErrors } from '../errors.js'
-import type { HookSlots } from '../hook-slots.js'
-import { stopReason } from '../jobs/cancel-reason.js'
-import { loggable } from '../jobs/error-text.js'
-import { jobView } from '../jobs/job-view.js'
-import { givenResult, openData } from '../jobs/payload.js'
+import { stopReason } from '../jobs/stop-reason.js'
 import type { WorkerRecord } from '../record/record.js'
 import { actingConcurrency } from '../record/scaled.js'
+import type { AttemptRecords } from './attempt-records.js'
 import { endFetch } from './end-fetch.js'
 import { putBack } from './put-back.js'
-import { RunningJobs } from './running-jobs.js'
+import type { RunningJobs } from './running-jobs.js'
 import type { StopWaits } from './stop-waits.js'
 
 export interface ConsumerParts {
   readonly queues: Queues
-  readonly hooks: HookSlots
   readonly clock: Clock
   readonly log: Logger
   /** ms. */
@@ -28,11 +24,11 @@ export interface ConsumerParts {
   readonly maxStalls: number
 }
 
-export interface ConsumerListener {
-  /** A job of the queue lost its process and is given to another. With the version that ran it, when that process is this one. */
-  readonly onStalled: (version: string | undefined) => void
-  /** A job failed for good here. */
-  readonly onDead: (job: Job) => void
+/** What a consumer does its jobs with. */
+export interface Attempts {
+  readonly run: Processor
+  readonly running: RunningJobs
+  readonly records: AttemptRecords
 }
 
 /** How long a store that may be down gets to note the outcome of ended jobs, and then to close; and to end a fetch. In ms. */
@@ -50,30 +46,24 @@ const quietMs = 30_000
 export class Consumer {
   readonly #worker: Worker
   readonly #jobs: RunningJobs
+  readonly #records: AttemptRecords
 
-  private constructor(worker: Worker, jobs: RunningJobs) {
+  private constructor(worker: Worker, { records, running }: Attempts) {
     this.#worker = worker
-    this.#jobs = jobs
+    this.#jobs = running
+    this.#records = records
   }
 
   /**
    * Connects within the connection timeout, or throws QUEUE_CONNECTION_ERROR. It takes no jobs before it is resumed.
    *
-   * @param makeRunner makes what does the jobs, and notes those that run.
    * @param signal aborted when nobody waits for the connection any more.
    */
-  static async open(
-    record: WorkerRecord,
-    makeRunner: (running: RunningJobs) => Processor,
-    told: ConsumerListener,
-    parts: ConsumerParts,
-    signal: AbortSignal,
-  ): Promise<Consumer> {
-    const { queues, hooks, log } = parts
-    const jobs = new RunningJobs(parts.clock)
-    const run = makeRunner(jobs)
+  static async open(record: WorkerRecord, attempts: Attempts, parts: ConsumerParts, signal: AbortSignal): Promise<Consumer> {
+    const { queues, log } = parts
+    const { records, run, running } = attempts
     // What it was fetching when it was paused still comes.
-    const runUnlessPaused: Processor = (job, token) => (worker.isPaused() ? giveBack(job, token, jobs) : run(job, token))
+    const runUnlessPaused: Processor = (job, token) => (worker.isPaused() ? giveBack(job, token, running) : run(job, token))
     const worker: Worker = queues.worker(record.queueName, runUnlessPaused, {
       name: record.name,
       concurrency: actingConcurrency(record),
@@ -85,24 +75,17 @@ export class Consumer {
     })
     const complain = complainer(record.name, parts)
     worker.on('error', complain)
-    worker.on('completed', (job, result) => {
-      jobs.stored(job)
-      if (hooks.onJobComplete.active) hooks.onJobComplete.call(record.name, jobView(job, job.attemptsMade), givenResult(job, result))
-    })
-    const lose = (id: string): string | undefined => jobs.lose(id, workerErrors.JOB_LOCK_LOST(record.name, id))
+    worker.on('completed', (job, result) => records.completed(job, result))
     worker.on('lockRenewalFailed', (ids: readonly string[]) => {
       for (const id of ids) {
-        if (lose(id) !== undefined) log.warn({ worker: record.name, job: id }, workerErrors.JOB_LOCK_LOST(record.name, id).message)
+        const lost = workerErrors.JOB_LOCK_LOST(record.name, id)
+        if (running.lose(id, lost) !== undefined) log.warn({ worker: record.name, job: id }, lost.message)
       }
     })
-    worker.on('stalled', (id) => told.onStalled(lose(id)))
+    worker.on('stalled', (id) => records.stalled(id))
     worker.on('failed', (job, error) => {
       // A job that stalled too often and is gone by now comes as undefined.
-      if (job === undefined) return
-      jobs.stored(job)
-      logFailure(record.name, job, error, log)
-      if (isFinal(job)) told.onDead(job)
-      if (hooks.onJobFailed.active) void tellFailure(record.name, job, error, parts)
+      if (job !== undefined) records.failed(job, error)
     })
     try {
       const ready = abortable(worker.waitUntilReady(), signal)
@@ -112,7 +95,7 @@ export class Consumer {
       worker.close(true).catch(complain)
       throw workerErrors.QUEUE_CONNECTION_ERROR(`Worker "${record.name}" did not start`, messageOf(error))
     }
-    return new Consumer(worker, jobs)
+    return new Consumer(worker, attempts)
   }
 
   get busy(): number {
@@ -158,35 +141,14 @@ export class Consumer {
       await waits.cancelled(drained)
     }
     waiting.abort()
+    await withDeadline(this.#records.settled(), closeMs, '').catch(() => undefined)
     await withDeadline(this.#worker.close(true), closeMs, '').catch(() => undefined)
   }
 }
 
-/** Without its data, which may be nobody's business. */
-function logFailure(worker: string, job: Job, error: Error, log: Logger): void {
-  const facts = { worker, job: job.id, name: job.name, attempt: job.attemptsMade, err: loggable(error) }
-  if (isFinal(job)) log.warn(facts, `a job of worker "${worker}" failed for good: ${facts.err.message}`)
-  else log.debug(facts, `a job of worker "${worker}" failed and is tried again: ${facts.err.message}`)
-}
-
-/** A job that failed before it ran has its data as they are stored: hooks see them as they were added, where that is possible. */
-async function tellFailure(worker: string, job: Job, error: Error, { hooks, log }: ConsumerParts): Promise<void> {
-  try {
-    await openData(job, worker, hooks)
-  } catch (unreadable) {
-    log.debug({ worker, job: job.id, err: unreadable }, 'a failed job is told with its data as they are stored')
-  }
-  hooks.onJobFailed.call(worker, { ...jobView(job, job.attemptsMade), final: isFinal(job) }, error)
-}
-
-/** Whether a job that failed is not tried again, whatever its attempts say. */
-function isFinal(job: Job): boolean {
-  return job.finishedOn !== undefined
-}
-
 /** Ends an attempt that must not begin. */
 async function giveBack(job: Job, token: string | undefined, jobs: RunningJobs): Promise<never> {
-  const attempt = jobs.begin(job, '')
+  const attempt = jobs.begin(job, token, '')
   try {
     throw await putBack(job, token, new Error('its worker takes no jobs'))
   } finally {

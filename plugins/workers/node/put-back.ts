@@ -1,4 +1,5 @@
 import type { Job } from 'bullmq'
+import { messageOf } from 'zin'
 
 /**
  * Gives a job back to its queue without using up one of its attempts. It resolves to what the attempt must end with: `error` when
@@ -13,4 +14,16 @@ export async function putBack(job: Job, token: string | undefined, error: Error)
   const waiting = new Error('put back by its worker', { cause: error })
   waiting.name = 'WaitingError'
   return waiting
+}
+
+/** The same for a job that may run again after `ms` at the earliest. */
+export async function putOff(job: Job, token: string | undefined, ms: number): Promise<Error> {
+  try {
+    await job.moveToDelayed(Date.now() + ms, token)
+  } catch (error) {
+    return new Error(`the job could not be put off: ${messageOf(error)}`, { cause: error })
+  }
+  const delayed = new Error(`put off for ${ms} ms`)
+  delayed.name = 'DelayedError'
+  return delayed
 }

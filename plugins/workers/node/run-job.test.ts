@@ -2,11 +2,16 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Job } from 'bullmq'
 import { systemClock } from 'zin'
-import { cancelReason, stopReason } from '../jobs/cancel-reason.js'
+import { cancelReason } from 'zin/plugins/queues'
+import { memoryLogger } from 'zin/testing'
+import { isDeferral } from '../jobs/deferral.js'
+import { stopReason } from '../jobs/stop-reason.js'
 import { fakeHooks } from '../jobs/testing/fake-hooks.js'
 import type { JobView } from '../jobs/types.js'
 import type { WorkerProcessor } from '../processors/processor.js'
+import { AttemptRecords } from './attempt-records.js'
 import { Counters } from './counters.js'
+import { JobMiddlewares } from './job-middleware.js'
 import { jobRunner } from './run-job.js'
 import { RunningJobs } from './running-jobs.js'
 
@@ -31,24 +36,34 @@ function setUp(run: WorkerProcessor, { hooks = fakeHooks(), reason }: { hooks?: 
     running.cancelAll(reason ?? '')
     return run(...args)
   }
+  const middlewares = new JobMiddlewares(() => 0)
+  const shared = { worker: 'mail', node: 'node-1', counters, running, clock: systemClock, hooks, log: memoryLogger() }
+  const records = new AttemptRecords({
+    ...shared,
+    queue: 'queue',
+    queues: undefined as never,
+    lostVersion: async () => undefined,
+    onDead: () => undefined,
+  })
   const runner = jobRunner({
-    workerName: 'mail',
+    ...shared,
+    records,
     select: (one) => ({ version: one.name === 'canary' ? '2.0.0' : '1.0.0', run: reason === undefined ? run : aborted }),
-    counters,
-    running,
-    clock: systemClock,
-    hooks,
+    middlewares: () => middlewares.chain,
     defaults: () => ({}),
   })
   /** Tells that the store has accepted the outcome, whatever it is. */
   const accepted = async (one: Job): Promise<unknown> => {
     try {
-      return await runner(one, 'token')
-    } finally {
-      running.stored(one)
+      const result = await runner(one, 'token')
+      records.completed(one, result)
+      return result
+    } catch (error) {
+      if (!isDeferral(error)) records.failed(one, error as Error)
+      throw error
     }
   }
-  return { counters, running, runner: accepted, unaccepted: (one: Job) => runner(one, 'token') }
+  return { counters, running, records, middlewares, runner: accepted, unaccepted: (one: Job) => runner(one, 'token') }
 }
 
 describe('the wrapper of an attempt', () => {
@@ -109,12 +124,12 @@ describe('the wrapper of an attempt', () => {
       [() => 'done', 'completed'],
       [() => Promise.reject(new Error('own fault')), 'failed'],
     ] as const) {
-      const { counters, running, unaccepted } = setUp(run)
+      const { counters, records, unaccepted } = setUp(run)
       const one = job()
       await Promise.resolve(unaccepted(one)).catch(() => undefined)
       assert.deepEqual([counters.inFlight('1.0.0'), counters.drain()], [0, []])
-      running.stored(one)
-      running.stored(one)
+      if (column === 'completed') records.completed(one, 'done')
+      else records.failed(one, new Error('own fault'))
       assert.equal(counters.drain()[0]?.[column], 1)
     }
   })
@@ -177,19 +192,10 @@ describe('the wrapper of an attempt', () => {
     await assert.rejects(async () => runner(away), /^Error: aborted$/)
   })
 
-  it('tells of the start of each attempt with restored data', async () => {
+  it('tells of the start of each attempt', async () => {
     const views: JobView[] = []
-    const hooks = fakeHooks({ onJobStart: (_worker, view) => void views.push(view), restoreJobData: async () => 'plain' })
-    const { runner } = setUp((one) => one.data, { hooks })
-    assert.equal(await runner(job({ attemptsMade: 1, getChildrenValues: () => undefined })), 'plain')
-    assert.deepEqual(views, [{ id: '1', name: 'job', queue: 'queue', data: 'plain', attempt: 2, maxAttempts: 3, timestamp: 5 }])
-  })
-
-  it('does not run a job again whose result could not be prepared for the store', async () => {
-    const { counters, runner } = setUp(() => 'secret', {
-      hooks: fakeHooks({ transformJobResult: () => Promise.reject(new Error('no key')) }),
-    })
-    await assert.rejects(async () => runner(job()), { name: 'UnrecoverableError', message: /result of a job of worker "mail".*no key/ })
-    assert.equal(counters.drain()[0]?.failed, 1)
+    const { runner } = setUp(() => 1, { hooks: fakeHooks({ onJobStart: (_worker, view) => void views.push(view) }) })
+    await runner(job({ attemptsMade: 1 }))
+    assert.deepEqual(views, [{ id: '1', name: 'job', queue: 'queue', data: { n: 1 }, attempt: 2, maxAttempts: 3, timestamp: 5 }])
   })
 })

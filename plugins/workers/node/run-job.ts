@@ -1,78 +1,96 @@
 import type { Job, Processor } from 'bullmq'
 import type { Clock } from 'zin'
+import { isCancelReason } from 'zin/plugins/queues'
 import { workerErrors } from '../errors.js'
 import type { HookSlots } from '../hook-slots.js'
-import { isCancelReason, stopReason } from '../jobs/cancel-reason.js'
-import { isErrorLike, storable } from '../jobs/error-text.js'
+import { DelayRequest, isDeferral } from '../jobs/deferral.js'
+import { storable } from '../jobs/error-text.js'
 import { timeoutOf } from '../jobs/job-plan.js'
 import { jobView } from '../jobs/job-view.js'
-import { checkedResult, openJob, type PayloadSlots, storedResult, unrecoverable } from '../jobs/payload.js'
+import { stopReason } from '../jobs/stop-reason.js'
 import type { WorkerProcessor } from '../processors/processor.js'
 import type { WorkerJobOptions } from '../record/record.js'
+import type { Attempt, AttemptResult } from './attempt.js'
+import type { AttemptRecords } from './attempt-records.js'
 import type { Counters } from './counters.js'
-import { putBack } from './put-back.js'
-import type { Attempt, RunningJobs } from './running-jobs.js'
+import { type AttemptPlace, type JobMiddleware, runInside } from './job-middleware.js'
+import { putBack, putOff } from './put-back.js'
+import type { RunningJobs } from './running-jobs.js'
 import { runInTime } from './time-limit.js'
 
-export interface RunnerParts {
-  readonly workerName: string
+export interface RunnerParts extends AttemptPlace {
   /** The version that does this job; asked once for each attempt. */
   readonly select: (job: Job) => { readonly version: string; readonly run: WorkerProcessor }
+  /** Those that wrap the attempts of this worker now. */
+  readonly middlewares: () => readonly JobMiddleware[]
   readonly counters: Counters
   readonly running: RunningJobs
+  readonly records: AttemptRecords
   readonly clock: Clock
-  readonly hooks: PayloadSlots & Pick<HookSlots, 'onJobStart'>
+  readonly hooks: Pick<HookSlots, 'onJobStart'>
   /** The worker's defaults of now, for jobs that were added without them. */
   readonly defaults: () => WorkerJobOptions
 }
 
-/** Thrown by a processor to put its job off; an attempt that ends so is neither completed nor failed. */
-const putOff = new Set(['DelayedError', 'WaitingError', 'WaitingChildrenError', 'RateLimitError'])
-const rateLimited = 'bullmq:rateLimitExceeded'
-const lostCodes = new Set(['JOB_TIMEOUT', 'PROCESSOR_DIED'])
+const lostCodes = new Set(['PROCESSOR_DIED'])
 
 /**
- * Wraps every attempt of a worker: counts it by version, limits its time, lets it be cancelled, passes payloads through the hooks and
- * fires `onJobStart`. What nobody asked for costs nothing.
+ * Runs every attempt of a worker: inside of the job middlewares, within its time limit, so that it can be cancelled, and fires
+ * `onJobStart`. What nobody asked for costs nothing. What came of it is recorded once the store has accepted it.
  */
-export function jobRunner({ workerName, select, counters, running, clock, hooks, defaults }: RunnerParts): Processor {
-  const { onJobStart, restoreJobData, restoreJobResult, transformJobData, transformJobResult } = hooks
+export function jobRunner(parts: RunnerParts): Processor {
+  const { clock, counters, defaults, hooks, middlewares, records, running, select, worker } = parts
+  const { onJobStart } = hooks
   return async (job: Job, token?: string) => {
+    if (records.full) await records.room()
     const { version, run } = select(job)
-    const attempt = running.begin(job, version)
-    const begun = clock.monotonic()
-    const counted = (outcome: 'completed' | 'failed' | 'lost') => {
-      const ms = clock.monotonic() - begun
-      return () => counters[outcome](version, ms)
-    }
-    let count: (() => void) | undefined
+    const attempt = running.begin(job, token, version)
+    const end = (result: AttemptResult): void => attempt.end(result, clock.monotonic())
     counters.begin(version)
     try {
-      if (restoreJobData.active || restoreJobResult.active || transformJobData.active) await openJob(job, workerName, hooks)
-      if (onJobStart.active) onJobStart.call(workerName, jobView(job, job.attemptsMade + 1))
+      const process = (): unknown => {
+        if (onJobStart.active) onJobStart.call(worker, jobView(job, attempt.number))
+        return takesSignal(run) ? run(job, token, attempt.signal) : run(job, token)
+      }
+      const chain = middlewares()
+      const work = chain.length === 0 ? process : () => runInside(chain, attempt, parts, process)
       const ms = timeoutOf(job.opts) ?? defaults().timeout
-      const work = (): unknown => (takesSignal(run) ? run(job, token, attempt.signal) : run(job, token))
-      const given = await (ms === undefined
+      const result = await (ms === undefined
         ? work()
-        : runInTime(work, { ms, late: () => timeOut(attempt, workerName, ms), stands: isPutOff }))
-      const result = transformJobResult.active ? await storedResult(job, given, workerName, hooks) : checkedResult(given, workerName)
+        : runInTime(work, { ms, late: () => timeOut(attempt, worker, ms), stands: isDeferral }))
       if (attempt.lost !== undefined) throw attempt.lost
-      count = counted('completed')
+      end({ outcome: 'completed', result })
       return result
     } catch (thrown) {
-      const error = storable(thrown)
-      if (isPutOff(error)) throw error
-      // Whoever notices that the job lost its process counts that. The store refuses this outcome.
-      if (attempt.lost !== undefined) throw unrecoverable(attempt.lost)
-      if (isCancelReason(attempt.reason)) throw unrecoverable(error, attempt.reason)
-      if (attempt.reason === stopReason && error.name !== 'UnrecoverableError') throw await putBack(job, token, error)
-      count = counted(isLost(error) ? 'lost' : 'failed')
-      throw error
+      // Whoever notices that the job lost its process records that. The store refuses this outcome.
+      if (attempt.lost !== undefined) throw isDeferral(thrown) ? thrown : unrecoverable(attempt.lost)
+      const failure = await failureOf(attempt, storable(thrown))
+      end(failure)
+      throw failure.error
     } finally {
       counters.end(version)
-      running.end(attempt, count)
+      running.end(attempt)
+      // The store has done that already, and tells nobody.
+      if (attempt.ended?.outcome === 'deferred') records.deferred(attempt)
     }
   }
+}
+
+/** What an attempt that threw ends with. */
+async function failureOf(attempt: Attempt, error: Error): Promise<AttemptResult & { readonly error: Error }> {
+  const { job, reason, token } = attempt
+  if (error instanceof DelayRequest) return takenBack(await putOff(job, token, error.delayMs))
+  if (isDeferral(error)) return { outcome: 'deferred', error }
+  if (isCancelReason(reason)) return { outcome: 'cancelled', error: unrecoverable(error, reason) }
+  if (reason === stopReason && error.name !== 'UnrecoverableError') return takenBack(await putBack(job, token, error))
+  if (!('code' in error) || typeof error.code !== 'string') return { outcome: 'failed', error }
+  if (error.code === 'JOB_TIMEOUT') return { outcome: 'timedOut', error }
+  return { outcome: lostCodes.has(error.code) ? 'lost' : 'failed', error }
+}
+
+/** Of a job that the store should have taken back. */
+function takenBack(error: Error): AttemptResult & { readonly error: Error } {
+  return { outcome: isDeferral(error) ? 'deferred' : 'failed', error }
 }
 
 /** As BullMQ has it: whoever names a third parameter wants it. One that names none may take all there are. */
@@ -88,10 +106,9 @@ function timeOut(attempt: Attempt, worker: string, ms: number): Error {
   return error
 }
 
-function isLost(error: Error): boolean {
-  return 'code' in error && typeof error.code === 'string' && lostCodes.has(error.code)
-}
-
-function isPutOff(error: unknown): boolean {
-  return isErrorLike(error) && (putOff.has(error.name) || error.message === rateLimited)
+/** BullMQ knows by the name that it must not try again. */
+function unrecoverable(cause: Error, message = cause.message): Error {
+  const error = new Error(message, { cause })
+  error.name = 'UnrecoverableError'
+  return error
 }

@@ -1,62 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Job } from 'bullmq'
 import type { Clock } from 'zin'
+import { Attempt } from './attempt.js'
 
-/** One attempt of a job that runs here, and why it should end, if it should. */
-export class Attempt {
-  readonly job: Job
-  readonly version: string
-  #reason: unknown
-  #controller: AbortController | undefined
-  #lost: Error | undefined
-
-  constructor(job: Job, version: string) {
-    this.job = job
-    this.version = version
-  }
-
-  get id(): string {
-    return this.job.id ?? ''
-  }
-
-  /** Set once the lock of the job is lost: another process may run it, so that this attempt decides nothing any more. */
-  get lost(): Error | undefined {
-    return this.#lost
-  }
-
-  /** What it was aborted with; undefined while it may go on. */
-  get reason(): unknown {
-    return this.#reason
-  }
-
-  /** Made when it is first asked for: it costs more than all the rest of an attempt, and most processors take none. */
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController()
-      if (this.#reason !== undefined) this.#controller.abort(this.#reason)
-    }
-    return this.#controller.signal
-  }
-
-  /** The first reason stands. */
-  abort(reason: unknown): void {
-    if (this.#reason !== undefined) return
-    this.#reason = reason
-    this.#controller?.abort(reason)
-  }
-
-  lose(error: Error): void {
-    this.#lost ??= error
-    this.abort(error)
-  }
-}
-
-/** The jobs of one consumer that run right now. */
+/** The attempts of one consumer: those that run, and those whose outcome is on its way to the store. */
 export class RunningJobs {
   readonly #clock: Clock
   readonly #attempts = new Set<Attempt>()
-  /** How to count ended attempts whose outcome is on its way to the store. */
-  readonly #unstored = new WeakMap<Job, () => void>()
+  readonly #unrecorded = new WeakMap<Job, Attempt>()
   #begun = 0
   /** When the last one ended, by the monotonic clock. */
   #endedAt = Number.NEGATIVE_INFINITY
@@ -70,25 +21,26 @@ export class RunningJobs {
     return this.#attempts.size
   }
 
-  begin(job: Job, version: string): Attempt {
-    const attempt = new Attempt(job, version)
+  begin(job: Job, token: string | undefined, version: string): Attempt {
+    const attempt = new Attempt(job, token, version, this.#clock.monotonic())
     this.#attempts.add(attempt)
     this.#begun++
     return attempt
   }
 
-  /** @param count called when the store has accepted the outcome. Absent: the attempt counts neither way. */
-  end(attempt: Attempt, count?: () => void): void {
-    if (count !== undefined) this.#unstored.set(attempt.job, count)
+  /** It runs no longer. */
+  end(attempt: Attempt): void {
+    if (attempt.ended !== undefined) this.#unrecorded.set(attempt.job, attempt)
     this.#attempts.delete(attempt)
     this.#endedAt = this.#clock.monotonic()
     if (this.#attempts.size === 0) for (const tell of this.#whenEmpty.splice(0)) tell()
   }
 
-  /** The store has accepted the outcome of a job's last attempt. */
-  stored(job: Job): void {
-    this.#unstored.get(job)?.()
-    this.#unstored.delete(job)
+  /** The attempt whose outcome the store has accepted, once. Undefined: the job ended without one. */
+  take(job: Job): Attempt | undefined {
+    const attempt = this.#unrecorded.get(job)
+    this.#unrecorded.delete(job)
+    return attempt
   }
 
   /** Aborts a job. False when it does not run here. */
@@ -98,12 +50,12 @@ export class RunningJobs {
     return wanted.length > 0
   }
 
-  /** Aborts the attempts of a job whose lock is lost. The version of the one that was the last to hold it; undefined: none runs here. */
-  lose(id: string, error: Error): string | undefined {
+  /** Aborts the attempts of a job whose lock is lost. The one that was the last to hold it; undefined: none runs here. */
+  lose(id: string, error: Error): Attempt | undefined {
     const wanted = this.#of(id)
     const holder = wanted.find((attempt) => attempt.lost === undefined) ?? wanted.at(-1)
     for (const attempt of wanted) attempt.lose(error)
-    return holder?.version
+    return holder
   }
 
   cancelAll(reason: string): void {

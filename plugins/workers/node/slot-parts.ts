@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { NodeStatus } from '../cluster/cluster.js'
+import type { HookSlots } from '../hook-slots.js'
 import type { Processors } from '../processors/processors.js'
 import type { ConsumerParts } from './consumer.js'
-import type { Counters } from './counters.js'
+import type { JobMiddlewares } from './job-middleware.js'
 import type { Goal } from './plan.js'
 import type { RefusalParts } from './refusals.js'
 import type { StartLanes } from './start-lanes.js'
@@ -15,8 +16,12 @@ export interface SlotParts extends ConsumerParts, RefusalParts {
   readonly startLanes: StartLanes
   /** Called whenever what the slot does has changed. */
   readonly changed: () => void
-  /** Counts an attempt that was lost with another process. */
-  readonly lostElsewhere: (slot: LosingSlot) => void
+  /** Names this process among all of the app. */
+  readonly id: string
+  readonly hooks: HookSlots
+  readonly middlewares: JobMiddlewares
+  /** The version that ran an attempt which was lost with another process. */
+  readonly lostVersion: (slot: LosingSlot) => Promise<string | undefined>
 }
 
 /** What a slot does now; `status` is undefined before its first step. */
@@ -30,7 +35,6 @@ export type Decide = (slot: SlotView) => Promise<{ readonly goal: Goal; readonly
 
 export interface LosingSlot extends SlotOwner {
   readonly version: string | undefined
-  readonly counters: Counters
 }
 
 /** Which worker a slot is for: a later one of the same name has another id. */

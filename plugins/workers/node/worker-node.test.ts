@@ -15,6 +15,7 @@ import { memoryStore } from '../store/memory.js'
 import { eventually, silentLog } from '../testing/helpers.js'
 import { desired, stored } from '../testing/stored-worker.js'
 import { goalOf } from './goal.js'
+import { JobMiddlewares } from './job-middleware.js'
 import { Reconciler } from './reconciler.js'
 import { WorkerNode } from './worker-node.js'
 
@@ -50,6 +51,7 @@ it('a worker that was created again begins with its own version, also where nobo
     connectionTimeout: 1_000,
     jobLockMs: 1_000,
     maxStalls: 3,
+    middlewares: new JobMiddlewares(() => 0),
     stopLimits: { drainMs: 1_000, cancelMs: 1_000 },
     halt: async () => undefined,
   })
@@ -103,12 +105,13 @@ it('an attempt that was lost with its process counts for the version that ran th
     clock,
     log: silentLog,
     id: 'here',
-    queues: { worker: made } as unknown as Queues,
+    queues: { worker: made, job: async () => undefined } as unknown as Queues,
     processors,
     hooks: new Proxy({}, { get: () => ({ active: false }) }) as HookSlots,
     connectionTimeout: 1_000,
     jobLockMs: 1_000,
     maxStalls: 3,
+    middlewares: new JobMiddlewares(() => 0),
     stopLimits: { drainMs: 0, cancelMs: 0 },
     halt: async () => undefined,
   })

@@ -9,9 +9,7 @@ import { StartLanes } from './start-lanes.js'
 import type { StopLimits } from './stop-waits.js'
 import { WorkerSlot } from './worker-slot.js'
 
-export interface NodeParts extends Omit<SlotParts, 'changed' | 'startLanes' | 'lostElsewhere'> {
-  /** Names this process among all of the app. */
-  readonly id: string
+export interface NodeParts extends Omit<SlotParts, 'changed' | 'startLanes' | 'lostVersion'> {
   readonly cluster: Cluster
 }
 
@@ -62,7 +60,7 @@ export class WorkerNode {
       ...this.#parts,
       startLanes: this.#startLanes,
       changed: () => this.#changed(slot),
-      lostElsewhere: (losing) => void this.#countLost(losing),
+      lostVersion: (losing) => this.#lostVersion(losing),
     }
     const slot: WorkerSlot = new WorkerSlot(owner, parts, Promise.allSettled(earlier))
     this.#slots.set(owner.name, slot)
@@ -128,12 +126,11 @@ export class WorkerNode {
     void this.#report()
   }
 
-  /** For the version that the process ran which was lost last; when none is known to be, for the one that runs here. */
-  async #countLost({ name, id, version: here, counters }: LosingSlot): Promise<void> {
+  /** That of the process which was lost last; when none is known to be, the one that runs here. */
+  async #lostVersion({ name, id, version: here }: LosingSlot): Promise<string | undefined> {
     const reported = await reportedOn(this.#parts.cluster, name).catch(() => [])
     const lost = reported.filter(({ alive, version, workerId }) => !alive && version !== null && workerId === id)
-    const version = lost.sort((a, b) => b.at - a.at)[0]?.version ?? here
-    if (version !== undefined) counters.lost(version)
+    return lost.sort((a, b) => b.at - a.at)[0]?.version ?? here
   }
 
   #all(): readonly WorkerSlot[] {

@@ -3,13 +3,14 @@ import type { NodeStatus, WorkerState } from '../cluster/cluster.js'
 import type { CheckReport, WorkerHealthCheck } from '../health/check.js'
 import { keepDeadLetter } from '../jobs/dead-letters.js'
 import type { StoredWorker } from '../store/store.js'
-import { Consumer } from './consumer.js'
+import { AttemptRecords } from './attempt-records.js'
+import { type Attempts, Consumer } from './consumer.js'
 import { Counters } from './counters.js'
 import { LoadedVersions } from './loaded-versions.js'
 import { type Goal, plan, type Step } from './plan.js'
 import { Refusals } from './refusals.js'
 import { jobRunner } from './run-job.js'
-import type { RunningJobs } from './running-jobs.js'
+import { RunningJobs } from './running-jobs.js'
 import { type Decide, type SlotOwner, type SlotParts, saysSame } from './slot-parts.js'
 import { SlotRecord } from './slot-record.js'
 import { demandLeave, isDenial } from './start-gate.js'
@@ -196,18 +197,7 @@ export class WorkerSlot {
     const { signal } = this.#closing
     const refusal = await this.#versions.begin(worker, goal.version, { doubted, signal })
     if (refusal !== undefined) await this.#refuse(worker, goal, refusal.error)
-    this.#consumer = await Consumer.open(
-      worker.record,
-      (running) => this.#runner(running),
-      {
-        onStalled: (version) => (version === undefined ? this.#parts.lostElsewhere(this) : this.counters.lost(version)),
-        onDead: (job) => {
-          if (this.#worker?.record.features.deadLetterQueue === true) void keepDeadLetter(job, { ...this.#parts, worker: this.name })
-        },
-      },
-      this.#parts,
-      signal,
-    )
+    this.#consumer = await Consumer.open(worker.record, this.#attempts(worker.record.queueName), this.#parts, signal)
     if (!goal.paused) await this.#consumer.resume()
   }
 
@@ -260,17 +250,26 @@ export class WorkerSlot {
     this.#record.refuse(goal, error)
   }
 
-  #runner(running: RunningJobs) {
-    const { clock, hooks } = this.#parts
-    return jobRunner({
-      workerName: this.name,
+  /** What a new consumer does its jobs with. */
+  #attempts(queue: string): Attempts {
+    const { clock, id: node } = this.#parts
+    const running = new RunningJobs(clock)
+    const shared = { ...this.#parts, worker: this.name, node, queue, running, counters: this.counters }
+    const records = new AttemptRecords({
+      ...shared,
+      lostVersion: () => this.#parts.lostVersion(this),
+      onDead: (job) => {
+        if (this.#worker?.record.features.deadLetterQueue === true) void keepDeadLetter(job, shared)
+      },
+    })
+    const run = jobRunner({
+      ...shared,
+      records,
       select: () => this.#versions.active as LoadedVersion,
-      counters: this.counters,
-      running,
-      clock,
-      hooks,
+      middlewares: () => (this.#worker?.record.features.plugins === false ? [] : this.#parts.middlewares.chain),
       defaults: () => this.#worker?.record.jobOptions ?? {},
     })
+    return { run, running, records }
   }
 
   async #stop(): Promise<void> {

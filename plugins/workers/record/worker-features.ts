@@ -22,7 +22,7 @@ const owners: Readonly<Record<FeatureName, string>> = {
 }
 
 /** Those that this plugin acts on by itself. */
-const own: readonly string[] = ['metrics', 'versioning', 'deadLetterQueue', 'clustering']
+const own: readonly string[] = ['metrics', 'versioning', 'deadLetterQueue', 'clustering', 'plugins']
 
 type Asked = Pick<UpdateWorker, 'features' | 'extensions'>
 
@@ -120,9 +120,7 @@ export class WorkerFeatures {
 }
 
 function whyNot(feature: FeatureName): string {
-  return owners[feature] === 'workers'
-    ? 'cannot be true yet: no plugin can wrap the attempts of a worker'
-    : `cannot be true: the plugin "${owners[feature]}", which acts on it, is not enabled in this app`
+  return `cannot be true: the plugin "${owners[feature]}", which acts on it, is not enabled in this app`
 }
 
 function unavailableExtension(plugin: string): Problem {

@@ -14,7 +14,11 @@ export const refusedCreations: Refusals = {
   INVALID_FEATURE: [{ features: { flying: true } }, { features: { flying: false } }, { features: { constructor: true } }],
   INVALID_EXTENSIONS: [{ extensions: 'all' }, { extensions: { 'a b': {} } }],
   EXTENSION_UNAVAILABLE: [{ extensions: { shaper: { perMinute: 5 } } }],
-  FEATURE_UNAVAILABLE: [{ features: { canary: true } }, { features: { metrics: true, compliance: true } }, { features: { plugins: true } }],
+  FEATURE_UNAVAILABLE: [
+    { features: { canary: true } },
+    { features: { metrics: true, compliance: true } },
+    { features: { autoScaling: true } },
+  ],
   INVALID_FEATURE_VALUE: [{ features: { metrics: 'on' } }],
   INVALID_LIMITER_CONFIG: [{ rateLimit: { max: 0, duration: 1000 } }, { rateLimit: { max: 1 } }, { rateLimit: 5 }],
   INVALID_JOB_OPTIONS: [
@@ -135,7 +139,6 @@ export const testedElsewhere: Readonly<Record<string, string>> = {
   WORKER_FEATURE_INVALID: 'extensions.test.ts',
   JOB_TIMEOUT: 'jobs/jobs.contract.ts',
   JOB_LOCK_LOST: 'jobs/lost-locks.contract.ts',
-  JOB_PAYLOAD_UNSTORABLE: 'jobs/results.contract.ts',
   PROCESSOR_DIED: 'processors/sandbox/sandbox.test.ts',
   PROCESSOR_KILLED: 'processors/sandbox/sandbox.test.ts',
   PROCESSOR_CLOSED: 'processors/sandbox/sandbox.test.ts',

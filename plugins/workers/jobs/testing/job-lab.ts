@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, beforeEach } from 'node:test'
-import { systemClock } from 'zin'
-import { type Queues, queues, queuesService } from 'zin/plugins/queues'
+import { type ListenerOf, systemClock } from 'zin'
+import { type CancelRequest, type QueueHooks, type Queues, queues, queuesService } from 'zin/plugins/queues'
 import { createTestHost, memoryLogger, type TestHost } from 'zin/testing'
+import { AttemptRecords } from '../../node/attempt-records.js'
 import { Counters } from '../../node/counters.js'
+import type { JobMiddleware } from '../../node/job-middleware.js'
 import { jobRunner } from '../../node/run-job.js'
+import { RunningJobs } from '../../node/running-jobs.js'
 import type { WorkerProcessor } from '../../processors/processor.js'
 import type { WorkerRecord } from '../../record/record.js'
 import { workerRecord } from '../../testing/worker-record.js'
-import type { CancelRequest } from '../cancel.js'
 import { WorkerJobs } from '../jobs.js'
 import { fakeHooks } from './fake-hooks.js'
 import { LabWorker } from './lab-worker.js'
@@ -17,6 +19,8 @@ import { LabWorker } from './lab-worker.js'
 export const listening: WorkerProcessor = (_job, _token, signal) =>
   new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('heard it')), { once: true }))
 
+type PayloadListeners = { readonly [K in keyof QueueHooks]?: ListenerOf<QueueHooks[K]> }
+
 /** The jobs of one worker on a queue of its own for each test, consumed as a node does, on the store of the environment. */
 export class JobLab {
   host!: TestHost
@@ -24,6 +28,9 @@ export class JobLab {
   record!: WorkerRecord
   queue = ''
   hooks = fakeHooks()
+  /** Listeners of the payload hooks. */
+  payloads: PayloadListeners = {}
+  middlewares: readonly JobMiddleware[] = []
   counters = new Counters()
   logs = memoryLogger()
   /** What other processes were asked to cancel, and what they say. */
@@ -37,14 +44,32 @@ export class JobLab {
   constructor(env: Readonly<Record<string, string>>) {
     let count = 0
     before(async () => {
-      this.host = await createTestHost({ plugins: [queues()], env: { ...env, APP_NAME: `jobs-${randomUUID().slice(0, 8)}` } })
+      this.host = await createTestHost({
+        plugins: [queues()],
+        hooks: {
+          transformJobData: (data, queue) => this.payloads.transformJobData?.(data, queue),
+          restoreJobData: (data, queue) => this.payloads.restoreJobData?.(data, queue),
+          transformJobResult: (result, queue) => this.payloads.transformJobResult?.(result, queue),
+          restoreJobResult: (result, queue) => this.payloads.restoreJobResult?.(result, queue),
+        },
+        env: { ...env, APP_NAME: `jobs-${randomUUID().slice(0, 8)}` },
+      })
       this.store = this.host.service(queuesService)
+      this.store.addCanceller({
+        here: ({ queue: name, job, reason }) => this.#opened.some(({ queue, cancel }) => queue === name && cancel(job, reason)),
+        elsewhere: async (request) => {
+          this.asked.push(request)
+          return this.elsewhere(request)
+        },
+      })
     })
     after(() => this.host.stop())
     beforeEach(() => {
       this.queue = `jobs-${++count}`
       this.record = this.recordOf(this.queue)
       this.hooks = fakeHooks()
+      this.payloads = {}
+      this.middlewares = []
       this.counters = new Counters()
       this.logs = memoryLogger()
       this.asked = []
@@ -69,11 +94,6 @@ export class JobLab {
       clock: systemClock,
       defaults: { attempts: 3, priority: 1 },
       connectionTimeout: 5000,
-      cancelLocal: (name, id, reason) => this.#opened.some(({ queue, cancel }) => queue === name && cancel(id, reason)),
-      cancelElsewhere: async (request) => {
-        this.asked.push(request)
-        return this.elsewhere(request)
-      },
     })
   }
 
@@ -88,19 +108,30 @@ export class JobLab {
       jobLockMs: this.jobLockMs,
       maxStalls: this.maxStalls,
       hooks: this.hooks,
-      makeRunner: (running, hooks) => {
+      makeAttempts: (hooks) => {
+        const running = new RunningJobs(systemClock)
         cancel = (id, reason) => running.cancel(id, reason)
-        return jobRunner({
-          workerName: of.name,
-          select: () => ({ version, run: processor }),
-          counters: this.counters,
-          running,
-          clock: systemClock,
+        const shared = {
+          worker: of.name,
+          node: 'node-1',
+          queue: of.queueName,
+          queues: this.store,
           hooks,
+          running,
+          counters: this.counters,
+          clock: systemClock,
+          log: this.logs,
+        }
+        const records = new AttemptRecords({ ...shared, lostVersion: async () => version, onDead: () => undefined })
+        const run = jobRunner({
+          ...shared,
+          records,
+          select: () => ({ version, run: processor }),
+          middlewares: () => this.middlewares,
           defaults: () => of.jobOptions,
         })
+        return { run, running, records }
       },
-      onStalled: (ranHere) => this.counters.lost(ranHere ?? version),
     })
     this.#opened.push({ queue: of.queueName, worker, cancel: (id, reason) => cancel(id, reason) })
     return worker

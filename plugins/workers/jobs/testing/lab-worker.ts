@@ -1,14 +1,13 @@
 import { EventEmitter, once } from 'node:events'
-import type { Processor } from 'bullmq'
 import type { HookSlots } from '../../hook-slots.js'
-import { Consumer, type ConsumerListener, type ConsumerParts } from '../../node/consumer.js'
-import type { RunningJobs } from '../../node/running-jobs.js'
+import { type Attempts, Consumer, type ConsumerParts } from '../../node/consumer.js'
 import { type StopLimits, StopWaits } from '../../node/stop-waits.js'
 import type { WorkerRecord } from '../../record/record.js'
 import type { FailedJobView, JobView } from '../types.js'
 
-export interface LabWorkerParts extends ConsumerParts, Pick<ConsumerListener, 'onStalled'> {
-  readonly makeRunner: (running: RunningJobs, hooks: HookSlots) => Processor
+export interface LabWorkerParts extends ConsumerParts {
+  readonly hooks: HookSlots
+  readonly makeAttempts: (hooks: HookSlots) => Attempts
 }
 
 /** A worker as a node runs it, and what its hooks tell. */
@@ -16,8 +15,8 @@ export class LabWorker {
   readonly #told = new EventEmitter()
   readonly #consumer: Promise<Consumer>
 
-  constructor(record: WorkerRecord, { makeRunner, onStalled, ...parts }: LabWorkerParts) {
-    const { onJobStart, onJobComplete, onJobFailed } = parts.hooks
+  constructor(record: WorkerRecord, { makeAttempts, hooks, ...parts }: LabWorkerParts) {
+    const { onJobStart, onJobComplete, onJobFailed } = hooks
     const tell = <A extends readonly unknown[]>(event: string, slot: { readonly call: (name: string, ...args: A) => void }) => ({
       active: true,
       call: (name: string, ...args: A) => {
@@ -25,19 +24,13 @@ export class LabWorker {
         this.#told.emit(event, ...args)
       },
     })
-    const hooks = {
-      ...parts.hooks,
+    const telling = {
+      ...hooks,
       onJobStart: tell('start', onJobStart),
       onJobComplete: tell('completed', onJobComplete),
       onJobFailed: tell('failed', onJobFailed),
     } as HookSlots
-    this.#consumer = Consumer.open(
-      record,
-      (running) => makeRunner(running, hooks),
-      { onStalled, onDead: () => undefined },
-      { ...parts, hooks },
-      new AbortController().signal,
-    )
+    this.#consumer = Consumer.open(record, makeAttempts(telling), parts, new AbortController().signal)
     this.#consumer.then((consumer) => consumer.resume()).catch((error: unknown) => this.#told.emit('error', error))
   }
 

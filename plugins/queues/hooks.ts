@@ -1,0 +1,28 @@
+import type { HookSpecs, Waterfall } from 'zin'
+
+/** Hooks that the queues plugin fires: what they make of a payload is what the store keeps. */
+export interface QueueHooks {
+  transformJobData: Waterfall<unknown, [queue: string]>
+  restoreJobData: Waterfall<unknown, [queue: string]>
+  transformJobResult: Waterfall<unknown, [queue: string]>
+  restoreJobResult: Waterfall<unknown, [queue: string]>
+}
+
+export const queueHooks = {
+  transformJobData: {
+    kind: 'waterfall',
+    args: ['data', 'queue'],
+    summary: 'The payload of a job before it is stored, e.g. to encrypt it',
+  },
+  restoreJobData: {
+    kind: 'waterfall',
+    args: ['data', 'queue'],
+    summary: 'The payload of a job before its processor and the job hooks see it',
+  },
+  transformJobResult: { kind: 'waterfall', args: ['result', 'queue'], summary: 'The result of a job before it is stored' },
+  restoreJobResult: { kind: 'waterfall', args: ['result', 'queue'], summary: 'The result of a job before it is shown' },
+} satisfies HookSpecs<QueueHooks>
+
+declare module 'zin' {
+  interface HookMap extends QueueHooks {}
+}

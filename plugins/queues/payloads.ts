@@ -1,0 +1,122 @@
+import type { Job, Processor } from 'bullmq'
+import { messageOf, type SlotOf } from 'zin'
+import { queueErrors } from './errors.js'
+import type { QueueHooks } from './hooks.js'
+import { resultFault } from './job-check.js'
+
+export type PayloadSlots = { readonly [K in keyof QueueHooks]: SlotOf<QueueHooks[K]> }
+
+/** Passes every payload through the hooks, on its way into the store and out of it. What nobody listens to costs nothing. */
+export class Payloads {
+  readonly #slots: PayloadSlots
+
+  constructor(slots: PayloadSlots) {
+    this.#slots = slots
+  }
+
+  /** Whether data are stored in another form than they are added in. */
+  get transformsData(): boolean {
+    return this.#slots.transformJobData.active
+  }
+
+  /** What is stored of a job's data. Throws JOB_PAYLOAD_UNSTORABLE. */
+  async transformData(queue: string, data: unknown): Promise<unknown> {
+    const { transformJobData } = this.#slots
+    if (!transformJobData.active) return data
+    try {
+      return await transformJobData.call(data, queue)
+    } catch (error) {
+      throw queueErrors.JOB_PAYLOAD_UNSTORABLE(queue, 'data', messageOf(error))
+    }
+  }
+
+  /** Stored data as they were added. Throws JOB_PAYLOAD_UNREADABLE. */
+  restoreData(queue: string, data: unknown): Promise<unknown> {
+    return this.#restore('restoreJobData', queue, 'data', data)
+  }
+
+  /** A stored result as it was given. Throws JOB_PAYLOAD_UNREADABLE. */
+  restoreResult(queue: string, result: unknown): Promise<unknown> {
+    return this.#restore('restoreJobResult', queue, 'result', result)
+  }
+
+  /**
+   * A processor that gets payloads as they were added, and whose result is stored as the hooks make it. A payload that cannot be
+   * restored or stored fails its job for good: another attempt would do the same, or the work twice.
+   */
+  around(processor: Processor): Processor {
+    const { restoreJobData, restoreJobResult, transformJobData } = this.#slots
+    const run: Processor = async (job, token, signal) => {
+      if (restoreJobData.active || restoreJobResult.active || transformJobData.active) await this.#open(job)
+      return this.#storable(job.queueName, await processor(job, token, signal))
+    }
+    // BullMQ makes a signal for each job of a processor that declares three parameters.
+    return processor.length >= 3 ? (job, token, signal) => run(job, token, signal) : (job, token) => run(job, token)
+  }
+
+  async #restore(hook: 'restoreJobData' | 'restoreJobResult', queue: string, what: string, stored: unknown): Promise<unknown> {
+    const slot = this.#slots[hook]
+    if (!slot.active) return stored
+    try {
+      return await slot.call(stored, queue)
+    } catch (error) {
+      throw queueErrors.JOB_PAYLOAD_UNREADABLE(queue, what, messageOf(error))
+    }
+  }
+
+  /** What its processor reads and writes of payloads, its own data and the results of its children, goes through the hooks as well. */
+  async #open(job: Job): Promise<void> {
+    const { queueName } = job
+    try {
+      job.data = await this.restoreData(queueName, job.data)
+    } catch (error) {
+      throw unrecoverable(error as Error)
+    }
+    if (this.transformsData) {
+      const update = job.updateData.bind(job)
+      job.updateData = async (data) => {
+        await update(await this.transformData(queueName, data))
+        job.data = data
+      }
+    }
+    if (!this.#slots.restoreJobResult.active) return
+    const read = job.getChildrenValues.bind(job)
+    job.getChildrenValues = async <T>() => {
+      const values = Object.entries(await read()).map(
+        async ([child, value]) => [child, (await this.restoreResult(queueOf(child), value)) as T] as const,
+      )
+      return Object.fromEntries(await Promise.all(values))
+    }
+  }
+
+  async #storable(queue: string, result: unknown): Promise<unknown> {
+    const { transformJobResult } = this.#slots
+    let stored = result
+    let fault: string | undefined
+    try {
+      if (transformJobResult.active) stored = await transformJobResult.call(result, queue)
+      if (!isPlain(stored)) fault = resultFault(stored)
+    } catch (error) {
+      fault = messageOf(error)
+    }
+    if (fault !== undefined) throw unrecoverable(queueErrors.JOB_PAYLOAD_UNSTORABLE(queue, 'result', fault))
+    return stored
+  }
+}
+
+/** The queue of a child, from the name of its key: `<prefix>:<queue>:<id>` on Redis, `<queue>:<id>` on the embedded store. */
+function queueOf(child: string): string {
+  return child.split(':').at(-2) ?? ''
+}
+
+/** What is JSON without a look at it. */
+function isPlain(value: unknown): boolean {
+  return value === undefined || value === null || typeof value === 'number' || typeof value === 'boolean'
+}
+
+/** BullMQ knows by the name that it must not try again. */
+function unrecoverable(cause: Error): Error {
+  const error = new Error(cause.message, { cause })
+  error.name = 'UnrecoverableError'
+  return error
+}

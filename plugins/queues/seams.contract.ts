@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { after, before, describe, it } from 'node:test'
+import type { Telemetry, Worker } from 'bullmq'
+import { createTestHost, type TestHost, type TestHostOptions } from 'zin/testing'
+import { type QueueEvent, type Queues, queuesService } from './index.js'
+
+/** What other plugins build on, on both stores, through the service of a booted host. */
+export function seamsContract(name: string, makeOptions: () => Promise<TestHostOptions>): void {
+  describe(`seams of queues on ${name}`, () => {
+    let host: TestHost
+    let queues: Queues
+    let number = 0
+    const fresh = (prefix = 's'): string => `${prefix}${++number}`
+    const sealed = (queue: string): boolean => queue.startsWith('sealed')
+    const seal = (value: unknown) => ({ sealed: Buffer.from(JSON.stringify(value ?? null)).toString('base64') })
+    const unseal = (value: unknown): unknown => JSON.parse(Buffer.from((value as { sealed: string }).sealed, 'base64').toString())
+
+    before(async () => {
+      const options = await makeOptions()
+      host = await createTestHost({
+        ...options,
+        hooks: {
+          transformJobData: (data, queue) => (sealed(queue) ? seal(data) : undefined),
+          restoreJobData: (data, queue) => (sealed(queue) ? unseal(data) : undefined),
+          transformJobResult: (result, queue) => (sealed(queue) ? seal(result) : undefined),
+          restoreJobResult: (result, queue) => (sealed(queue) ? unseal(result) : undefined),
+        },
+      })
+      queues = host.service(queuesService)
+    })
+    after(() => host.stop())
+
+    it('pass the payloads of every way to add a job through the hooks, and give them back to processors and readers', async () => {
+      const queue = fresh('sealed')
+      const seen: unknown[] = []
+      const single = await queues.add(queue, 'single', { n: 1 })
+      const [bulk] = await queues.addBulk(queue, [{ name: 'bulk', data: { n: 2 } }, { name: 'empty' }])
+      const flow = await queues.addFlow({
+        name: 'flow',
+        queueName: queue,
+        data: { n: 3 },
+        children: [{ name: 'child', queueName: queue, data: { n: 4 } }],
+      })
+      const scheduled = await queues.schedule(queue, 'hourly', { every: 3_600_000 }, { name: 'scheduled', data: { n: 5 } })
+      for (const [job, n] of [
+        [single, 1],
+        [bulk, 2],
+        [flow.job, 3],
+        [flow.children?.[0]?.job, 4],
+        [scheduled, 5],
+      ] as const) {
+        const stored = (await queues.job(queue, job?.id ?? ''))?.job ?? assert.fail('it is stored')
+        assert.deepEqual([stored.data, await queues.restoredData(stored)], [seal({ n }), { n }])
+      }
+      const worker = queues.worker(queue, async (job) => {
+        seen.push(job.data.n)
+        if (job.name === 'flow') return Object.values(await job.getChildrenValues())
+        return { twice: job.data.n * 2 }
+      })
+      const parent = new Promise((resolve) => worker.on('completed', (job) => job.name === 'flow' && resolve(job)))
+      await parent
+      for (const n of [1, 2, 3, 4]) assert.ok(seen.includes(n))
+      const done = (await queues.job(queue, flow.job.id ?? ''))?.job ?? assert.fail('it is kept')
+      assert.deepEqual([done.returnvalue, await queues.restoredResult(done)], [seal([{ twice: 8 }]), [{ twice: 8 }]])
+      await worker.close()
+    })
+
+    it('fail a job for good whose payload cannot be restored, before its processor sees it', async () => {
+      const queue = fresh('sealed')
+      await queues.queue(queue).add('foreign', 'not sealed', { attempts: 3 })
+      const worker = queues.worker(queue, () => assert.fail('it must not run'))
+      const [job, error] = await once(worker, 'failed')
+      assert.match(error.message, new RegExp(`data of a job of queue "${queue}" cannot be restored`))
+      assert.ok(job.finishedOn)
+      await worker.close()
+    })
+
+    it('count many queues at once, each as it is counted alone', async () => {
+      const [one, two, none] = [fresh(), fresh(), fresh()]
+      await queues.addBulk(one, [{ name: 'a' }, { name: 'b', options: { priority: 3 } }, { name: 'c', options: { delay: 60_000 } }])
+      await queues.add(two, 'x', {})
+      await queues.queue(two).pause()
+      const counts = await queues.countsOf([one, two, none, one])
+      assert.deepEqual([...counts.keys()], [one, two, none])
+      assert.deepEqual(
+        [one, two, none].map((queue) => [counts.get(queue)?.waiting, counts.get(queue)?.delayed]),
+        [
+          [2, 1],
+          [1, 0],
+          [0, 0],
+        ],
+      )
+      for (const queue of [one, two]) assert.deepEqual(counts.get(queue), await queues.counts(queue))
+      assert.equal((await queues.countsOf([])).size, 0)
+      await assert.rejects(queues.countsOf(['a:b']), { code: 'QUEUE_INVALID_NAME' })
+    })
+
+    it('find a job with its state, and nothing under ids of none', async () => {
+      const queue = fresh()
+      const { id = '' } = await queues.add(queue, 'x', {}, { delay: 60_000 })
+      const found = await queues.job(queue, id)
+      assert.deepEqual([found?.job.id, found?.state], [id, 'delayed'])
+      for (const none of ['nobody', '', 'a\0b', 'x'.repeat(300)]) assert.equal(await queues.job(queue, none), undefined)
+    })
+
+    it('cancel a job where it waits, runs here, runs elsewhere or has ended', async () => {
+      const queue = fresh()
+      const waiting = await queues.add(queue, 'x', {})
+      assert.equal((await queues.cancel(queue, waiting.id ?? '', 'no')).outcome, 'removed')
+      assert.equal((await queues.cancel(queue, waiting.id ?? '', 'no')).outcome, 'unknown')
+      const scheduled = await queues.schedule(queue, 'later', { every: 3_600_000 }, { name: 'x' })
+      const [first] = await once(
+        queues.worker(queue, async () => undefined).on('completed', (_job) => undefined),
+        'completed',
+      )
+      assert.equal((await queues.cancel(queue, first.id, 'no')).outcome, 'finished')
+      assert.ok(scheduled)
+      const { jobs: next } = { jobs: await queues.list(queue, 'delayed', { offset: 0, limit: 1 }) }
+      assert.equal((await queues.cancel(queue, next[0]?.id ?? '', 'no')).outcome, 'scheduled')
+
+      const listens = fresh()
+      const worker = queues.worker(
+        listens,
+        (_job, _token, signal) => new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new Error('heard')))),
+      )
+      const active = once(worker, 'active')
+      const here = await queues.add(listens, 'x', {}, { attempts: 3 })
+      await active
+      const failed = once(worker, 'failed')
+      assert.equal((await queues.cancel(listens, here.id ?? '', 'no')).outcome, 'cancelled')
+      await failed
+
+      const deaf = fresh()
+      let end: () => void = () => undefined
+      const other = queues.worker(deaf, () => new Promise<void>((resolve) => (end = resolve)))
+      const running = once(other, 'active')
+      const elsewhere = await queues.add(deaf, 'x', {})
+      await running
+      const asked: unknown[] = []
+      let runsThere = true
+      const withdraw = queues.addCanceller({ here: () => false, elsewhere: async (request) => (asked.push(request), runsThere) })
+      assert.equal((await queues.cancel(deaf, elsewhere.id ?? '', 'no')).outcome, 'cancelled')
+      assert.deepEqual(asked, [{ queue: deaf, job: elsewhere.id, reason: 'Cancelled: no' }])
+      runsThere = false
+      assert.equal((await queues.cancel(deaf, elsewhere.id ?? '', 'no')).outcome, 'orphaned')
+      withdraw()
+      assert.equal((await queues.cancel(deaf, elsewhere.id ?? '', 'no')).outcome, 'orphaned')
+      assert.equal(asked.length, 2)
+      end()
+      await Promise.all([worker.close(), other.close()])
+    })
+
+    const take = async (stream: AsyncIterator<QueueEvent>, count: number): Promise<QueueEvent[]> => {
+      const events: QueueEvent[] = []
+      while (events.length < count) events.push((await stream.next()).value as QueueEvent)
+      return events
+    }
+    const addedIds = (events: readonly QueueEvent[]) => events.filter(({ event }) => event === 'added').map(({ jobId }) => jobId)
+
+    it('give every event of a queue from the moment that they are followed, and again from behind any of them', async () => {
+      const queue = fresh()
+      await queues.add(queue, 'before', {})
+      const stream = await queues.follow(queue)
+      // More than one read of either store, and none asked for yet.
+      const jobs = await queues.addBulk(
+        queue,
+        Array.from({ length: 150 }, (_, n) => ({ name: `n${n}` })),
+      )
+      const ids = jobs.map(({ id }) => id)
+      const events = await take(stream, 300)
+      assert.deepEqual(addedIds(events), ids)
+      await stream.return?.()
+      const half = events[149] as QueueEvent
+      const again = await queues.follow(queue, { after: half.id })
+      assert.deepEqual(await take(again, 150), events.slice(150))
+      await again.return?.()
+      const all = await queues.follow(queue, { after: '0' })
+      assert.deepEqual((await take(all, 302)).slice(2), events)
+      await all.return?.()
+    })
+
+    it('end a stream with its signal while it waits, and with the host', async () => {
+      const end = new AbortController()
+      const stream = await queues.follow(fresh(), { signal: end.signal })
+      const next = stream.next()
+      end.abort()
+      assert.equal((await next).done, true)
+      const other = await createTestHost(await makeOptions())
+      const left = await other.service(queuesService).follow('left')
+      const last = left.next()
+      await other.stop()
+      assert.equal((await last).done, true)
+    })
+
+    it('refuse to go on where events are missing', async () => {
+      const queue = fresh()
+      await queues.add(queue, 'x', {})
+      const stream = await queues.follow(queue, { after: '0' })
+      const [first] = await take(stream, 1)
+      await stream.return?.()
+      const behind = await queues.follow(queue, { after: first?.id ?? '' })
+      await queues.queue(queue).obliterate()
+      await queues.add(queue, 'y', {})
+      const rest = (async () => {
+        for await (const _ of behind);
+      })()
+      await assert.rejects(rest, { code: 'QUEUE_EVENTS_LOST', status: 410 })
+      for (const after of [first?.id ?? '', 'nonsense', '$'])
+        await assert.rejects(queues.follow(queue, { after }), { code: 'QUEUE_EVENTS_LOST', status: 410 })
+    })
+
+    it('trace what is added and done with one telemetry at a time', async () => {
+      const spans: string[] = []
+      const telemetry = tracing(spans)
+      const withdraw = queues.setTelemetry(telemetry)
+      assert.throws(() => queues.setTelemetry(telemetry), { code: 'QUEUE_TELEMETRY_SET', status: 409 })
+      const queue = fresh()
+      const worker: Worker = queues.worker(queue, async () => 1)
+      const done = once(worker, 'completed')
+      await queues.add(queue, 'traced', {})
+      await done
+      await worker.close()
+      withdraw()
+      assert.ok(spans.includes(`add ${queue}.traced`) && spans.includes(`process ${queue}`), spans.join())
+      queues.setTelemetry(telemetry)()
+    })
+  })
+}
+
+/** Notes the names of spans. */
+function tracing(spans: string[]): Telemetry {
+  const span = {
+    setSpanOnContext: (context: unknown) => context,
+    setAttribute() {},
+    setAttributes() {},
+    addEvent() {},
+    recordException() {},
+    end() {},
+  }
+  return {
+    tracer: { startSpan: (name: string) => (spans.push(name), span) },
+    contextManager: {
+      with: (_context: unknown, run: () => unknown) => run(),
+      active: () => ({}),
+      getMetadata: () => '',
+      fromMetadata: () => ({}),
+    },
+  } as unknown as Telemetry
+}

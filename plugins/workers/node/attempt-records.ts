@@ -1,0 +1,209 @@
+import type { Job } from 'bullmq'
+import { type Clock, type Logger, messageOf } from 'zin'
+import { isCancelReason, type Queues } from 'zin/plugins/queues'
+import { workerErrors } from '../errors.js'
+import type { HookSlots } from '../hook-slots.js'
+import { loggable } from '../jobs/error-text.js'
+import { jobView } from '../jobs/job-view.js'
+import type { AttemptEnd, AttemptOutcome } from '../jobs/types.js'
+import type { Attempt } from './attempt.js'
+import type { Counters } from './counters.js'
+import type { AttemptPlace } from './job-middleware.js'
+import type { RunningJobs } from './running-jobs.js'
+
+export interface RecordsParts extends AttemptPlace {
+  readonly running: RunningJobs
+  readonly counters: Counters
+  readonly queues: Queues
+  readonly hooks: Pick<HookSlots, 'onJobComplete' | 'onJobFailed' | 'onAttemptEnd' | 'afterAttempt'>
+  readonly clock: Clock
+  readonly log: Logger
+  readonly queue: string
+  /** The version that ran a job which was lost with another node, as far as it is known. */
+  readonly lostVersion: (job: Job | undefined) => Promise<string | undefined>
+  /** A job failed for good here. */
+  readonly onDead: (job: Job) => void
+}
+
+/** What a record is made of. */
+interface Facts {
+  readonly outcome: AttemptOutcome
+  readonly final: boolean
+  readonly error?: Error
+}
+
+/** Listeners of `afterAttempt` that may be under way before the worker begins no further attempt. */
+const mostPending = 1_000
+
+/** What BullMQ says of a job that lost its process too often. */
+const stalledTooOften = 'job stalled more than allowable limit'
+
+const countedAs: Readonly<Record<AttemptOutcome, 'completed' | 'failed' | 'lost' | undefined>> = {
+  completed: 'completed',
+  failed: 'failed',
+  lost: 'lost',
+  timedOut: 'lost',
+  cancelled: undefined,
+  deferred: undefined,
+}
+
+/** Records what came of the attempts of one consumer, once each and after the store has accepted it: counts, hooks and the log. */
+export class AttemptRecords {
+  readonly #parts: RecordsParts
+  readonly #pending = new Set<Promise<unknown>>()
+
+  constructor(parts: RecordsParts) {
+    this.#parts = parts
+  }
+
+  /** Whether so many listeners are under way that no further attempt should begin. */
+  get full(): boolean {
+    return this.#pending.size >= mostPending
+  }
+
+  /** Resolves when one has ended. */
+  async room(): Promise<void> {
+    await Promise.race(this.#pending)
+  }
+
+  /** Resolves when all have ended. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#pending)
+  }
+
+  completed(job: Job, stored: unknown): void {
+    const { hooks, running, worker } = this.#parts
+    const attempt = running.take(job)
+    this.#record(job, attempt, { outcome: 'completed', final: true })
+    if (hooks.onJobComplete.active) {
+      hooks.onJobComplete.call(worker, jobView(job, job.attemptsMade), attempt === undefined ? stored : attempt.ended?.result)
+    }
+  }
+
+  failed(job: Job, error: Error): void {
+    const { hooks, log, onDead, running, worker } = this.#parts
+    const attempt = running.take(job)
+    const final = isFinal(job)
+    logFailure(worker, job, error, log)
+    const record = (): void => {
+      if (final) onDead(job)
+      this.#record(job, attempt, { outcome: failedOutcome(attempt, error), final, error })
+      if (hooks.onJobFailed.active) hooks.onJobFailed.call(worker, { ...jobView(job, job.attemptsMade), final }, error)
+    }
+    if (attempt !== undefined) record()
+    else void this.#restore(job).then(record)
+  }
+
+  /** The store took the job back. */
+  deferred(attempt: Attempt): void {
+    const { job } = attempt
+    this.#parts.running.take(job)
+    const error = attempt.ended?.error
+    this.#record(job, attempt, { outcome: 'deferred', final: false, ...(error === undefined ? {} : { error }) })
+  }
+
+  /** A job lost the process that ran it and is given to another. */
+  stalled(id: string): void {
+    const { running, worker } = this.#parts
+    const error = workerErrors.JOB_LOCK_LOST(worker, id)
+    const attempt = running.lose(id, error)
+    if (attempt !== undefined) this.#record(attempt.job, attempt, { outcome: 'lost', final: false, error })
+    else void this.#lostElsewhere(id, error)
+  }
+
+  /** Whether somebody hears of single jobs. */
+  get #heard(): boolean {
+    const { afterAttempt, onAttemptEnd, onJobFailed } = this.#parts.hooks
+    return onAttemptEnd.active || afterAttempt.active || onJobFailed.active
+  }
+
+  async #lostElsewhere(id: string, error: Error): Promise<void> {
+    const { counters, log, lostVersion, queue, queues, worker } = this.#parts
+    try {
+      const job = (await queues.job(queue, id).catch(() => undefined))?.job
+      const version = await lostVersion(job)
+      if (version !== undefined) counters.lost(version)
+      if (job === undefined || !this.#heard) return
+      await this.#restore(job)
+      this.#tell(job, {
+        outcome: 'lost',
+        final: false,
+        error,
+        version: version ?? null,
+        node: null,
+        attempt: job.attemptsMade + 1,
+        runMs: 0,
+      })
+    } catch (reason) {
+      log.warn({ worker, job: id, err: reason }, `a lost attempt of worker "${worker}" was not counted: ${messageOf(reason)}`)
+    }
+  }
+
+  /** @param attempt undefined: the job was failed before it ran. */
+  #record(job: Job, attempt: Attempt | undefined, facts: Facts): void {
+    const { clock, counters, node } = this.#parts
+    const runMs = attempt?.runMs(clock.monotonic()) ?? 0
+    const column = countedAs[facts.outcome]
+    if (attempt !== undefined && column !== undefined) counters[column](attempt.version, runMs)
+    const { version = null, number = Math.max(1, job.attemptsMade) } = attempt ?? {}
+    this.#tell(job, { ...facts, version, node, attempt: number, runMs })
+  }
+
+  #tell(job: Job, facts: Facts & Pick<AttemptEnd, 'version' | 'node' | 'attempt' | 'runMs'>): void {
+    const { hooks, worker } = this.#parts
+    if (!hooks.onAttemptEnd.active && !hooks.afterAttempt.active) return
+    const end: AttemptEnd = { worker, ...facts, job: jobView(job, facts.attempt), waitMs: waitOf(job) }
+    hooks.onAttemptEnd.call(end)
+    if (hooks.afterAttempt.active) this.#wait(end)
+  }
+
+  #wait(end: AttemptEnd): void {
+    const { hooks, log, worker } = this.#parts
+    const settled = hooks.afterAttempt.call(end).then((failures) => {
+      for (const { plugin, error } of failures) {
+        log.error(
+          { worker, job: end.job.id, plugin, err: error },
+          `${plugin} did not note an attempt of worker "${worker}": ${error.message}`,
+        )
+      }
+    })
+    this.#pending.add(settled)
+    void settled.finally(() => this.#pending.delete(settled))
+  }
+
+  /** Gives a job that did not run here its data as they were added, where that is possible. */
+  async #restore(job: Job): Promise<void> {
+    const { log, queues, worker } = this.#parts
+    try {
+      job.data = await queues.restoredData(job)
+    } catch (unreadable) {
+      log.debug({ worker, job: job.id, err: unreadable }, 'a failed job is told with its data as they are stored')
+    }
+  }
+}
+
+/** Without its data, which may be nobody's business. */
+function logFailure(worker: string, job: Job, error: Error, log: Logger): void {
+  const facts = { worker, job: job.id, name: job.name, attempt: job.attemptsMade, err: loggable(error) }
+  if (isFinal(job)) log.warn(facts, `a job of worker "${worker}" failed for good: ${facts.err.message}`)
+  else log.debug(facts, `a job of worker "${worker}" failed and is tried again: ${facts.err.message}`)
+}
+
+/** Whether a job that failed is not tried again, whatever its attempts say. */
+function isFinal(job: Job): boolean {
+  return job.finishedOn !== undefined
+}
+
+/** Of an attempt that the store has as failed, or of a job that was failed before it ran. */
+function failedOutcome(attempt: Attempt | undefined, { message }: Error): AttemptOutcome {
+  const outcome = attempt?.ended?.outcome
+  // Its result could not be stored.
+  if (outcome === 'completed') return 'failed'
+  if (outcome !== undefined) return outcome
+  if (isCancelReason(message)) return 'cancelled'
+  return message === stalledTooOften ? 'lost' : 'failed'
+}
+
+function waitOf({ delay = 0, opts, processedOn, timestamp }: Job): number {
+  return processedOn === undefined ? 0 : Math.max(0, processedOn - timestamp - (opts.delay ?? delay))
+}
