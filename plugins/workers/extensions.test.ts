@@ -34,7 +34,7 @@ const offering = (name: string, ...features: readonly WorkerFeature[]) =>
 const needed = () => [database(), kv(), ops(), workers()]
 // No job runs here: opening a queue store for each host would only take time.
 const withoutSchedules = { getJobSchedulers: async () => [] } as unknown as Queue
-const services = [fake(queuesService, { backend: 'embedded', queue: () => withoutSchedules })]
+const services = [fake(queuesService, { backend: 'embedded', addCanceller: () => () => undefined, queue: () => withoutSchedules })]
 
 async function withApp(features: readonly WorkerFeature[], test: (app: TestHost) => Promise<void>, dataDir?: string): Promise<void> {
   const app = await createTestHost({
