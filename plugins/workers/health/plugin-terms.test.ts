@@ -24,7 +24,7 @@ describe('health terms of plugins', () => {
     // No job runs here: opening a queue store would only take time.
     const queue = { isPaused: async () => false } as unknown as Queue
     const host = await createTestHost({
-      services: [fake(queuesService, { backend: 'embedded', queue: () => queue })],
+      services: [fake(queuesService, { backend: 'embedded', addCanceller: () => () => undefined, queue: () => queue })],
       plugins: [
         ...[database(), kv(), ops(), workers(), workerHealth()],
         judge('memory', (worker) => [{ name: 'heap', penalty: 25, reason: `${worker} takes 2 GB` }]),

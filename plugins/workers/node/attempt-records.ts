@@ -204,6 +204,6 @@ function failedOutcome(attempt: Attempt | undefined, { message }: Error): Attemp
   return message === stalledTooOften ? 'lost' : 'failed'
 }
 
-function waitOf({ delay = 0, opts, processedOn, timestamp }: Job): number {
-  return processedOn === undefined ? 0 : Math.max(0, processedOn - timestamp - (opts.delay ?? delay))
+function waitOf({ opts, processedOn, timestamp }: Job): number {
+  return processedOn === undefined ? 0 : Math.max(0, processedOn - timestamp - (opts.delay ?? 0))
 }
