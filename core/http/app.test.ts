@@ -8,7 +8,7 @@ import { listen, makeApp, route } from './test-support.js'
 
 const hello = route({ method: 'GET', path: '/hello', handler: () => ({ hello: true }) })
 
-test('what a handler returns is the body of a 200 answer', async (t) => {
+test('what a handler returns is the body of a 200 response', async (t) => {
   const handlers: Record<string, () => unknown> = {
     object: () => ({ a: 1 }),
     list: () => [1, 2],
@@ -25,9 +25,9 @@ test('what a handler returns is the body of a 200 answer', async (t) => {
     Object.entries(handlers).map(([name, handler]) => route({ method: 'GET', path: `/${name}`, handler })),
   )
   const text = async (name: string): Promise<string> => {
-    const answer = await app.inject({ path: `/${name}` })
-    assert.equal(answer.status, 200)
-    return answer.text
+    const response = await app.inject({ path: `/${name}` })
+    assert.equal(response.status, 200)
+    return response.text
   }
   assert.equal(await text('object'), '{"a":1}')
   assert.equal(await text('list'), '[1,2]')
@@ -58,7 +58,7 @@ test('a handler may set status, body and headers on the context instead', async 
   assert.deepEqual([(await get('/own')).status, (await get('/own')).text], [200, 'own'])
 })
 
-test('HEAD is answered by GET routes without a body, and OPTIONS lists the methods', async (t) => {
+test('HEAD is served by GET routes without a body, and OPTIONS lists the methods', async (t) => {
   const { app } = makeApp(t, [hello, { ...hello, path: '/live', probe: true }, { ...hello, method: 'PUT' }])
   for (const path of ['/hello', '/live']) {
     const head = await app.inject({ method: 'HEAD', path })
@@ -128,8 +128,8 @@ test('a failing probe has the body of every error', async (t) => {
     },
   ])
   for (const path of ['/sync', '/async']) {
-    const answer = await app.inject({ path })
-    assert.deepEqual([answer.status, answer.body], [503, { error: 'Down', message: 'it is down', code: 'DOWN' }])
+    const response = await app.inject({ path })
+    assert.deepEqual([response.status, response.body], [503, { error: 'Down', message: 'it is down', code: 'DOWN' }])
   }
 })
 
@@ -221,9 +221,11 @@ test('the request context carries request id, route and a user id that middlewar
     },
   })
   app.compile()
-  const answers = await Promise.all(['request-1', 'request-2'].map((id) => app.inject({ path: '/hello', headers: { 'x-request-id': id } })))
+  const responses = await Promise.all(
+    ['request-1', 'request-2'].map((id) => app.inject({ path: '/hello', headers: { 'x-request-id': id } })),
+  )
   assert.deepEqual(
-    answers.map((answer) => answer.body),
+    responses.map((response) => response.body),
     ['request-1', 'request-2'].map((id) => ({ user: 'u1', id, path: '/hello', plugin: 'a' })),
   )
   assert.equal(requestContext(), undefined)

@@ -25,8 +25,8 @@ test('a middleware reads the bytes of the wire and the parser gets the same byte
   app.addRoute('test', { ...json, use: ['sign'] })
   app.compile()
   const text = ' {"a" : "\\u00e4ä"}\n'
-  const answer = await app.inject({ method: 'POST', path: '/json', body: text, headers: { 'content-type': 'application/json' } })
-  assert.deepEqual(answer.body, { got: { a: 'ää' } })
+  const response = await app.inject({ method: 'POST', path: '/json', body: text, headers: { 'content-type': 'application/json' } })
+  assert.deepEqual(response.body, { got: { a: 'ää' } })
   assert.equal(seen?.toString(), text)
 })
 
@@ -34,9 +34,9 @@ test('a body over the limit of the route is 413, announced or chunked', async (t
   const { app } = makeApp(t, [json, { ...json, path: '/small', bodyLimit: 10 }])
   const big = { text: 'x'.repeat(2000) }
   for (const headers of [{}, { 'transfer-encoding': 'chunked' }]) {
-    const answer = await app.inject({ method: 'POST', path: '/json', body: big, headers })
-    assert.equal(answer.status, 413)
-    assert.equal(answer.body.code, 'PAYLOAD_TOO_LARGE')
+    const response = await app.inject({ method: 'POST', path: '/json', body: big, headers })
+    assert.equal(response.status, 413)
+    assert.equal(response.body.code, 'PAYLOAD_TOO_LARGE')
   }
   assert.equal((await app.inject({ method: 'POST', path: '/small', body: { a: 12345 } })).status, 413)
   assert.equal((await app.inject({ method: 'POST', path: '/small', body: { a: 123 } })).status, 200)
@@ -68,8 +68,8 @@ test('a middleware that takes more does not raise the limit of the route', async
   })
   app.addRoute('test', { ...json, use: ['large'], bodyLimit: 10 })
   app.compile()
-  const answer = await app.inject({ method: 'POST', path: '/json', body: { a: 12345 } })
-  assert.equal(answer.status, 413)
+  const response = await app.inject({ method: 'POST', path: '/json', body: { a: 12345 } })
+  assert.equal(response.status, 413)
   assert.equal((await app.inject({ method: 'POST', path: '/json', body: { a: 1 } })).status, 200)
 })
 
@@ -86,9 +86,9 @@ test('only JSON in UTF-8 without compression is taken as JSON', async (t) => {
     'application/jsonx',
     'application/json; charset=utf-16',
   ]) {
-    const answer = await send(type)
-    assert.equal(answer.status, 415, type)
-    assert.equal(answer.body.code, 'UNSUPPORTED_MEDIA_TYPE')
+    const response = await send(type)
+    assert.equal(response.status, 415, type)
+    assert.equal(response.body.code, 'UNSUPPORTED_MEDIA_TYPE')
   }
   assert.equal((await send('application/json', gzipSync('{}'), { 'content-encoding': 'gzip' })).status, 415)
   assert.equal((await send('application/json', '{}', { 'content-encoding': 'identity' })).status, 200)
@@ -170,8 +170,8 @@ test('files of a multipart form exist while the request runs and are removed whe
       },
     },
   ])
-  const answer = await app.inject({ method: 'POST', path: '/form', ...multipart('x') })
-  assert.deepEqual(answer.body, { body: { name: 'x' }, name: 'a.txt', exists: true })
+  const response = await app.inject({ method: 'POST', path: '/form', ...multipart('x') })
+  assert.deepEqual(response.body, { body: { name: 'x' }, name: 'a.txt', exists: true })
   await closed
   for (let turns = 0; turns < 10_000 && existsSync(path); turns++) await new Promise((resolve) => setImmediate(resolve))
   assert.equal(existsSync(path), false)
@@ -179,9 +179,9 @@ test('files of a multipart form exist while the request runs and are removed whe
 
 test('a broken multipart form is 400', async (t) => {
   const { app } = makeApp(t, [form])
-  const answer = await app.inject({ method: 'POST', path: '/form', body: 'nonsense', headers: { 'content-type': 'multipart/form-data' } })
-  assert.equal(answer.status, 400)
-  assert.equal(answer.body.code, 'INVALID_FORM')
+  const response = await app.inject({ method: 'POST', path: '/form', body: 'nonsense', headers: { 'content-type': 'multipart/form-data' } })
+  assert.equal(response.status, 400)
+  assert.equal(response.body.code, 'INVALID_FORM')
 })
 
 /** Files of the temporary folder that this process has open, and all that lie in it. Without /proc only the latter. */
@@ -220,8 +220,8 @@ for (const [what, body] of brokenForms) {
     const { app } = makeApp(t, [form])
     const before = uploads()
     const headers = multipart('x').headers
-    const answers = await Promise.all(Array.from({ length: 20 }, () => app.inject({ method: 'POST', path: '/form', body, headers })))
-    assert.deepEqual([...new Set(answers.map(({ status, body }) => `${status} ${body.code}`))], ['400 INVALID_FORM'])
+    const responses = await Promise.all(Array.from({ length: 20 }, () => app.inject({ method: 'POST', path: '/form', body, headers })))
+    assert.deepEqual([...new Set(responses.map(({ status, body }) => `${status} ${body.code}`))], ['400 INVALID_FORM'])
     await assertNoUploads(before)
   })
 }

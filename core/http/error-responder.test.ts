@@ -17,25 +17,25 @@ const failing = (thrown: () => unknown) =>
     },
   })
 
-test('our errors answer with their status, title, code, details and headers', async (t) => {
+test('our errors have their status, title, code, details and headers', async (t) => {
   const error = new ZinError('WORKER_NOT_FOUND', 'No worker is named "x"', {
     status: 404,
     details: { name: 'x' },
     headers: { 'Retry-After': '3' },
   })
   const { app, log, failures } = makeApp(t, [failing(() => error)])
-  const answer = await app.inject({ path: '/fail' })
-  assert.equal(answer.status, 404)
-  assert.deepEqual(answer.body, {
+  const response = await app.inject({ path: '/fail' })
+  assert.equal(response.status, 404)
+  assert.deepEqual(response.body, {
     error: 'Worker not found',
     message: 'No worker is named "x"',
     code: 'WORKER_NOT_FOUND',
     details: { name: 'x' },
   })
-  assert.equal(answer.headers['retry-after'], '3')
-  assert.equal(answer.headers['cache-control'], 'no-store')
-  assert.equal(answer.headers.etag, undefined)
-  assert.match(String(answer.headers['content-type']), /^application\/json/)
+  assert.equal(response.headers['retry-after'], '3')
+  assert.equal(response.headers['cache-control'], 'no-store')
+  assert.equal(response.headers.etag, undefined)
+  assert.match(String(response.headers['content-type']), /^application\/json/)
   assert.deepEqual([log.lines, failures], [[], []])
 })
 
@@ -61,8 +61,8 @@ test('errors made by ctx.throw keep their status, and the text of a hidden one s
 test('anything else is 500, logged with the request id and reported', async (t) => {
   for (const thrown of [new TypeError('boom'), 'a string', null, Object.assign(new Error('x'), { status: 404 })]) {
     const { app, log, failures } = makeApp(t, [failing(() => thrown)], { trustedProxies: 1 })
-    const answer = await app.inject({ path: '/fail?secret=1', headers: { 'x-request-id': 'request-1' } })
-    assert.deepEqual([answer.status, answer.body.code], [500, 'INTERNAL_ERROR'])
+    const response = await app.inject({ path: '/fail?secret=1', headers: { 'x-request-id': 'request-1' } })
+    assert.deepEqual([response.status, response.body.code], [500, 'INTERNAL_ERROR'])
     assert.equal(log.lines[0]?.level, 'error')
     assert.equal(log.lines[0]?.requestId, 'request-1')
     assert.deepEqual(failures[0]?.failed, { id: 'request-1', method: 'GET', path: '/fail', status: 500 })
@@ -98,8 +98,8 @@ test('the body can be transformed, and a failing transformation is logged and ig
     call: async (body: ErrorBody, error: Error) => ({ ...body, docs: `https://docs.example/${body.code}`, name: error.name }),
   }
   const { app } = makeApp(t, [], { transformErrorBody: transform })
-  const answer = await app.inject({ path: '/x' })
-  assert.deepEqual([answer.status, answer.body.docs, answer.body.name], [404, 'https://docs.example/NOT_FOUND', 'ZinError'])
+  const response = await app.inject({ path: '/x' })
+  assert.deepEqual([response.status, response.body.docs, response.body.name], [404, 'https://docs.example/NOT_FOUND', 'ZinError'])
   const broken = makeApp(t, [], {
     transformErrorBody: {
       active: true,
@@ -112,7 +112,7 @@ test('the body can be transformed, and a failing transformation is logged and ig
   assert.equal(broken.log.lines[0]?.level, 'error')
 })
 
-test('a failing error listener does not change the answer', async (t) => {
+test('a failing error listener does not change the response', async (t) => {
   const { app, log } = makeApp(t, [failing(() => new Error('x'))], {
     onError: () => {
       throw new Error('listener')
@@ -122,7 +122,7 @@ test('a failing error listener does not change the answer', async (t) => {
   assert.equal(log.lines.length, 2)
 })
 
-test('an answer that cannot be written as JSON is 500', async (t) => {
+test('a response that cannot be written as JSON is 500', async (t) => {
   const circular: Record<string, unknown> = {}
   circular.self = circular
   const { app } = makeApp(t, [
@@ -180,7 +180,7 @@ test('no cache keeps a refusal, whoever wrote it; other errors may say themselve
     cases.map(([status, said]) => cached(status, said)),
   )
   for (const [status, said, kept] of cases) {
-    const answer = await app.inject({ path: `/${status}/${said ?? 'unsaid'}` })
-    assert.deepEqual([answer.status, answer.headers['cache-control']], [status, kept])
+    const response = await app.inject({ path: `/${status}/${said ?? 'unsaid'}` })
+    assert.deepEqual([response.status, response.headers['cache-control']], [status, kept])
   }
 })

@@ -28,29 +28,29 @@ describe('an event stream', () => {
       },
     })
     const host = await createTestHost({ plugins: [events()], listen: true })
-    const [answer] = (await once(get(`${host.url}/events`), 'response')) as [IncomingMessage]
-    return { host, answer, streams, stream: open[0], ended }
+    const [response] = (await once(get(`${host.url}/events`), 'response')) as [IncomingMessage]
+    return { host, response, streams, stream: open[0], ended }
   }
 
   it('sends events as they come', async () => {
-    const { host, answer, stream } = await start()
-    assert.equal(answer.headers['content-type'], 'text/event-stream')
-    assert.equal(answer.headers['cache-control'], 'no-store')
-    answer.setEncoding('utf8')
+    const { host, response, stream } = await start()
+    assert.equal(response.headers['content-type'], 'text/event-stream')
+    assert.equal(response.headers['cache-control'], 'no-store')
+    response.setEncoding('utf8')
     let text = ''
-    answer.on('data', (chunk: string) => {
+    response.on('data', (chunk: string) => {
       text += chunk
     })
     assert.equal(stream?.send({ event: 'change', data: { text: 'two\nlines' } }), true)
-    while (!text.includes('data:')) await once(answer, 'data')
+    while (!text.includes('data:')) await once(response, 'data')
     assert.equal(text, ': listening\n\nevent: change\ndata: {"text":"two\\nlines"}\n\n')
     await host.stop()
   })
 
   it('ends with the app, which does not wait for its clients', async () => {
-    const { host, answer, streams, ended } = await start()
-    answer.resume()
-    const over = once(answer, 'end')
+    const { host, response, streams, ended } = await start()
+    response.resume()
+    const over = once(response, 'end')
     await host.stop()
     await over
     await ended
@@ -59,11 +59,11 @@ describe('an event stream', () => {
 
   it('ends after a quarter of an hour, whoever still listens, so that access is checked anew', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
-    const { host, answer, streams, stream, ended } = await start()
-    answer.resume()
+    const { host, response, streams, stream, ended } = await start()
+    response.resume()
     t.mock.timers.tick(15 * 60_000 - 1)
     assert.equal(stream?.send({ data: 1 }), true)
-    const over = once(answer, 'end')
+    const over = once(response, 'end')
     t.mock.timers.tick(1)
     assert.equal(stream?.send({ data: 2 }), false)
     await over
@@ -74,8 +74,8 @@ describe('an event stream', () => {
   })
 
   it('notices a client that hangs up', async () => {
-    const { host, answer, stream, streams, ended } = await start()
-    answer.destroy()
+    const { host, response, stream, streams, ended } = await start()
+    response.destroy()
     await ended
     assert.equal(streams.size, 0)
     assert.equal(stream?.send({ data: 1 }), false)
@@ -83,14 +83,14 @@ describe('an event stream', () => {
   })
 
   it('cuts a client that does not read', async () => {
-    const { host, answer, stream, ended } = await start()
-    answer.pause()
+    const { host, response, stream, ended } = await start()
+    response.pause()
     const data = 'x'.repeat(200_000)
     let sent = 0
     while (stream?.send({ data }) === true) sent++
     await ended
     assert.ok(sent > 4 && sent < 200)
-    answer.destroy()
+    response.destroy()
     await host.stop()
   })
 
@@ -125,12 +125,12 @@ describe('an event stream', () => {
     })
     const host = await createTestHost({ plugins: [events()], listen: true })
     const open = async (user: string) => {
-      const [answer] = (await once(get(`${host.url}/events`, { headers: { 'x-user': user } }), 'response')) as [IncomingMessage]
-      return answer.resume()
+      const [response] = (await once(get(`${host.url}/events`, { headers: { 'x-user': user } }), 'response')) as [IncomingMessage]
+      return response.resume()
     }
     const refusal = async (user: string) => {
-      const answer = await host.inject({ path: '/events', headers: { 'x-user': user } })
-      return [answer.status, answer.body.code]
+      const response = await host.inject({ path: '/events', headers: { 'x-user': user } })
+      return [response.status, response.body.code]
     }
     const [first] = [await open('ada'), await open('ada')]
     assert.deepEqual(await refusal('ada'), [429, 'TOO_MANY_STREAMS'])

@@ -1,5 +1,5 @@
 /**
- * Decides which `Host` headers an app answers, by an exact list. An entry with a port stands for itself;
+ * Decides which `Host` headers an app serves, by an exact list. An entry with a port stands for itself;
  * an entry without one stands for the bare name and for the name with the port the app listens on.
  */
 export class HostCheck {

@@ -22,8 +22,8 @@ test('every reader of a body gets the chunks of one packet as one piece', async 
   })
   app.addRoute('test', ignores)
   app.compile()
-  const answer = await exchange(await listen(app), rawRequest('POST /ignores', chunked, chunks('{"a":12345}', 1)))
-  assert.equal(statusOf(answer), 200, answer)
+  const response = await exchange(await listen(app), rawRequest('POST /ignores', chunked, chunks('{"a":12345}', 1)))
+  assert.equal(statusOf(response), 200, response)
   assert.deepEqual(seen, ['{"a":12345}'])
 })
 
@@ -32,9 +32,9 @@ test('a body of many chunks is read whole and in order, by whatever route and si
   const port = await listen(app)
   const text = JSON.stringify({ rows: Array.from({ length: 20_000 }, (_, row) => row) })
   for (const size of [7, 100, 5_000, 70_000]) {
-    const answer = await exchange(port, rawRequest('POST /json', chunked, chunks(text, size)))
-    assert.equal(statusOf(answer), 200, answer.slice(0, 300))
-    assert.equal(answer.slice(answer.indexOf('\r\n\r\n') + 4), text)
+    const response = await exchange(port, rawRequest('POST /json', chunked, chunks(text, size)))
+    assert.equal(statusOf(response), 200, response.slice(0, 300))
+    assert.equal(response.slice(response.indexOf('\r\n\r\n') + 4), text)
   }
 })
 
@@ -60,10 +60,10 @@ test('a body in tiny chunks is refused where it is read, and the connection clos
   const send = async ([path, status, code]: (typeof expected)[number]): Promise<void> => {
     const client = await RawClient.open(port)
     client.send(`POST ${path} HTTP/1.1\r\nHost: localhost\r\n${chunked.join('\r\n')}\r\n\r\n${body}`)
-    const answer = await client.until(/"(code":"\w+"|ok":true)\}/)
-    assert.equal(statusOf(answer), status, path)
-    assert.match(answer, new RegExp(code))
-    assert.match(answer, /connection: close/i)
+    const response = await client.until(/"(code":"\w+"|ok":true)\}/)
+    assert.equal(statusOf(response), status, path)
+    assert.match(response, new RegExp(code))
+    assert.match(response, /connection: close/i)
     await client.closed
   }
   await Promise.all(expected.map(send))
@@ -91,6 +91,6 @@ test('others are served between the packets of clients that send many chunks, an
 test('a handler may capture a body that its route does not declare', async (t) => {
   const { app } = makeApp(t, [route({ ...ignores, handler: async (ctx) => ({ size: (await captureBody(ctx)).length }) })])
   const port = await listen(app)
-  const answer = await exchange(port, rawRequest('POST /ignores', chunked, chunks('{"a":1}', 2)))
-  assert.match(answer, /\{"size":7\}$/)
+  const response = await exchange(port, rawRequest('POST /ignores', chunked, chunks('{"a":1}', 2)))
+  assert.match(response, /\{"size":7\}$/)
 })

@@ -27,7 +27,7 @@ test('a request without a socket sends what it is given', async (t) => {
   assert.equal((await app.inject({ method: 'PUT', path: '/echo', body: Buffer.alloc(4_000_000) })).body.length, 4_000_000)
 })
 
-test('large answers arrive whole', async (t) => {
+test('large responses arrive whole', async (t) => {
   const { app } = makeApp(t, [route({ method: 'GET', path: '/big', handler: () => 'x'.repeat(3_000_000) })])
   assert.equal((await app.inject({ path: '/big' })).text.length, 3_000_000)
 })

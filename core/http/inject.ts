@@ -17,7 +17,7 @@ export interface InjectRequest {
 export interface InjectResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  /** Parsed when the answer is JSON and not compressed, else its text; `undefined` when it is empty. */
+  /** Parsed when the response is JSON and not compressed, else its text; `undefined` when it is empty. */
   // biome-ignore lint/suspicious/noExplicitAny: as JSON.parse gives it
   readonly body: any
   readonly text: string

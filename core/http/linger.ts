@@ -5,7 +5,7 @@ import { awaitsContinue } from './read-bytes.js'
 
 /** An unread body up to this size is read and dropped, and the connection stays open. */
 const dropQuietly = 64 * 1024
-/** How long a client that keeps on sending may do so after its answer went out, in ms. */
+/** How long a client that keeps on sending may do so after its response went out, in ms. */
 const lingerMs = 1000
 
 /** Whether the connection of a request is closed when nobody reads its body, by what the request says of it. */
@@ -14,9 +14,9 @@ function isClosedUnread(req: IncomingMessage): boolean {
 }
 
 /**
- * Closes the connection of a request whose body nobody read, so that the client still gets the answer: it is written at
- * once and ended when the client stopped sending. Closing while bytes arrive would reset the connection, answer included. What comes in
- * tiny pieces is not read on: the client has the time of the linger to take the answer.
+ * Closes the connection of a request whose body nobody read, so that the client still gets the response: it is written at
+ * once and ended when the client stopped sending. Closing while bytes arrive would reset the connection, response included. What comes in
+ * tiny pieces is not read on: the client has the time of the linger to take the response.
  *
  * A 401 says nothing about whether the body was read, and so how far the checks came: its `Connection` depends on the request
  * alone, and Node writes it, always in the same place.

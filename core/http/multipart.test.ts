@@ -56,13 +56,13 @@ test('other ways to write a form are understood', async (t) => {
     part("name=f; filename=a.txt; filename*=utf-8''a.txt", 'c'),
     '--edge \r\ncontent-disposition:form-data;name="lower"\r\n\r\n\r\n--edge--\r\nan epilogue',
   ].join('')
-  const answer = await app.inject({
+  const response = await app.inject({
     method: 'POST',
     path: '/form',
     body,
     headers: { 'content-type': 'Multipart/Form-Data; Boundary="edge"' },
   })
-  assert.deepEqual(answer.body, {
+  assert.deepEqual(response.body, {
     body: { token: 'a', '; filename=no': 'b', coded: 'ä', lower: '' },
     files: [['f', [['a.txt', 'text/plain', 1, 'c']]]],
   })
@@ -83,13 +83,13 @@ const refused: readonly (readonly [what: string, body: string, contentType?: str
 for (const [what, body, contentType = type] of refused) {
   test(`a multipart form that ${what} is 400`, async (t) => {
     const { app, failures } = makeApp(t, [form])
-    const answer = await app.inject({
+    const response = await app.inject({
       method: 'POST',
       path: '/form',
       body: `${body}--edge--\r\n`,
       headers: { 'content-type': contentType },
     })
-    assert.deepEqual([answer.status, answer.body.code], [400, 'INVALID_FORM'])
+    assert.deepEqual([response.status, response.body.code], [400, 'INVALID_FORM'])
     assert.deepEqual(failures, [])
   })
 }

@@ -17,9 +17,9 @@ test('of transfer codings only chunked is taken, and the connection of any other
     ['Transfer-Encoding: gzip', 'Transfer-Encoding: chunked'],
     ['Transfer-Encoding: chunked, chunked'],
   ]) {
-    const answer = await post('POST /echo', ...headers)
-    assert.equal(statusOf(answer), 400, headers.join())
-    assert.match(answer, /connection: close/i)
+    const response = await post('POST /echo', ...headers)
+    assert.equal(statusOf(response), 400, headers.join())
+    assert.match(response, /connection: close/i)
   }
   const old = await exchange(
     port,
@@ -56,6 +56,6 @@ test('behind a trusted proxy the forwarded host must be listed, too, and without
 test('a backslash in a query is text, as in what fetch sends', async (t) => {
   const query = route({ method: 'GET', path: '/query', handler: ({ input }) => input.query })
   const port = await listen(makeApp(t, [query]).app)
-  const answer = await fetch(`http://127.0.0.1:${port}/query?path=C:\\a&b=\\`)
-  assert.deepEqual(await answer.json(), { path: 'C:\\a', b: '\\' })
+  const response = await fetch(`http://127.0.0.1:${port}/query?path=C:\\a&b=\\`)
+  assert.deepEqual(await response.json(), { path: 'C:\\a', b: '\\' })
 })

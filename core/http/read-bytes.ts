@@ -64,7 +64,7 @@ export function readBytes(req: IncomingMessage, res: ServerResponse, limit: numb
       done(bytes)
       resolve(bytes)
     }
-    // A request closes when it was read and answered, too.
+    // A request closes when it was read and its response was sent, too.
     const onAbort = (): void => {
       if (!ended) fail(httpErrors.BODY_ABORTED())
     }

@@ -84,12 +84,12 @@ test('requests in flight finish on the table they began with', async (t) => {
   })
   const remove = app.addRoute('late', hello)
   app.compile()
-  const answer = app.inject({ path: '/hello' })
+  const response = app.inject({ path: '/hello' })
   await entered
   remove()
   app.compile()
   release()
-  assert.equal((await answer).status, 200)
+  assert.equal((await response).status, 200)
   assert.equal((await app.inject({ path: '/hello' })).status, 404)
 })
 

@@ -49,7 +49,7 @@ export class RouteTable<T> {
     return { value: bucket.values.get(layer) as T, params: decodeParams(layer, path) }
   }
 
-  /** Methods a path answers, for `Allow`: empty when it is no route's path. */
+  /** Methods a path supports, for `Allow`: empty when it matches no route. */
   allowed(path: string): readonly string[] {
     const methods = new Set<string>(this.#fixed.get(path)?.keys())
     for (const layer of this.#bucketFor(path).router.match(path, 'GET').path) for (const method of layer.methods) methods.add(method)

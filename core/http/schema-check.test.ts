@@ -85,7 +85,7 @@ test('every keyword and every format of Ajv is known', () => {
   for (const format of Object.keys(ajv.formats)) assert.deepEqual(problemsOf({ format }), [])
 })
 
-test('params, query, body and answers are checked, each by its name', () => {
+test('params, query, body and responses are checked, each by its name', () => {
   const wrong = { type: 'x' }
   const problems = schemaProblems(
     route({ method: 'POST', path: '/', params: wrong, query: wrong, body: wrong, response: { 201: wrong }, handler: () => 1 }),

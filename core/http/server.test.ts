@@ -50,14 +50,14 @@ test('S1: the path that is routed is the path of the request line, or the reques
     '/a<b>',
   ]
   for (const target of refused) {
-    const answer = await exchange(port, rawRequest(`GET ${target}`))
-    assert.equal(statusOf(answer), 400, `${JSON.stringify(target)}: ${answer.slice(0, 200)}`)
+    const response = await exchange(port, rawRequest(`GET ${target}`))
+    assert.equal(statusOf(response), 400, `${JSON.stringify(target)}: ${response.slice(0, 200)}`)
   }
   const accepted = ['/a', '/a//b', '/a%2Fb', '/a/b/', '/.x', '/a;b=c', '/a?b=/../c', '/a%20b?']
   for (const target of accepted) {
-    const answer = await exchange(port, rawRequest(`GET ${target}`))
-    assert.equal(statusOf(answer), 200, target)
-    assert.ok(answer.includes(JSON.stringify({ path: new URL(target, 'http://localhost').pathname }).slice(0, -1)), answer)
+    const response = await exchange(port, rawRequest(`GET ${target}`))
+    assert.equal(statusOf(response), 200, target)
+    assert.ok(response.includes(JSON.stringify({ path: new URL(target, 'http://localhost').pathname }).slice(0, -1)), response)
   }
   assert.equal(statusOf(await exchange(port, rawRequest('OPTIONS *'))), 400)
   assert.equal(await exchange(port, rawRequest('CONNECT localhost:80')), '')
@@ -79,7 +79,7 @@ test('S8: repeated headers that matter are refused, others are not', async (t) =
   assert.equal(await get('Content-Length: 0', 'Content-Length: 0'), 400)
 })
 
-test('what is no HTTP is answered with an error body and closed', async (t) => {
+test('what is not HTTP gets an error body and is closed', async (t) => {
   const port = await listen(makeApp(t, [hello]).app)
   for (const bytes of [
     'nonsense\r\n\r\n',
@@ -87,9 +87,9 @@ test('what is no HTTP is answered with an error body and closed', async (t) => {
     'GET / HTTP/9.9\r\n\r\n',
     '\x16\x03\x01\x02\x00',
   ]) {
-    const answer = await exchange(port, bytes)
-    assert.equal(statusOf(answer), 400, JSON.stringify(answer))
-    assert.equal(JSON.parse(answer.split('\r\n\r\n')[1] ?? '').code, 'BAD_REQUEST')
+    const response = await exchange(port, bytes)
+    assert.equal(statusOf(response), 400, JSON.stringify(response))
+    assert.equal(JSON.parse(response.split('\r\n\r\n')[1] ?? '').code, 'BAD_REQUEST')
   }
   const large = await exchange(port, rawRequest('GET /hello', [`X: ${'x'.repeat(20_000)}`]))
   assert.equal(statusOf(large), 431)
@@ -136,9 +136,9 @@ test('a client that still sends its oversized body gets the 413 and then the end
     const piece = framing.startsWith('T') ? `${body.length.toString(16)}\r\n${body}\r\n` : body
     client.send(`POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${framing}\r\n\r\n`)
     for (let i = 0; i < 40; i++) client.send(piece)
-    const answer = await client.until(/"PAYLOAD_TOO_LARGE"\}/)
-    assert.equal(statusOf(answer), 413)
-    assert.match(answer, /connection: close/i)
+    const response = await client.until(/"PAYLOAD_TOO_LARGE"\}/)
+    assert.equal(statusOf(response), 413)
+    assert.match(response, /connection: close/i)
     client.socket.end()
     await client.closed
   }
@@ -154,7 +154,7 @@ test('a connection stays open after a small body that nobody read', async (t) =>
   assert.match(client.text, /\{"hello":true\}$/)
 })
 
-test('a client that expects 100-continue gets it when the body is wanted, and a final answer when it is not', async (t) => {
+test('a client that expects 100-continue gets it when the body is wanted, and a final response when it is not', async (t) => {
   const port = await listen(makeApp(t, [echo]).app)
   const headers = ['Expect: 100-continue', 'Content-Type: application/json', 'Content-Length: 7']
   const wanted = await RawClient.open(port)
@@ -174,7 +174,7 @@ test('a client that expects 100-continue gets it when the body is wanted, and a 
   assert.equal(statusOf(tooLarge), 413)
 })
 
-test('pipelined requests are answered in order', async (t) => {
+test('pipelined requests get their responses in order', async (t) => {
   const { slow, open } = gate()
   const port = await listen(makeApp(t, [hello, slow]).app)
   const client = await RawClient.open(port)
@@ -224,7 +224,7 @@ test('draining closes connections that are idle or never sent anything', async (
   await Promise.all([silent.closed, idle.closed])
 })
 
-test('a request that arrives on an open connection while draining begins is still answered', async (t) => {
+test('a request that arrives on an open connection while draining begins still gets its response', async (t) => {
   const { app } = makeApp(t, [hello])
   const client = await RawClient.open(await listen(app))
   client.send('GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n')
@@ -248,13 +248,13 @@ test('connections that are busy at the deadline are cut and counted', async (t) 
   open()
 })
 
-test('before the port closes, answers ask clients to reconnect', async (t) => {
+test('before the port closes, responses ask clients to reconnect', async (t) => {
   const { app } = makeApp(t, [hello])
   const port = await listen(app)
   app.setDraining()
-  const answer = await fetch(`http://127.0.0.1:${port}/hello`)
-  assert.deepEqual([answer.status, answer.headers.get('connection')], [200, 'close'])
-  await answer.text()
+  const response = await fetch(`http://127.0.0.1:${port}/hello`)
+  assert.deepEqual([response.status, response.headers.get('connection')], [200, 'close'])
+  await response.text()
 })
 
 test('load on many connections loses no request when the app drains', async (t) => {
@@ -263,13 +263,13 @@ test('load on many connections loses no request when the app drains', async (t) 
   const clients = await Promise.all(Array.from({ length: 20 }, () => RawClient.open(port)))
   let sent = 0
   let drained: Promise<{ readonly forced: number }> | undefined
-  // Each client sends its next request on the same connection as soon as it has an answer that leaves the connection open.
+  // Each client sends its next request on the same connection as soon as it has a response that leaves the connection open.
   const work = clients.map(async (client) => {
-    for (let answers = 1; ; answers++) {
+    for (let responses = 1; ; responses++) {
       client.text = ''
       client.send('GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n')
       sent++
-      if (/connection: close/i.test(await client.until(/"hello":true\}$/))) return answers
+      if (/connection: close/i.test(await client.until(/"hello":true\}$/))) return responses
       if (sent > 400) drained ??= app.drain({ deadlineMs: 10_000 })
     }
   })

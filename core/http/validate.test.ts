@@ -16,19 +16,19 @@ const echo = route({ method: 'POST', path: '/echo', body: worker, handler: ({ in
 
 test('a body that fits is passed on with its defaults', async (t) => {
   const { app } = makeApp(t, [echo])
-  const answer = await app.inject({ method: 'POST', path: '/echo', body: { name: 'emails' } })
-  assert.equal(answer.status, 200)
-  assert.deepEqual(answer.body, { name: 'emails', concurrency: 5 })
+  const response = await app.inject({ method: 'POST', path: '/echo', body: { name: 'emails' } })
+  assert.equal(response.status, 200)
+  assert.deepEqual(response.body, { name: 'emails', concurrency: 5 })
 })
 
 test('a body that does not fit is refused with every problem by field', async (t) => {
   const { app } = makeApp(t, [echo])
-  const answer = await app.inject({ method: 'POST', path: '/echo', body: { name: 7, concurrency: '5', extra: true } })
-  assert.equal(answer.status, 400)
-  assert.equal(answer.body.error, 'Validation failed')
-  assert.equal(answer.body.code, 'VALIDATION_FAILED')
-  assert.equal(answer.body.message, `${answer.body.details[0].field} ${answer.body.details[0].message}`)
-  assert.deepEqual(answer.body.details.map((entry: { field: string; code: string }) => [entry.field, entry.code]).sort(), [
+  const response = await app.inject({ method: 'POST', path: '/echo', body: { name: 7, concurrency: '5', extra: true } })
+  assert.equal(response.status, 400)
+  assert.equal(response.body.error, 'Validation failed')
+  assert.equal(response.body.code, 'VALIDATION_FAILED')
+  assert.equal(response.body.message, `${response.body.details[0].field} ${response.body.details[0].message}`)
+  assert.deepEqual(response.body.details.map((entry: { field: string; code: string }) => [entry.field, entry.code]).sort(), [
     ['body.concurrency', 'TYPE'],
     ['body.extra', 'ADDITIONAL_PROPERTIES'],
     ['body.name', 'TYPE'],
@@ -96,8 +96,8 @@ test('formats are checked, and elements of lists are named', async (t) => {
   const { app } = makeApp(t, [
     route({ method: 'POST', path: '/mail', body: Type.Object({ to: Type.Array(Type.String({ format: 'email' })) }), handler: () => ({}) }),
   ])
-  const answer = await app.inject({ method: 'POST', path: '/mail', body: { to: ['a@b.example', 'nonsense'] } })
-  assert.equal(answer.body.details[0].field, 'body.to[1]')
+  const response = await app.inject({ method: 'POST', path: '/mail', body: { to: ['a@b.example', 'nonsense'] } })
+  assert.equal(response.body.details[0].field, 'body.to[1]')
   assert.equal((await app.inject({ method: 'POST', path: '/mail', body: { to: ['a@b.example'] } })).status, 200)
 })
 
@@ -105,9 +105,9 @@ test('a large list of faults costs one problem, not a million', async (t) => {
   const { app } = makeApp(t, [
     route({ method: 'POST', path: '/list', bodyLimit: 2_000_000, body: Type.Array(Type.String()), handler: () => ({}) }),
   ])
-  const answer = await app.inject({ method: 'POST', path: '/list', body: Array.from({ length: 200_000 }, () => 1) })
-  assert.equal(answer.status, 400)
-  assert.equal(answer.body.details.length, 1)
+  const response = await app.inject({ method: 'POST', path: '/list', body: Array.from({ length: 200_000 }, () => 1) })
+  assert.equal(response.status, 400)
+  assert.equal(response.body.details.length, 1)
   const short = await app.inject({ method: 'POST', path: '/list', body: Array.from({ length: 500 }, () => 1) })
   assert.equal(short.body.details.length, 20)
 })
@@ -122,12 +122,12 @@ test('a route may name its own error for a fault', async (t) => {
         }),
     },
   ])
-  const answer = await app.inject({ method: 'POST', path: '/echo', body: { name: 'NO' } })
-  assert.equal(answer.body.code, 'INVALID_WORKER_NAME')
-  assert.equal(answer.body.message, 'body name pattern')
+  const response = await app.inject({ method: 'POST', path: '/echo', body: { name: 'NO' } })
+  assert.equal(response.body.code, 'INVALID_WORKER_NAME')
+  assert.equal(response.body.message, 'body name pattern')
 })
 
-test('outside of production an answer that misses its schema is logged and sent as it is', async (t) => {
+test('outside of production a response that does not match its schema is logged and sent as it is', async (t) => {
   const spec = route({
     method: 'GET',
     path: '/x',
@@ -144,7 +144,7 @@ test('outside of production an answer that misses its schema is logged and sent 
   assert.deepEqual(production.log.lines, [])
 })
 
-test('an answer is compared as it goes over the wire', async (t) => {
+test('a response is compared as it goes over the wire', async (t) => {
   const { app, log } = makeApp(t, [
     route({
       method: 'GET',

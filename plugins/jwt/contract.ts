@@ -50,7 +50,7 @@ export interface Tokens {
    * Too few values count as revoked. A promise only for the first check after the store was emptied.
    */
   isRevokedBy(claims: Claims, values: readonly (string | null)[]): boolean | Promise<boolean>
-  /** Throws a ZinError with status 503 when the store cannot answer. */
+  /** Throws a ZinError with status 503 when the store does not respond. */
   isRevoked(claims: Claims): Promise<boolean>
   /** The access of a verified token, for `noteAccess`: until its `exp`, and while it is not revoked. */
   access(claims: Claims): Access

@@ -93,12 +93,12 @@ describe('the middleware key auth', () => {
   it('lets a good token pass and attaches its claims to request, state and request context', () =>
     withHost(async (host) => {
       const { token } = await host.service(tokensService).issue({ sub: 7, email: 'a@b.c' })
-      const answer = await host.inject({ path: '/who', headers: bearer(token) })
-      assert.deepEqual([answer.status, answer.body], [200, { request: 'a@b.c', state: 'a@b.c', context: '7' }])
+      const response = await host.inject({ path: '/who', headers: bearer(token) })
+      assert.deepEqual([response.status, response.body], [200, { request: 'a@b.c', state: 'a@b.c', context: '7' }])
       assert.equal((await host.inject({ path: '/who', headers: { authorization: `bearer ${token}` } })).status, 200)
     }))
 
-  it('answers every bad request by one and the same 401', () =>
+  it('gives every bad request one and the same 401', () =>
     withHost(async (host) => {
       const tokens = host.service(tokensService)
       const good = await tokens.issue({ sub: 'u1' })
@@ -189,7 +189,7 @@ describe('revocation', () => {
     )
   })
 
-  it('answers 503 with Retry-After while the store is down, never 200 and never 401', async () => {
+  it('gives 503 with Retry-After while the store is down, never 200 and never 401', async () => {
     const store = makeKv()
     await withHost(
       async (host) => {
@@ -202,7 +202,7 @@ describe('revocation', () => {
     )
   })
 
-  it('answers 503 once the kv plugin is disabled: what was revoked is not forgotten', async () => {
+  it('gives 503 once the kv plugin is disabled: what was revoked is not forgotten', async () => {
     const store = makeKv()
     await withHost(
       async (host) => {

@@ -17,7 +17,7 @@ export const loginResponse = {
     jwt: Type.String(),
     deviceId: Type.String(),
     deviceSecret: Type.String({
-      description: 'Signs requests; it is in this answer and nowhere else. Empty for a device with a public key',
+      description: 'Signs requests; it is in this response and nowhere else. Empty for a device with a public key',
     }),
   }),
 }

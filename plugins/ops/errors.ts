@@ -18,7 +18,7 @@ export const opsErrors = defineErrors({
   MISDIRECTED: {
     status: 421,
     message: () =>
-      'Without credentials this route responds on a loopback name only: 127.0.0.1, localhost or [::1] with the port of the app',
+      'Without credentials this route is served on a loopback name only: 127.0.0.1, localhost or [::1] with the port of the app',
     when: 'In open mode: the `Host` is no loopback name of the app',
     fix: 'Use `127.0.0.1`, `localhost` or `[::1]` with the port of the app',
   },

@@ -12,7 +12,7 @@ export interface LocalRequest {
 const readers = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * What keeps a web page from using the machine it is shown on: the app answers on its own names only (a name that was
+ * What keeps a web page from using the machine it is shown on: the app serves its own names only (a name that was
  * pointed at this machine is refused), to pages of its own origin only, and changes nothing for a request that a page of
  * another origin could send without asking first. Gives the error, or `undefined`.
  */

@@ -106,7 +106,7 @@ describe('ops in auto mode on a loopback bind', () => {
       for (const site of ['same-origin', 'none']) assert.equal(await app.status('GET', { 'sec-fetch-site': site }), 200, site)
     }))
 
-  it('answers on loopback names with its own port only', () =>
+  it('serves loopback names with its own port only', () =>
     withApp({ listen: true }, async (app) => {
       const { port } = new URL(app.host.url)
       for (const name of ['127.0.0.1', 'localhost', '[::1]', 'LOCALHOST'])
@@ -118,7 +118,7 @@ describe('ops in auto mode on a loopback bind', () => {
       assert.equal(await app.status('POST', { ...json, ...own, origin: `http://127.0.0.1:${port}` }), 403)
     }))
 
-  it('answers on loopback names only, whatever other names the app has', () =>
+  it('serves loopback names only, whatever other names the app has', () =>
     withApp({ allowedHosts: ['app.test', 'localhost'] }, async (app) => {
       assert.equal(await app.status('GET', { host: 'localhost' }), 200)
       assert.equal(await app.status('GET', { host: 'app.test' }), 421)
@@ -169,13 +169,13 @@ describe('ops in required mode', () => {
         await app.signed('GET', 'zin-cli', 'wrong'),
         await app.signed('POST'),
       ]
-      const answers = new Set<string>()
+      const responses = new Set<string>()
       for (const headers of tries) {
         const { status, text } = await app.host.inject({ path: '/api/workers', headers })
-        answers.add(`${status} ${text}`)
+        responses.add(`${status} ${text}`)
       }
-      assert.equal(answers.size, 1)
-      assert.match([...answers][0] ?? '', /^401 .*"code":"UNAUTHORIZED"/)
+      assert.equal(responses.size, 1)
+      assert.match([...responses][0] ?? '', /^401 .*"code":"UNAUTHORIZED"/)
     }))
 
   it('takes a request signed with the shared secret, once', () =>

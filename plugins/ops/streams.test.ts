@@ -54,7 +54,7 @@ async function sessionAt(host: TestHost, path: string, expiresInSeconds?: number
 async function withStream(
   t: TestContext,
   path: string,
-  test: (answer: IncomingMessage, session: Session, tick: (ms: number) => void) => Promise<void>,
+  test: (response: IncomingMessage, session: Session, tick: (ms: number) => void) => Promise<void>,
   expiresInSeconds?: number,
 ): Promise<void> {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'], now: Date.now() })
@@ -63,9 +63,9 @@ async function withStream(
   try {
     t.mock.timers.tick(1)
     const session = await sessionAt(host, path, expiresInSeconds)
-    const [answer] = (await once(get(`${host.url}${path}`, { headers: session.headers }), 'response')) as [IncomingMessage]
-    assert.equal(answer.statusCode, 200)
-    await test(answer, session, (ms) => t.mock.timers.tick(ms))
+    const [response] = (await once(get(`${host.url}${path}`, { headers: session.headers }), 'response')) as [IncomingMessage]
+    assert.equal(response.statusCode, 200)
+    await test(response, session, (ms) => t.mock.timers.tick(ms))
   } finally {
     t.mock.timers.reset()
     await host.stop()
@@ -73,8 +73,8 @@ async function withStream(
 }
 
 /** The text of the next piece. */
-async function heard(answer: IncomingMessage): Promise<string> {
-  const [chunk] = (await once(answer, 'data')) as [Buffer]
+async function heard(response: IncomingMessage): Promise<string> {
+  const [chunk] = (await once(response, 'data')) as [Buffer]
   return chunk.toString()
 }
 
@@ -83,15 +83,15 @@ describe('an event stream', () => {
     const endings = path === paths.token ? (['revoke', 'disable'] as const) : (['revoke', 'disable', 'removeDevice'] as const)
     for (const ending of endings) {
       it(`on ${path} goes on while its credentials are good, and ends after ${ending}`, (t) =>
-        withStream(t, path, async (answer, session, tick) => {
-          assert.match(await heard(answer), /listening/)
+        withStream(t, path, async (response, session, tick) => {
+          assert.match(await heard(response), /listening/)
           for (let beat = 0; beat < 3; beat += 1) {
             tick(15_000)
-            assert.match(await heard(answer), /keep-alive/)
+            assert.match(await heard(response), /keep-alive/)
           }
           await session[ending]()
-          const ended = once(answer, 'end')
-          answer.resume()
+          const ended = once(response, 'end')
+          response.resume()
           tick(15_000)
           await ended
         }))
@@ -101,10 +101,10 @@ describe('an event stream', () => {
       withStream(
         t,
         path,
-        async (answer, _session, tick) => {
-          assert.match(await heard(answer), /listening/)
-          const ended = once(answer, 'end')
-          answer.resume()
+        async (response, _session, tick) => {
+          assert.match(await heard(response), /listening/)
+          const ended = once(response, 'end')
+          response.resume()
           tick(5_000)
           await ended
         },
