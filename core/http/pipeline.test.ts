@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Type } from 'typebox'
+import { refuse } from './refusal-body.js'
 import { exchange, listen, makeApp, rawRequest, route, statusOf } from './test-support.js'
 
 const hello = route({ method: 'GET', path: '/hello', handler: () => ({ hello: true }) })
@@ -58,4 +59,50 @@ test('a backslash in a query is text, as in what fetch sends', async (t) => {
   const port = await listen(makeApp(t, [query]).app)
   const response = await fetch(`http://127.0.0.1:${port}/query?path=C:\\a&b=\\`)
   assert.deepEqual(await response.json(), { path: 'C:\\a', b: '\\' })
+})
+
+test('the phases come in their order: of many faults the first one decides, and a probe has none', async (t) => {
+  const { app } = makeApp(t, [route({ method: 'GET', path: '/probe', probe: true, handler: () => ({}) })], {
+    allowedHosts: ['app.example'],
+  })
+  app.addGlobal('test', (ctx, next) => {
+    if (ctx.get('x-global') !== 'ok') ctx.throw(429)
+    return next()
+  })
+  app.addMiddleware('test', { key: 'guard', handler: (ctx, next) => (ctx.get('x-user') === '' ? refuse(ctx, 'guard') : next()) })
+  app.addRoute('test', { ...echo, use: ['guard'], body: Type.Object({ a: Type.Integer() }) })
+  app.compile()
+  const port = await listen(app)
+  const codeOf = async (line: string, headers: readonly string[], body: string): Promise<string> => {
+    const text = await exchange(port, [`${line} HTTP/1.1`, 'Connection: close', ...headers, '', body].join('\r\n'))
+    return /"code":"(\w+)"/.exec(text)?.[1] ?? String(statusOf(text))
+  }
+  const steps: readonly (readonly [code: string, wrong: string, right: string])[] = [
+    ['MISDIRECTED', 'Host: evil.test', 'Host: app.example'],
+    ['OTHER_APP', 'X-Zin-App: other', 'X-Zin-App: test%20app'],
+    ['BAD_REQUEST_TARGET', 'POST /a/../nowhere', 'POST /nowhere'],
+    ['DUPLICATE_HEADER', 'Content-Type: text/plain\r\nContent-Type: text/plain', 'Content-Type: text/plain'],
+    ['UNSUPPORTED_TRANSFER_ENCODING', 'Transfer-Encoding: gzip, chunked', 'Transfer-Encoding: chunked'],
+    ['TOO_EARLY', 'Early-Data: 1', 'X: y'],
+    ['TOO_MANY_REQUESTS', 'X-Global: no', 'X-Global: ok'],
+    ['NOT_FOUND', 'POST /nowhere', 'POST /echo'],
+    ['UNAUTHORIZED', 'X-User:', 'X-User: ada'],
+    ['UNSUPPORTED_MEDIA_TYPE', 'Content-Type: text/plain', 'Content-Type: application/json'],
+    ['INVALID_JSON', '1\r\n{\r\n0\r\n\r\n', '2\r\n{}\r\n0\r\n\r\n'],
+    ['VALIDATION_FAILED', '2\r\n{}\r\n0\r\n\r\n', '7\r\n{"a":1}\r\n0\r\n\r\n'],
+  ]
+  const isHeader = (wrong: string): boolean => /^[A-Z][\w-]*:/.test(wrong) && wrong !== 'Content-Type: text/plain'
+  const send = {
+    line: 'POST /a/../nowhere',
+    headers: steps.map(([, wrong]) => wrong).filter(isHeader),
+    body: '1\r\n{\r\n0\r\n\r\n',
+  }
+  assert.equal(await codeOf('GET /probe', send.headers, send.body), '200')
+  for (const [code, wrong, right] of steps) {
+    assert.equal(await codeOf(send.line, send.headers, send.body), code)
+    if (send.line === wrong) send.line = right
+    else if (send.body === wrong) send.body = right
+    else send.headers = send.headers.map((header) => (header === wrong ? right : header))
+  }
+  assert.equal(await codeOf(send.line, send.headers, send.body), '200')
 })
