@@ -2,6 +2,7 @@ import { ZinError } from '../errors.js'
 import type { CommandCredential } from '../hooks/catalogue.js'
 import type { CommandShape } from '../host/command.js'
 import { inCommands } from './command-words.js'
+import { cliErrors } from './errors.js'
 
 export interface Answer {
   readonly status: number
@@ -32,12 +33,7 @@ export interface Refused {
 export function refusal({ answer: { status, text }, request, baseUrl, appName, credential, commands }: Refused): ZinError {
   const body = bodyOf(text)
   const { error, message, code, details } = (typeof body === 'object' && body !== null ? body : {}) as Readonly<Record<string, unknown>>
-  if (typeof message !== 'string' || typeof code !== 'string')
-    return new ZinError(
-      'ZIN_APP_ANSWER',
-      `what listens on ${baseUrl} answers ${request} with ${status}, and not as an app of Zin does; is another server there, or a proxy?`,
-      { status },
-    )
+  if (typeof message !== 'string' || typeof code !== 'string') return cliErrors.ZIN_APP_ANSWER(baseUrl, request, status)
   if (code === 'OTHER_APP')
     return new ZinError(
       code,

@@ -1,11 +1,12 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
-import { messageOf, ZinError } from '../errors.js'
+import { messageOf } from '../errors.js'
 import type { CommandCredential, CommandRequest } from '../hooks/catalogue.js'
 import type { AppClient, CommandShape, Printer } from '../host/command.js'
 import { readRunFile } from '../host/run-file.js'
 import type { HostView } from '../host/view.js'
 import { type Answer, bodyOf, refusal } from './client-refusal.js'
+import { cliErrors } from './errors.js'
 import { UsageError } from './usage-error.js'
 
 export interface AppClientOptions {
@@ -135,18 +136,10 @@ async function send(url: string, options: SendOptions): Promise<Answer> {
     for await (const chunk of response) chunks.push(chunk as Buffer)
     return { status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }
   } catch (error) {
-    if (options.signal.aborted) throw new ZinError('ZIN_ABORTED', 'stopped', { cause: error })
-    if (deadline.aborted)
-      throw new ZinError('ZIN_APP_TIMEOUT', `the app on ${baseUrl} did not answer ${method} within ${timeoutMs / 1000} s`, {
-        status: 504,
-        cause: error,
-      })
+    if (options.signal.aborted) throw cliErrors.ZIN_ABORTED('stopped', error)
+    if (deadline.aborted) throw cliErrors.ZIN_APP_TIMEOUT(baseUrl, method, timeoutMs, error)
     const { code = '' } = error as NodeJS.ErrnoException
     const reason = code === 'ECONNREFUSED' ? '' : ` (${code || messageOf(error)})`
-    const advice = 'start it with "zin start", or say where it runs with --url, or with --host and --port'
-    throw new ZinError('ZIN_APP_UNREACHABLE', `no app answers on ${baseUrl}${reason}; ${advice}`, {
-      status: 503,
-      cause: error,
-    })
+    throw cliErrors.ZIN_APP_UNREACHABLE(baseUrl, reason, error)
   }
 }

@@ -1,5 +1,5 @@
-import { ZinError } from '../errors.js'
 import type { Dialog } from '../host/command.js'
+import { cliErrors } from './errors.js'
 import { UsageError } from './usage-error.js'
 
 export interface Confirmation {
@@ -19,5 +19,5 @@ export async function confirmLoss({ appName, loss, yes, dialog, signal }: Confir
   // Loaded here: only a question needs it.
   const { isCancel, text } = await import('@clack/prompts')
   const answer = await text({ message: `${loss}.\nType the name of the app, ${appName}, to go on`, ...dialog, signal })
-  if (isCancel(answer) || answer.trim() !== appName) throw new ZinError('ZIN_NOT_CONFIRMED', 'not confirmed; nothing was changed')
+  if (isCancel(answer) || answer.trim() !== appName) throw cliErrors.ZIN_NOT_CONFIRMED()
 }

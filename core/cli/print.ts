@@ -1,7 +1,7 @@
-import { ZinError } from '../errors.js'
 import type { Printer } from '../host/command.js'
 import { escapeControls } from '../log/escape.js'
 import { jsonError } from './describe-error.js'
+import { cliErrors } from './errors.js'
 import { fittedTable, plainTable, wrapWords } from './table.js'
 
 /** The part of a stream that is written to. */
@@ -33,7 +33,7 @@ export function createPrinter({ stdout, stderr, json, colors = false, command }:
   return {
     json,
     line: (text = '') => void (json ? stderr : stdout).write(`${text}\n`),
-    error: (text) => void stderr.write(json ? `${jsonError(new ZinError('ZIN_COMMAND_FAILED', text))}\n` : `zin ${command}: ${text}\n`),
+    error: (text) => void stderr.write(json ? `${jsonError(cliErrors.ZIN_COMMAND_FAILED(text))}\n` : `zin ${command}: ${text}\n`),
     async waiting(what, work) {
       // For the person in front of it: logs of a deployment need no such line.
       const says = !json && stderr.isTTY === true

@@ -100,6 +100,6 @@ test('two commands with one name or alias are refused, naming both owners', () =
   ]
   assert.throws(() => new Program(entries, { version: '1.0.0' }), {
     code: 'ZIN_COMMAND_CONFLICT',
-    message: /"start" is brought by zin and by mine/,
+    message: /"start" is registered by zin and by mine/,
   })
 })

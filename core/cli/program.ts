@@ -1,7 +1,7 @@
 import { type CAC, type Command as CacCommand, cac } from 'cac'
-import { ZinError } from '../errors.js'
 import type { Command, CommandShape, OptionSpec, OwnedCommand } from '../host/command.js'
 import { suggest } from '../util/suggest.js'
+import { cliErrors } from './errors.js'
 import { optionsOf } from './options.js'
 import { UsageError } from './usage-error.js'
 
@@ -131,8 +131,7 @@ function refuseConflicts(entries: readonly OwnedCommand<CommandShape>[]): void {
   for (const { plugin, command } of entries) {
     for (const name of [command.name, ...(command.aliases ?? [])]) {
       const other = owners.get(name)
-      if (other !== undefined)
-        throw new ZinError('ZIN_COMMAND_CONFLICT', `the command "${name}" is brought by ${other} and by ${plugin}; rename one`)
+      if (other !== undefined) throw cliErrors.ZIN_COMMAND_CONFLICT(name, other, plugin)
       owners.set(name, plugin)
     }
   }

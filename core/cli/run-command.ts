@@ -1,9 +1,10 @@
 import type { Readable, Writable } from 'node:stream'
-import { ZinError } from '../errors.js'
-import type { AppClient, Command, CommandContext, Dialog, Printer } from '../host/command.js'
+import type { ZinError } from '../errors.js'
+import type { AppClient, Command, CommandContext, CommandSpec, Dialog, Printer } from '../host/command.js'
 import type { ServiceRef } from '../services/ref.js'
 import { wantsColors } from '../util/colors.js'
 import { confirmLoss } from './confirm.js'
+import { cliErrors } from './errors.js'
 import { type OpenApp, openApp } from './open-app.js'
 import { parseArguments } from './options.js'
 import { createPrinter, type Output } from './print.js'
@@ -66,11 +67,8 @@ interface ContextParts {
 }
 
 function contextFor(command: Command, { args, options, print, terminal, signal, app, client }: ContextParts): CommandContext {
-  const absent = (what: string, needs: string): ZinError =>
-    new ZinError(
-      'ZIN_COMMAND_NEEDS',
-      `the command "${command.name}" uses ${what}, but says needs: '${command.needs}'; it must say needs: '${needs}'`,
-    )
+  const absent = (what: string, needs: CommandSpec['needs']): ZinError =>
+    cliErrors.ZIN_COMMAND_NEEDS(command.name, what, `needs: '${needs}'`)
   return {
     args,
     options: options as CommandContext['options'],
@@ -82,8 +80,7 @@ function contextFor(command: Command, { args, options, print, terminal, signal, 
       return dialogOf(terminal, print)
     },
     confirm: async (loss) => {
-      if (!command.confirms)
-        throw new ZinError('ZIN_COMMAND_NEEDS', `the command "${command.name}" calls confirm; it must say confirms: true`)
+      if (!command.confirms) throw cliErrors.ZIN_COMMAND_NEEDS(command.name, 'confirm', 'confirms: true')
       await confirmLoss({
         appName: app?.host.view.app.name ?? 'zin',
         loss,

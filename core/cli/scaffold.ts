@@ -1,6 +1,6 @@
 import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { ZinError } from '../errors.js'
+import { cliErrors } from './errors.js'
 import type { ZinPackage } from './package-root.js'
 
 export const exampleNames = ['minimal', 'full', 'custom-plugin'] as const
@@ -76,12 +76,9 @@ async function refuseUsed(target: string): Promise<void> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return
-    throw new ZinError(
-      'ZIN_TARGET_USED',
-      code === 'ENOTDIR' ? `${target} is a file; name a new folder` : `cannot read ${target}: ${(error as Error).message}`,
-    )
+    throw cliErrors.ZIN_TARGET_USED(target, code === 'ENOTDIR' ? 'is a file' : `cannot be read (${(error as Error).message})`)
   }
-  if (entries.some((name) => name !== '.git')) throw new ZinError('ZIN_TARGET_USED', `${target} is not empty; name a new folder`)
+  if (entries.some((name) => name !== '.git')) throw cliErrors.ZIN_TARGET_USED(target, 'is not empty')
 }
 
 async function readText(file: string): Promise<string | undefined> {

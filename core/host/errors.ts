@@ -1,4 +1,5 @@
 import { defineErrors, messageOf } from '../errors.js'
+import { suggest } from '../util/suggest.js'
 
 /** The errors of the plugin host. A boot that fails lists them in a `BootError`. */
 export const hostErrors = defineErrors({
@@ -46,7 +47,10 @@ export const hostErrors = defineErrors({
   },
   ZIN_PLUGIN_UNKNOWN: {
     status: 404,
-    message: (name: string, known: readonly string[]) => `no plugin is named "${name}"; known: ${known.join(', ')}`,
+    message: (name: string, known: readonly string[]) => {
+      const near = suggest(name, known)
+      return `no plugin is named "${name}"; ${near === undefined ? `there are ${known.join(', ')}` : `did you mean "${near}"?`}`
+    },
     when: 'A plugin is named that is not registered',
     fix: 'Use one of the names in the message',
   },

@@ -14,7 +14,7 @@ export interface PluginReport {
   readonly state: PluginState
   /** Names of the plugins it must come after. */
   readonly after: readonly string[]
-  /** Why it stands where it stands: `after database (uses database)`. */
+  /** Its position in the boot order, explained: `after database (uses database)`. */
   readonly why: readonly string[]
   readonly level: number
   /** Milliseconds spent per phase so far. */

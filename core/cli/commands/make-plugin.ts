@@ -2,9 +2,9 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { configErrors } from '../../config/errors.js'
 import { findConfig } from '../../config/load.js'
-import { ZinError } from '../../errors.js'
 import { defineCommand } from '../../host/command.js'
 import { factoryName } from '../../util/factory-name.js'
+import { cliErrors } from '../errors.js'
 import { canNameFactory, pluginFiles, pluginNamePattern } from '../plugin-template.js'
 import { UsageError } from '../usage-error.js'
 
@@ -16,10 +16,7 @@ export const makePluginCommand = defineCommand({
   async run({ args, cwd, print }) {
     const name = args.name ?? ''
     if (!pluginNamePattern.test(name) || name.length > 60) {
-      throw new ZinError(
-        'ZIN_PLUGIN_NAME',
-        `"${name}" is no name for a plugin; use lower-case letters and digits with single dashes: slow-jobs`,
-      )
+      throw cliErrors.ZIN_PLUGIN_NAME(name)
     }
     if (!canNameFactory(name)) {
       throw new UsageError(`a plugin cannot be named "${name}": the code it is written in has another meaning for ${factoryName(name)}`)
@@ -46,6 +43,6 @@ async function makeFolder(folder: string): Promise<void> {
     await mkdir(folder)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    throw new ZinError('ZIN_PLUGIN_EXISTS', `${folder} exists already; choose another name or remove it`)
+    throw cliErrors.ZIN_PLUGIN_EXISTS(folder)
   }
 }

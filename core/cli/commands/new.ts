@@ -1,6 +1,6 @@
 import { relative, resolve, sep } from 'node:path'
-import { ZinError } from '../../errors.js'
 import { type Dialog, defineCommand } from '../../host/command.js'
+import { cliErrors } from '../errors.js'
 import { zinPackage } from '../package-root.js'
 import { type ExampleName, exampleNames, scaffold } from '../scaffold.js'
 import { UsageError } from '../usage-error.js'
@@ -61,6 +61,6 @@ async function askForExample(dialog: Dialog | undefined, signal: AbortSignal): P
 }
 
 function answered<T extends string>(answer: T | symbol): T {
-  if (typeof answer === 'symbol') throw new ZinError('ZIN_ABORTED', 'nothing was made')
+  if (typeof answer === 'symbol') throw cliErrors.ZIN_ABORTED('nothing was made')
   return answer
 }

@@ -1,8 +1,7 @@
-import { ZinError } from '../../errors.js'
 import { defineCommand, type Printer } from '../../host/command.js'
+import { hostErrors } from '../../host/errors.js'
 import type { BootPlan } from '../../host/report.js'
 import type { PluginReport } from '../../host/view.js'
-import { suggest } from '../../util/suggest.js'
 import { openApp } from '../open-app.js'
 
 export const pluginsCommand = defineCommand({
@@ -12,7 +11,7 @@ export const pluginsCommand = defineCommand({
   needs: 'nothing',
   json: true,
   options: {
-    why: { type: 'string', summary: 'Name of a plugin: say why it stands where it stands' },
+    why: { type: 'string', summary: 'Name of a plugin: explain its position in the boot order' },
     plan: { type: 'boolean', summary: 'Show what a boot would do, without doing it' },
   },
   async run({ cwd, options, print }) {
@@ -55,18 +54,14 @@ function explain(name: string, reports: readonly PluginReport[], print: Printer)
   const report = reports.find((one) => one.name === name)
   if (report === undefined) {
     const names = reports.map((one) => one.name)
-    const near = suggest(name, names)
-    throw new ZinError(
-      'ZIN_PLUGIN_UNKNOWN',
-      `no plugin is named "${name}"; ${near === undefined ? `there are ${names.join(', ')}` : `did you mean "${near}"?`}`,
-    )
+    throw hostErrors.ZIN_PLUGIN_UNKNOWN(name, names)
   }
   const needed = reports.filter((one) => one.after.includes(name)).map((one) => one.name)
   if (print.json) {
     print.record({ name, level: report.level, why: report.why, neededBy: needed })
     return
   }
-  print.line(`${name} stands on level ${report.level}:`)
+  print.line(`${name} is on level ${report.level}:`)
   for (const reason of report.why) print.line(`  ${reason}`)
   print.line(needed.length === 0 ? '  no plugin needs it' : `  needed by ${needed.join(', ')}`)
 }

@@ -1,0 +1,65 @@
+import { defineErrors } from '../errors.js'
+
+/** What a command ends with, beside the errors of the app that it asked. */
+export const cliErrors = defineErrors({
+  ZIN_ABORTED: {
+    message: (what: string) => what,
+    cause: (_what: string, error?: unknown) => error,
+    when: 'A person ended the command with Ctrl-C, or left its question',
+  },
+  ZIN_APP_ANSWER: {
+    message: (baseUrl: string, request: string, status: number) =>
+      `what listens on ${baseUrl} answers ${request} with ${status}, and not as an app of Zin does; is another server there, or a proxy?`,
+    when: 'A command reached a server that is not an app of Zin',
+    fix: 'Give the address of the app with `--url`',
+  },
+  ZIN_APP_TIMEOUT: {
+    message: (baseUrl: string, method: string, timeoutMs: number) =>
+      `the app on ${baseUrl} did not answer ${method} within ${timeoutMs / 1000} s`,
+    cause: (_baseUrl: string, _method: string, _timeoutMs: number, error: unknown) => error,
+    when: 'The running app did not respond in time',
+    fix: 'Look at its log; try again',
+  },
+  ZIN_APP_UNREACHABLE: {
+    message: (baseUrl: string, reason: string) =>
+      `no app answers on ${baseUrl}${reason}; start it with "zin start", or say where it runs with --url, or with --host and --port`,
+    cause: (_baseUrl: string, _reason: string, error: unknown) => error,
+    when: 'Nothing listens where the app should',
+    fix: 'Start the app, or give its address with `--url`',
+  },
+  ZIN_COMMAND_CONFLICT: {
+    message: (command: string, one: string, other: string) =>
+      `the command "${command}" is registered by ${one} and by ${other}; rename one`,
+    when: 'Two plugins register one command',
+    fix: 'Rename one of them',
+  },
+  ZIN_COMMAND_FAILED: {
+    message: (what: string) => what,
+    when: 'A command reported that it failed',
+  },
+  ZIN_COMMAND_NEEDS: {
+    message: (command: string, uses: string, must: string) => `the command "${command}" uses ${uses}; it must say ${must}`,
+    when: 'A command uses what its declaration does not ask for',
+    fix: 'Declare it as the message says',
+  },
+  ZIN_NOT_CONFIRMED: {
+    message: () => 'not confirmed; nothing was changed',
+    when: 'A person did not confirm a loss of data',
+  },
+  ZIN_PLUGIN_EXISTS: {
+    message: (folder: string) => `${folder} exists already; choose another name or remove it`,
+    when: '`zin make:plugin` would write into a folder that exists',
+    fix: 'Choose another name',
+  },
+  ZIN_PLUGIN_NAME: {
+    message: (name: string) =>
+      `"${name}" cannot name a plugin; use lower-case letters and digits with single dashes, at most 60 characters: slow-jobs`,
+    when: '`zin make:plugin` was given a name that is not in kebab-case',
+    fix: 'Use lower-case letters, digits and single dashes',
+  },
+  ZIN_TARGET_USED: {
+    message: (target: string, why: string) => `${target} ${why}; name a new folder`,
+    when: '`zin new` was given a folder that cannot be used',
+    fix: 'Name a new folder',
+  },
+})
