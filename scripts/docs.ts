@@ -3,6 +3,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { cliErrors } from '../core/cli/errors.js'
 import { coreErrors } from '../core/host/core-errors.js'
 import type { AnyPluginSpec } from '../core/host/plugin.js'
 import { declaredTables, withTable } from '../core/testing/readme.js'
@@ -29,6 +30,6 @@ function update(file: string, declarations: Declarations): void {
   if (check) process.exitCode = 1
 }
 
-update('core/README.md', { errors: coreErrors })
+update('core/README.md', { errors: { ...coreErrors, ...cliErrors } })
 for (const folder of folders.filter((path) => existsSync(`${path}/index.ts`) && !later.includes(path)))
   update(`${folder}/README.md`, await declarationsOf(folder))

@@ -6,6 +6,7 @@ export const cliErrors = defineErrors({
     message: (what: string) => what,
     cause: (_what: string, error?: unknown) => error,
     when: 'A person ended the command with Ctrl-C, or left its question',
+    fix: 'Run it again',
   },
   ZIN_APP_ANSWER: {
     message: (baseUrl: string, request: string, status: number) =>
@@ -36,6 +37,7 @@ export const cliErrors = defineErrors({
   ZIN_COMMAND_FAILED: {
     message: (what: string) => what,
     when: 'A command reported that it failed',
+    fix: 'Do what the message says',
   },
   ZIN_COMMAND_NEEDS: {
     message: (command: string, uses: string, must: string) => `the command "${command}" uses ${uses}; it must say ${must}`,
@@ -45,6 +47,7 @@ export const cliErrors = defineErrors({
   ZIN_NOT_CONFIRMED: {
     message: () => 'not confirmed; nothing was changed',
     when: 'A person did not confirm a loss of data',
+    fix: 'Type the name of the app, or pass `--yes`',
   },
   ZIN_PLUGIN_EXISTS: {
     message: (folder: string) => `${folder} exists already; choose another name or remove it`,
