@@ -1,5 +1,6 @@
 // The factories of all plugins, for `zin.config.ts`. Refs and types come from `zin/plugins/<name>`.
 export { bulletproof } from './bulletproof/index.js'
+export { cluster } from './cluster/index.js'
 export { database } from './database/index.js'
 export { health } from './health/index.js'
 export { jwt } from './jwt/index.js'

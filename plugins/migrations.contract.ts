@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { it } from 'node:test'
 import { bulletproof } from 'zin/plugins/bulletproof'
+import { cluster } from 'zin/plugins/cluster'
 import { database, databaseService } from 'zin/plugins/database'
 import { jwt } from 'zin/plugins/jwt'
 import { kv } from 'zin/plugins/kv'
@@ -21,7 +22,7 @@ export function migrationsContract(store: string, env: Readonly<Record<string, s
     t.after(() => rm(rootDir, { recursive: true, force: true }))
     const boot = async () => {
       const host = await createTestHost({
-        plugins: [database(), kv(), queues(), jwt(), bulletproof(), login(), ops(), workers(), workerHealth()],
+        plugins: [database(), kv(), cluster(), queues(), jwt(), bulletproof(), login(), ops(), workers(), workerHealth()],
         env,
         rootDir,
         dataDir: join(rootDir, 'data'),
@@ -31,7 +32,7 @@ export function migrationsContract(store: string, env: Readonly<Record<string, s
     }
     const first = await boot()
     const applied = (await first.service(databaseService).migrations.status()).map(({ plugin }) => plugin)
-    assert.deepEqual([...new Set(applied)].sort(), ['bulletproof', 'kv', 'login', 'worker-health', 'workers'])
+    assert.deepEqual([...new Set(applied)].sort(), ['bulletproof', 'cluster', 'kv', 'login', 'worker-health', 'workers'])
     await first.service(databaseService).tables<{ zin_migrations: object }>().deleteFrom('zin_migrations').execute()
     await first.stop()
 

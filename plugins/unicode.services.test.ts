@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type Kysely, sql } from 'kysely'
+import { cluster } from 'zin/plugins/cluster'
 import { database, databaseService } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -17,7 +18,7 @@ describe('tables in a database whose default character set is latin1', () => {
 
   const boot = (): Promise<TestHost> =>
     createTestHost({
-      plugins: [database(), kv(), queues(), ops(), workers({ processors: { idle: () => 1 } }), workerHealth()],
+      plugins: [database(), kv(), cluster(), queues(), ops(), workers({ processors: { idle: () => 1 } }), workerHealth()],
       env: { ...env, WORKER_PERSISTENCE_DRIVER: 'db' },
     })
   // biome-ignore lint/suspicious/noExplicitAny: all tables

@@ -1,7 +1,7 @@
 import { defineConfig } from 'zin'
-import { database, health, kv, ops, queues, workers } from 'zin/plugins'
+import { cluster, database, health, kv, ops, queues, workers } from 'zin/plugins'
 import { slowJobs } from './slow-jobs/index.js'
 
 export default defineConfig({
-  plugins: [database(), kv(), queues(), health(), ops(), workers(), slowJobs({ thresholdMs: 5_000 })],
+  plugins: [database(), kv(), cluster(), queues(), health(), ops(), workers(), slowJobs({ thresholdMs: 5_000 })],
 })

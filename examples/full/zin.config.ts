@@ -1,5 +1,5 @@
 import { defineConfig } from 'zin'
-import { bulletproof, database, health, jwt, kv, login, ops, queues, workerHealth, workers } from 'zin/plugins'
+import { bulletproof, cluster, database, health, jwt, kv, login, ops, queues, workerHealth, workers } from 'zin/plugins'
 import { emails } from './emails/index.js'
 
 // Data live in .zin/data until REDIS_URL and DB_* name servers; nothing else changes then.
@@ -7,6 +7,7 @@ export default defineConfig({
   plugins: [
     database(),
     kv(),
+    cluster(),
     queues(),
     health(),
     jwt(),

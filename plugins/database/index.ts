@@ -20,6 +20,8 @@ export type { MigrationFilter, MigrationResult, Migrations } from './migrator/mi
 export type { MigrationStatus, RollbackScope } from './migrator/plan.js'
 export { useUnicode } from './migrator/use-unicode.js'
 export type { DatabaseOptions, RdbConnectionOptions, SqliteConnectionOptions } from './options.js'
+export type { DeleteBefore, SqlTools, UpsertRows } from './sql-tools.js'
+export { deleteBefore, sqlTools, upsertRows } from './sql-tools.js'
 
 /** SQL tables behind Kysely: SQLite in the data directory, or MySQL and MariaDB; and the migrations of all plugins. */
 export const database = definePlugin({

@@ -1,17 +1,22 @@
 import { type Clock, type Logger, messageOf } from 'zin'
-import type { Leadership, Workers } from 'zin/plugins/workers'
+import type { Cluster, Leadership } from 'zin/plugins/cluster'
+import type { Workers } from 'zin/plugins/workers'
 import type { CheckOutcome, HealthSample } from './outcome.js'
 import type { HistoryStore } from './store/contract.js'
 
 export interface HistoryParts {
   readonly store: HistoryStore
   readonly workers: () => Workers
+  readonly cluster: Cluster
   readonly clock: Clock
   readonly log: Logger
   readonly keepMs: number
 }
 
 const hourMs = 3_600_000
+
+/** Its node forgets old history. */
+const role = 'worker-health'
 
 /** What checks found over time. */
 export class History {
@@ -47,9 +52,9 @@ export class History {
 
   /** Forgets what is old, in the process that leads. */
   async prune(): Promise<void> {
-    const { clock, keepMs, store, workers } = this.#parts
-    this.#lead ??= workers().lead('worker-health')
-    if (this.#lead.leads) await store.prune(clock.now() - keepMs)
+    const { clock, cluster, keepMs, store } = this.#parts
+    this.#lead ??= cluster.lead(role)
+    if (this.#lead.leads && (await cluster.isCurrent(role, this.#lead.epoch))) await store.prune(clock.now() - keepMs)
   }
 
   async close(): Promise<void> {

@@ -1,3 +1,4 @@
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -6,4 +7,6 @@ import { workers } from 'zin/plugins/workers'
 import { describePlugin } from 'zin/testing'
 import { workerHealth } from './index.js'
 
-describePlugin(() => [database(), kv(), queues(), ops(), workers()], workerHealth, { readme: new URL('./README.md', import.meta.url) })
+describePlugin(() => [database(), kv(), cluster(), queues(), ops(), workers()], workerHealth, {
+  readme: new URL('./README.md', import.meta.url),
+})

@@ -1,4 +1,5 @@
 import { definePlugin, optional } from 'zin'
+import { clusterService } from 'zin/plugins/cluster'
 import { databaseService } from 'zin/plugins/database'
 import { queuesService } from 'zin/plugins/queues'
 import { defineWorkerFeature, workersService } from 'zin/plugins/workers'
@@ -32,7 +33,7 @@ export const workerHealth = definePlugin({
   version: '1.0.0',
   description: 'Health checks of workers, their history, and FAILED after failures in a row',
   dependencies: ['ops'],
-  uses: { workers: workersService, queues: queuesService, database: optional(databaseService) },
+  uses: { cluster: clusterService, workers: workersService, queues: queuesService, database: optional(databaseService) },
   hooks: workerHealthHooks,
   errors: workerHealthErrors,
   settings: workerHealthSettings,
@@ -45,6 +46,7 @@ export const workerHealth = definePlugin({
     const history = new History({
       store: database === undefined ? memoryHistory() : databaseHistory(database),
       workers: () => services.workers,
+      cluster: services.cluster,
       clock,
       log,
       keepMs: historyHours * 3_600_000,

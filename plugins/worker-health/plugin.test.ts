@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { jwt, tokensService } from 'zin/plugins/jwt'
 import { kv } from 'zin/plugins/kv'
@@ -15,7 +16,7 @@ describe('the routes of worker-health', () => {
   it('are guarded, each of them', async () => {
     const host = await createTestHost({
       services: [noQueues],
-      plugins: [database(), kv(), jwt(), ops(), workers(), workerHealth()],
+      plugins: [database(), kv(), cluster(), jwt(), ops(), workers(), workerHealth()],
       env: { OPS_AUTH: 'required', JWT_SECRET: 'a-secret-of-more-than-thirty-two-characters' },
     })
     const { token } = await host.service(tokensService).issue({ sub: 'somebody', role: 'reader' })
@@ -30,7 +31,7 @@ describe('the routes of worker-health', () => {
   })
 
   it('and its command are absent with WORKERS_ENABLED=false', async () => {
-    const plugins = [database(), kv(), ops(), workers(), workerHealth()]
+    const plugins = [database(), kv(), cluster(), ops(), workers(), workerHealth()]
     const host = await createTestHost({ services: [noQueues], plugins, env: { WORKERS_ENABLED: 'false' } })
     assert.deepEqual(
       host.host.view.routes().filter(({ path }) => path.startsWith('/api/workers')),
@@ -67,6 +68,7 @@ describe('the options of worker-health', () => {
       plugins: [
         database(),
         kv(),
+        cluster(),
         queues(),
         ops(),
         workers({ processors: { checked: () => 1 }, healthChecks: { checked: () => check() } }),

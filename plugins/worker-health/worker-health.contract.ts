@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -29,6 +30,7 @@ export function workerHealthContract(title: string, env: Readonly<Record<string,
         plugins: [
           database(),
           kv(),
+          cluster(),
           queues(),
           ops(),
           workers({

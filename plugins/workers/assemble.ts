@@ -1,13 +1,9 @@
-import { randomBytes } from 'node:crypto'
-import { hostname } from 'node:os'
 import type { Migration, PluginContext } from 'zin'
+import type { Cluster, Leadership } from 'zin/plugins/cluster'
 import type { Database } from 'zin/plugins/database'
 import type { Kv } from 'zin/plugins/kv'
 import type { Ops } from 'zin/plugins/ops'
 import type { Queues } from 'zin/plugins/queues'
-import { chooseCluster } from './cluster/choose.js'
-import type { NodeInfo } from './cluster/cluster.js'
-import { Leaderships } from './cluster/leaderships.js'
 import { Cancels } from './control/cancels.js'
 import { Changes } from './control/changes.js'
 import { DesiredStates } from './control/desired-states.js'
@@ -30,6 +26,8 @@ import { ProcessorRegistry } from './processors/registry.js'
 import { WorkerFeatures } from './record/worker-features.js'
 import { makeWorkers } from './service.js'
 import type { WorkerSettings } from './settings.js'
+import { chooseState } from './shared/choose.js'
+import { SharedState } from './shared/state.js'
 import { StoreDirectory } from './store/directory.js'
 import { openStores } from './store/open.js'
 import type { WorkerEvent, Workers } from './types.js'
@@ -37,7 +35,13 @@ import type { WorkerEvent, Workers } from './types.js'
 export interface AssembleInput extends Pick<PluginContext, 'hooks' | 'clock' | 'log' | 'host'> {
   readonly settings: WorkerSettings
   readonly options: WorkersOptions
-  readonly services: { readonly queues: Queues; readonly ops: Ops; readonly database: Database | undefined; readonly kv: Kv | undefined }
+  readonly services: {
+    readonly cluster: Cluster
+    readonly queues: Queues
+    readonly ops: Ops
+    readonly database: Database | undefined
+    readonly kv: Kv | undefined
+  }
   readonly roots: ProcessorRoots
 }
 
@@ -51,15 +55,18 @@ export interface WorkerParts {
   join(): Promise<void>
   /** Begins what starts by itself; goes on in the background. */
   boot(): void
-  /** Every `beatMs`. */
-  beat(): Promise<void>
-  readonly beatMs: number
+  /** Every `pollMs`: looks for changes that were not heard of. */
+  poll(): Promise<void>
+  readonly pollMs: number
   /** Every second: counts and drained versions. */
   flush(): Promise<void>
   /** Forgets what is old, in the process that leads. */
   sweep(): Promise<void>
   close(): Promise<void>
 }
+
+/** Its node looks for changes that were not published, and forgets what is old. */
+const leaderRole = 'workers'
 
 /** After WORKER_TIMEOUT, how long cancelled jobs get to end, in ms. */
 const cancelMs = 5_000
@@ -72,17 +79,11 @@ export function assemble(input: AssembleInput): WorkerParts {
   const connectionTimeout = settings.WORKER_CONNECTION_TIMEOUT
   const { stores, open, close: closeStores } = openStores({ ...input, edgeSql: options.edgeSql })
   const directory = new StoreDirectory(stores, open)
-  const { cluster, migrations: clusterMigrations } = chooseCluster(input)
+  const { cluster, local, store: stateStore, migrations: stateMigrations } = chooseState(input)
+  const shared = new SharedState({ cluster, store: stateStore })
   const registry = new ProcessorRegistry()
   const processors = new Processors({ ...input, registry, hook: hooks.resolveProcessor })
-  const info: NodeInfo = {
-    id: `${hostname().slice(0, 64)}:${process.pid}:${randomBytes(4).toString('hex')}`,
-    host: hostname(),
-    pid: process.pid,
-    region: settings.WORKER_REGION,
-    consumes: consumes(host, settings),
-    startedAt: now(),
-  }
+  const id = cluster.node.id
   const middlewares = new JobMiddlewares((plugin) => placeOf(plugin, host))
   const stopLimits = { drainMs: settings.WORKER_TIMEOUT * 1000, cancelMs }
   // The rest of the app wants to stop in time as well.
@@ -90,10 +91,10 @@ export function assemble(input: AssembleInput): WorkerParts {
     drainMs: Math.min(stopLimits.drainMs, left * 0.6),
     cancelMs: Math.min(cancelMs, left * 0.2),
   })
-  const node = info.consumes
+  const node = consumes(host, settings)
     ? new WorkerNode({
-        id: info.id,
-        cluster,
+        id,
+        shared,
         queues: services.queues,
         hooks,
         middlewares,
@@ -104,11 +105,11 @@ export function assemble(input: AssembleInput): WorkerParts {
         maxStalls: options.maxStalls,
         processors,
         stopLimits,
-        halt: (worker, error) => desired.halt(worker, info.id, error),
+        halt: (worker, error) => desired.halt(worker, id, error),
       })
     : undefined
   const rule = { global: settings.WORKER_AUTO_START, driver: settings.WORKER_PERSISTENCE_DRIVER }
-  const cancels = new Cancels(cluster)
+  const cancels = new Cancels(shared)
   const jobs = new WorkerJobs({
     queues: services.queues,
     hooks,
@@ -120,16 +121,16 @@ export function assemble(input: AssembleInput): WorkerParts {
     here: ({ queue, job, reason }) => node?.cancel(queue, job, reason) ?? false,
     elsewhere: (request) => cancels.ask(request),
   })
-  const operations = new Operations(cluster, clock)
+  const operations = new Operations(shared, clock)
   const features = new WorkerFeatures()
-  const writes = new WorkerWrites({ directory, cluster, operations, clock })
-  const desired = new DesiredStates({ writes, operations, cluster, clock })
+  const writes = new WorkerWrites({ directory, shared, operations, clock })
+  const desired = new DesiredStates({ writes, operations, shared, clock })
   const check = new VersionCheck(processors)
   const code = new GivenCode(registry)
   const records = new WorkerRecords({
     writes,
     directory,
-    cluster,
+    shared,
     check,
     code,
     schedules: {
@@ -143,30 +144,28 @@ export function assemble(input: AssembleInput): WorkerParts {
     defaults: { concurrency: settings.WORKER_CONCURRENCY, driver: settings.WORKER_PERSISTENCE_DRIVER },
     queueStore: services.queues.backend,
   })
-  const health = new Health({ cluster, jobs, hooks, now })
-  const versions = new Versions({ writes, cluster, check, code, now })
-  const leaderships = new Leaderships({ cluster, node: info.id, clock, log })
+  const health = new Health({ shared, jobs, hooks, now })
+  const versions = new Versions({ writes, shared, check, code, now })
   const listeners = new Set<(event: WorkerEvent) => void>()
+  let leadership: Leadership | undefined
   const reconciler = new Reconciler({
-    info,
     directory,
-    cluster,
+    shared,
     node,
+    audits: () => leadership?.leads === true,
     rule,
     wake: (worker) => desired.applyAutoStart(worker),
     log,
     now,
-    leaseMs: settings.WORKER_INTERVAL_MS * 3,
     emit: (event) => listeners.forEach((listener) => void listener(event)),
   })
-  let sweeper: ReturnType<Workers['lead']> | undefined
 
   return {
     workers: makeWorkers({
       enabled: settings.WORKERS_ENABLED,
-      id: info.id,
+      id,
       changes: new Changes({ hooks, ops: services.ops, log }),
-      cluster,
+      shared,
       clock,
       desired,
       directory,
@@ -180,38 +179,41 @@ export function assemble(input: AssembleInput): WorkerParts {
       versions,
       writes,
       middlewares,
-      lead: (role) => leaderships.lead(role),
       listen(listener) {
         listeners.add(listener)
         return () => void listeners.delete(listener)
       },
     }),
     registry,
-    migrations: [...stores.flatMap((store) => store.migrations ?? []), ...clusterMigrations],
+    migrations: [...stores.flatMap((store) => store.migrations ?? []), ...stateMigrations],
     async prepare() {
+      await shared.describe({ region: settings.WORKER_REGION, consumes: node !== undefined })
       await directory.prepare()
       await reconciler.remember()
     },
     async join() {
-      await cluster.open()
+      await local?.open()
       await reconciler.join()
-      sweeper = leaderships.lead('sweeper')
+      leadership = cluster.lead(leaderRole)
     },
     boot: () => reconciler.boot(),
-    beatMs: settings.WORKER_INTERVAL_MS,
-    beat: () => reconciler.beat(),
+    pollMs: settings.WORKER_INTERVAL_MS,
+    async poll() {
+      await local?.heartbeat()
+      await reconciler.poll()
+    },
     flush: async () => node?.flush(),
     async sweep() {
-      if (sweeper?.leads) await cluster.sweep()
+      if (leadership?.leads === true && (await cluster.isCurrent(leaderRole, leadership.epoch))) await shared.sweep()
     },
     async close() {
       withdrawCanceller()
       // Together: a stop that lasts already ends in the time that a shutdown has.
       // What is being loaded for a start ends now as well.
       await Promise.all([reconciler.close(), node?.close(shutdownLimits()), processors.stopLoading()])
-      await leaderships.close()
+      await leadership?.resign()
       await reconciler.leave()
-      await cluster.close()
+      await local?.close()
       await processors.close()
       await closeStores()
     },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { definePlugin, deny } from 'zin'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -19,7 +20,7 @@ describe('changes of workers', () => {
   let note: (change: WorkerChange) => unknown
   before(async () => {
     host = await createTestHost({
-      plugins: [database(), kv(), queues(), ops(), workers(), scaler()],
+      plugins: [database(), kv(), cluster(), queues(), ops(), workers(), scaler()],
       hooks: {
         beforeWorkerChange: (change) => gate(change),
         onWorkerChange: (change) => {

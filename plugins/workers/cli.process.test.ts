@@ -4,6 +4,7 @@ import { type AppFolder, appFolder, type CommandResult, type RunningApp } from '
 
 const config = `
 import { defineConfig, definePlugin } from 'zin'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -20,7 +21,7 @@ const audit = definePlugin({
     route({ method: 'GET', path: '/changes', summary: 'Changes of workers', handler: () => changes })
   },
 })
-export default defineConfig({ app: { name: 'shop', port: 0 }, plugins: [database(), kv(), queues(), ops(), workers(), workerHealth(), audit()] })
+export default defineConfig({ app: { name: 'shop', port: 0 }, plugins: [database(), kv(), cluster(), queues(), ops(), workers(), workerHealth(), audit()] })
 `
 
 interface CommandRow {

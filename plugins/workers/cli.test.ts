@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type AppClient, type CommandContext, ZinError } from 'zin'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -12,7 +13,7 @@ import { workers, workersService } from './index.js'
 describe('worker commands on a running app', () => {
   let host: TestHost
   before(async () => {
-    host = await createTestHost({ plugins: [database(), kv(), queues(), ops(), workers()] })
+    host = await createTestHost({ plugins: [database(), kv(), cluster(), queues(), ops(), workers()] })
     const service = host.service(workersService)
     await service.create({ name: 'email-sender', queueName: 'emails', processor: () => 1 })
     await service.create({ name: 'retired', queueName: 'emails', processor: () => 1, activeStatus: false })

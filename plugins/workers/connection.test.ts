@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import type { CommandContext, Printer } from 'zin'
+import { cluster } from 'zin/plugins/cluster'
 import { database, databaseService } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -15,7 +16,7 @@ describe('workers on a database connection of their own', () => {
   const boot = (dataDir: string, mode: 'auto' | 'manual', only = false) => {
     const db = database({ connections: { reports: { driver: 'sqlite' } } })
     return createTestHost({
-      plugins: only ? [db] : [db, kv(), queues(), ops(), workers()],
+      plugins: only ? [db] : [db, kv(), cluster(), queues(), ops(), workers()],
       dataDir,
       env: { DB_MIGRATE: mode, WORKER_PERSISTENCE_DRIVER: 'db', WORKER_PERSISTENCE_DB_CONNECTION: 'reports' },
     })
@@ -44,11 +45,11 @@ describe('workers on a database connection of their own', () => {
     t.after(() => rm(dataDir, { recursive: true, force: true }))
     const host = await boot(dataDir, 'auto')
     await host.service(workersService).create({ name: 'mail', queueName: 'mail', processor: () => 1, autoStart: false })
-    const ids = ['0001_create_zin_workers', '0002_create_zin_worker_cluster', '0003_use_unicode_in_zin_worker_cluster']
+    const ids = ['0001_create_zin_workers', '0002_create_zin_worker_state']
     const all = [...ids, '0003_use_unicode_in_zin_workers'].map((id) => `${id}_on_reports`)
     assert.deepEqual((await migrate(host, { status: true })).toSorted(), all.map((id) => `${id} applied`).toSorted())
     const made = await tablesOf(host, 'reports')
-    assert.deepEqual([made.length, made.includes('zin_workers'), await tablesOf(host, 'default')], [9, true, []])
+    assert.deepEqual([made.length, made.includes('zin_workers'), await tablesOf(host, 'default')], [7, true, []])
     await migrate(host, { reset: true })
     assert.deepEqual(await tablesOf(host, 'reports'), [])
     assert.deepEqual((await migrate(host, {})).toSorted(), all.map((id) => `${id} updone`).toSorted())

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import type { Queue } from 'bullmq'
 import { definePlugin, Type } from 'zin'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -31,7 +32,7 @@ const offering = (name: string, ...features: readonly WorkerFeature[]) =>
     },
   })()
 
-const needed = () => [database(), kv(), ops(), workers()]
+const needed = () => [database(), kv(), cluster(), ops(), workers()]
 // No job runs here: opening a queue store for each host would only take time.
 const withoutSchedules = { getJobSchedulers: async () => [] } as unknown as Queue
 const services = [fake(queuesService, { backend: 'embedded', addCanceller: () => () => undefined, queue: () => withoutSchedules })]

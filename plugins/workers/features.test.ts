@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -17,7 +18,7 @@ describe('features of a worker', () => {
   let failed: (job: FailedJobView) => void = () => undefined
   before(async () => {
     host = await createTestHost({
-      plugins: [database(), kv(), queues(), ops(), workers()],
+      plugins: [database(), kv(), cluster(), queues(), ops(), workers()],
       hooks: { onJobFailed: (_worker, job) => job.final && failed(job) },
       env: { WORKER_AUTO_START: 'true' },
     })
@@ -58,7 +59,7 @@ describe('features of a worker', () => {
   }
 
   it('take healthMonitoring when worker-health is enabled', async () => {
-    const monitoring = await createTestHost({ plugins: [database(), kv(), queues(), ops(), workers(), workerHealth()] })
+    const monitoring = await createTestHost({ plugins: [database(), kv(), cluster(), queues(), ops(), workers(), workerHealth()] })
     const workersThere = monitoring.service(workersService)
     await workersThere.create({ name: 'watched', queueName: 'watched', processor: () => 1, features: { healthMonitoring: true } })
     assert.equal((await workersThere.health('watched')).monitored, true)

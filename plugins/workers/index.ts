@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { definePlugin, EventStreams, optional } from 'zin'
+import { clusterService } from 'zin/plugins/cluster'
 import { databaseService } from 'zin/plugins/database'
 import { kvService } from 'zin/plugins/kv'
 import { opsService } from 'zin/plugins/ops'
@@ -13,7 +14,6 @@ import { routesOf } from './routes/index.js'
 import { workersService } from './service.js'
 import { workerSettings } from './settings.js'
 
-export type { KnownNode, NodeStatus, WorkerState } from './cluster/cluster.js'
 export type * from './control/change.js'
 export type { CheckReport, HealthCheckResult, WorkerHealthCheck } from './health/check.js'
 export type { HealthReport, HealthTerm, PluginHealthTerm } from './health/score.js'
@@ -44,6 +44,7 @@ export type {
 } from './record/record.js'
 export { featureNames } from './record/record.js'
 export { workersService } from './service.js'
+export type { KnownNode, NodeStatus, WorkerState } from './shared/contract.js'
 export type { Desired } from './store/store.js'
 export type * from './types.js'
 
@@ -57,7 +58,7 @@ export const workers = definePlugin({
   description: 'Background workers: create, start, stop, restart, and their jobs',
   // The worker API runs code: without the guard it must not be there.
   dependencies: ['ops'],
-  uses: { queues: queuesService, ops: opsService, database: optional(databaseService), kv: optional(kvService) },
+  uses: { cluster: clusterService, queues: queuesService, ops: opsService, database: optional(databaseService), kv: optional(kvService) },
   provides: [workersService],
   hooks: workerHooks,
   settings: workerSettings,
@@ -88,7 +89,7 @@ export const workers = definePlugin({
     ctx.onReady(async () => {
       await parts.join()
       parts.boot()
-      ctx.every(parts.beatMs, () => parts.beat())
+      ctx.every(parts.pollMs, () => parts.poll())
       ctx.every(flushMs, () => parts.flush())
       ctx.every(sweepMs, () => parts.sweep())
     })

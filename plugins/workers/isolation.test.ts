@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -42,7 +43,14 @@ describe('a processor that runs isolated', () => {
       waiting.get(key)?.(outcome)
     }
     host = await createTestHost({
-      plugins: [database(), kv(), queues(), ops(), workers({ processors: { neighbour: (job) => job.data.n }, sandbox: { memoryMb: 32 } })],
+      plugins: [
+        database(),
+        kv(),
+        cluster(),
+        queues(),
+        ops(),
+        workers({ processors: { neighbour: (job) => job.data.n }, sandbox: { memoryMb: 32 } }),
+      ],
       hooks: {
         onJobComplete: (worker, job, result) => done(worker, job.id, result),
         onJobFailed: (worker, job, error) => done(worker, job.id, error),

@@ -9,6 +9,7 @@ const table = (name: string): string => `{
 }`
 const config = `
 import { defineConfig, definePlugin } from 'zin'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -20,7 +21,7 @@ const plugin = (name, dependencies, migration) => definePlugin({ name, version: 
 export default defineConfig({
   app: { name: 'shop', port: 0 },
   plugins: [
-    database(), kv(), queues(), ops(), workers(),
+    database(), kv(), cluster(), queues(), ops(), workers(),
     plugin('watcher', ['workers'], ${table('watcher')}),
     plugin('far-watcher', ['watcher'], ${table('far_watcher')}),
     plugin('stranger', ['database'], ${table('stranger')}),

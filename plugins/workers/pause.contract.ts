@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -15,7 +16,7 @@ export function pauseContract(title: string, env: Readonly<Record<string, string
       const [paused, other] = ['paused', 'other'].map((name) => `${name}-${randomUUID().slice(0, 8)}`) as [string, string]
       const state = { onStart: async (): Promise<void> => undefined, done: [] as unknown[], told: (): void => undefined }
       const host = await createTestHost({
-        plugins: [database(), kv(), queues(), ops(), workers()],
+        plugins: [database(), kv(), cluster(), queues(), ops(), workers()],
         hooks: {
           onWorkerStart: (worker) => (worker === paused ? state.onStart() : undefined),
           onJobComplete(_worker, _job, result) {

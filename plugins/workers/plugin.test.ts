@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { Queue } from 'bullmq'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { jwt, tokensService } from 'zin/plugins/jwt'
 import { kv } from 'zin/plugins/kv'
@@ -18,7 +19,7 @@ import { writeProcessors } from './testing/processor-files.js'
 const withoutSchedules = { getJobSchedulers: async () => [] } as unknown as Queue
 const services = [fake(queuesService, { backend: 'embedded', addCanceller: () => () => undefined, queue: () => withoutSchedules })]
 
-describePlugin(() => [database(), kv(), ops()], workers, { services, readme: new URL('./README.md', import.meta.url) })
+describePlugin(() => [database(), kv(), cluster(), ops()], workers, { services, readme: new URL('./README.md', import.meta.url) })
 
 describe('the plugin workers', () => {
   it('has a README that names exactly the fields of a creation', async () => {
@@ -29,17 +30,20 @@ describe('the plugin workers', () => {
   })
 
   it('does not boot without the guard of its routes', async () => {
-    await assert.rejects(createTestHost({ services, plugins: [database(), kv(), workers()] }), /ops/)
+    await assert.rejects(createTestHost({ services, plugins: [database(), kv(), cluster(), workers()] }), /ops/)
   })
 
   it('does not boot with a store that no plugin gives', async () => {
-    await assert.rejects(createTestHost({ services, plugins: [ops(), workers()], env: { WORKER_PERSISTENCE_DRIVER: 'db' } }), /database/)
+    await assert.rejects(
+      createTestHost({ services, plugins: [cluster(), ops(), workers()], env: { WORKER_PERSISTENCE_DRIVER: 'db' } }),
+      /database/,
+    )
   })
 
   it('has no routes and consumes nothing with WORKERS_ENABLED=false', async () => {
     const host = await createTestHost({
       services,
-      plugins: [database(), kv(), ops(), workers()],
+      plugins: [database(), kv(), cluster(), ops(), workers()],
       env: { WORKERS_ENABLED: 'false', WORKER_AUTO_START: 'true' },
     })
     assert.equal((await host.inject({ path: '/api/workers' })).status, 404)
@@ -48,7 +52,11 @@ describe('the plugin workers', () => {
   })
 
   it('keeps its routes and consumes nothing with WORKER_ENABLED=false', async () => {
-    const host = await createTestHost({ services, plugins: [database(), kv(), ops(), workers()], env: { WORKER_ENABLED: 'false' } })
+    const host = await createTestHost({
+      services,
+      plugins: [database(), kv(), cluster(), ops(), workers()],
+      env: { WORKER_ENABLED: 'false' },
+    })
     await host.service(workersService).create({ name: 'idle', queueName: 'idle', processor: () => 1 })
     const answer = await host.inject({ method: 'POST', path: '/api/workers/idle/start', headers: { 'x-requested-with': 'test' } })
     assert.deepEqual([answer.status, answer.body.operation.applied], [202, []])
@@ -58,7 +66,7 @@ describe('the plugin workers', () => {
   it('loads no code on an edge runtime', async () => {
     const host = await createTestHost({
       services,
-      plugins: [database(), kv(), ops(), workers({ runtime: 'edge', prebuilt: { 'job.mjs': () => 1 } })],
+      plugins: [database(), kv(), cluster(), ops(), workers({ runtime: 'edge', prebuilt: { 'job.mjs': () => 1 } })],
     })
     const create = async (name: string, processor: string) =>
       host.inject({
@@ -88,6 +96,7 @@ describe('the plugin workers', () => {
         plugins: [
           database(),
           kv(),
+          cluster(),
           jwt(),
           ops({ roles: ['admin', 'operator'] }),
           workers({ processors: { known: () => 1, plain: () => 1 } }),

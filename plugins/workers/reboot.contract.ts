@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -23,13 +24,13 @@ interface Backend {
 /** The state of a worker once a process has said what it does for it: after a boot that takes a moment. */
 async function known(service: Workers, name: string): Promise<string> {
   const state = async () => (await service.get(name)).state
-  await eventually('a process tells its state', async () => (await state()) !== 'unknown')
+  await eventually('a process tells its state', async () => !['unknown', 'starting'].includes(await state()))
   return state()
 }
 
 /** What becomes of workers when their app boots again. Names are new in each run, so that stores may be shared. */
 export function rebootContract(title: string, { env, drivers }: Backend): void {
-  const plugins = () => [database(), kv(), queues(), ops()]
+  const plugins = () => [database(), kv(), cluster(), queues(), ops()]
   const run = randomUUID().slice(0, 8)
   describe(`workers over a reboot on ${title}`, () => {
     for (const driver of drivers) {
@@ -56,6 +57,7 @@ export function rebootContract(title: string, { env, drivers }: Backend): void {
               WORKER_AUTO_START: autoStart,
               WORKER_PERSISTENCE_DRIVER: driver,
               WORKER_PERSISTENCE_REDIS_KEY_PREFIX: name,
+              CLUSTER_NAME: name,
               WORKER_PERSISTENCE_TABLE: name.replaceAll('-', '_'),
             },
             ...(roles === undefined ? {} : { roles }),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -18,14 +19,14 @@ export function recreateContract(title: string, env: Readonly<Record<string, str
       const [began, release, worked] = [signal(), signal(), signal<unknown>()]
       const results: unknown[] = []
       const host = await createTestHost({
-        plugins: [database(), kv(), queues(), ops(), workers()],
+        plugins: [database(), kv(), cluster(), queues(), ops(), workers()],
         hooks: {
           onJobComplete(worker, _job, result) {
             if (worker === name && results.push(result) === 2) worked.fire(results)
           },
         },
         // No beat comes to its help.
-        env: { ...env, WORKER_AUTO_START: 'true', WORKER_INTERVAL_MS: '60000' },
+        env: { ...env, WORKER_AUTO_START: 'true', WORKER_INTERVAL_MS: '60000', CLUSTER_HEARTBEAT_MS: '60000' },
       })
       t.after(() => host.stop())
       const service = host.service(workersService)
@@ -57,7 +58,7 @@ export function recreateContract(title: string, env: Readonly<Record<string, str
       const name = `again-${randomUUID().slice(0, 8)}`
       const [began, release] = [signal(), signal()]
       const host = await createTestHost({
-        plugins: [database(), kv(), queues(), ops(), workers()],
+        plugins: [database(), kv(), cluster(), queues(), ops(), workers()],
         env: { ...env, WORKER_AUTO_START: 'true' },
       })
       t.after(() => host.stop())

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -20,8 +21,8 @@ describe('what lists of workers cost Redis', () => {
     const started = await redisServer()
     admin = new Redis(started.url)
     host = await createTestHost({
-      plugins: [database(), kv(), queues(), ops(), workers({ processors: { busy: () => 1 } })],
-      env: { REDIS_URL: started.url, WORKER_PERSISTENCE_DRIVER: 'kvstore', WORKER_INTERVAL_MS: '60000' },
+      plugins: [database(), kv(), cluster(), queues(), ops(), workers({ processors: { busy: () => 1 } })],
+      env: { REDIS_URL: started.url, WORKER_PERSISTENCE_DRIVER: 'kvstore', WORKER_INTERVAL_MS: '60000', CLUSTER_HEARTBEAT_MS: '60000' },
     })
     service = host.service(workersService)
     close = async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, it, type TestContext } from 'node:test'
 import { definePlugin } from 'zin'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -19,7 +20,7 @@ async function scene(t: TestContext, loss: 'kill' | 'hang', { plugins = [], env 
   const redis = await redisServer()
   t.after(() => redis.stop())
   const host = await createTestHost({
-    plugins: [database(), kv(), queues(), ops(), ...plugins],
+    plugins: [database(), kv(), cluster(), queues(), ops(), ...plugins],
     env: { REDIS_URL: redis.url, ...env },
     ...more,
   })

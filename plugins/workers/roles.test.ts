@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -30,7 +31,7 @@ describe('what a process is for', () => {
     it(`${consumes ? 'runs' : 'does not run'} workers with ${[`roles ${roles.join(' and ') || 'none'}`, ...settings].join(', ')}`, async () => {
       const host = await createTestHost({
         services: [fake(queuesService, { backend: 'embedded', addCanceller: () => () => undefined })],
-        plugins: [database(), kv(), ops(), workers()],
+        plugins: [database(), kv(), cluster(), ops(), workers()],
         roles,
         env: { ...env, WORKER_REGION: 'eu-west-1' },
       })
@@ -88,7 +89,7 @@ async function app(t: TestContext) {
   await writeProcessors(rootDir, { 'job.mjs': 'export default (job) => job.data + 1' })
   const boot = async (env: Env, roles: Roles, onResult: (value: unknown) => void = () => undefined) => {
     const host = await createTestHost({
-      plugins: [database(), kv(), queues(), ops(), workers()],
+      plugins: [database(), kv(), cluster(), queues(), ops(), workers()],
       hooks: { onJobComplete: (_worker, _job, result) => onResult(result) },
       rootDir,
       dataDir: join(rootDir, 'data'),

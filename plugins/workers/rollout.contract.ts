@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -37,6 +38,7 @@ export function rolloutContract(title: string, { env, drivers }: Backend): void 
             plugins: [
               database(),
               kv(),
+              cluster(),
               queues(),
               ops(),
               workers({ healthChecks: { [`${name}@2.0.0`]: () => ({ healthy, error: 'not today' }) } }),
@@ -53,6 +55,7 @@ export function rolloutContract(title: string, { env, drivers }: Backend): void 
               WORKER_AUTO_START: 'true',
               WORKER_PERSISTENCE_DRIVER: driver,
               WORKER_PERSISTENCE_REDIS_KEY_PREFIX: name,
+              CLUSTER_NAME: name,
               WORKER_PERSISTENCE_TABLE: name.replaceAll('-', '_'),
             },
           })

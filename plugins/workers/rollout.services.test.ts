@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
 import type { ZinError } from 'zin'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -16,13 +17,15 @@ const redis = { REDIS_URL: process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL
 async function processes(t: TestContext, count: number, name: string, processor: WorkerProcessor): Promise<readonly Workers[]> {
   const boot = async () => {
     const host = await createTestHost({
-      plugins: [database(), kv(), queues(), ops(), workers({ processors: { [name]: processor } })],
+      plugins: [database(), kv(), cluster(), queues(), ops(), workers({ processors: { [name]: processor } })],
       env: {
         ...redis,
         WORKER_PERSISTENCE_DRIVER: 'kvstore',
         WORKER_PERSISTENCE_REDIS_KEY_PREFIX: name,
+        CLUSTER_NAME: name,
         WORKER_AUTO_START: 'true',
         WORKER_INTERVAL_MS: '60000',
+        CLUSTER_HEARTBEAT_MS: '60000',
       },
     })
     t.after(() => host.stop())

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -9,7 +10,10 @@ import { workers, workersService } from './index.js'
 
 describe('a scaled worker', () => {
   it("runs more jobs beside those that run, and keeps its user's number for later", async () => {
-    const host = await createTestHost({ plugins: [database(), kv(), queues(), ops(), workers()], env: { WORKER_AUTO_START: 'true' } })
+    const host = await createTestHost({
+      plugins: [database(), kv(), cluster(), queues(), ops(), workers()],
+      env: { WORKER_AUTO_START: 'true' },
+    })
     const service = host.service(workersService)
     const running: (() => void)[] = []
     let heard: () => void = () => undefined

@@ -1,7 +1,5 @@
 import { type Clock, defineService } from 'zin'
 import type { Actor } from 'zin/plugins/ops'
-import type { Cluster, ReportedStatus } from './cluster/cluster.js'
-import { reportedOn } from './cluster/reported.js'
 import type { Changes } from './control/changes.js'
 import type { DesiredStates } from './control/desired-states.js'
 import { type Act, jobActions } from './control/job-actions.js'
@@ -18,6 +16,8 @@ import type { WorkerNode } from './node/worker-node.js'
 import type { ProcessorRegistry } from './processors/registry.js'
 import { isIntIn, problem } from './record/problem.js'
 import type { WorkerFeatures } from './record/worker-features.js'
+import type { ReportedStatus } from './shared/contract.js'
+import type { SharedState } from './shared/state.js'
 import type { StoreDirectory } from './store/directory.js'
 import type { StoredWorker } from './store/store.js'
 import type { ListOptions, LocalWorkers, OperationResult, WorkerEvent, WorkerPage, Workers, WorkerView } from './types.js'
@@ -31,7 +31,7 @@ export interface ServiceParts {
   readonly enabled: boolean
   /** Names this process among all of the app. */
   readonly id: string
-  readonly cluster: Cluster
+  readonly shared: SharedState
   readonly clock: Clock
   readonly changes: Changes
   readonly desired: DesiredStates
@@ -46,7 +46,6 @@ export interface ServiceParts {
   readonly versions: Versions
   readonly writes: WorkerWrites
   readonly middlewares: JobMiddlewares
-  readonly lead: Workers['lead']
   readonly listen: (listener: (event: WorkerEvent) => void) => () => void
 }
 
@@ -68,16 +67,16 @@ export function makeWorkers(parts: ServiceParts): Workers {
 
 /** @param actor who asks for changes; undefined: whoever makes the request, else the app. */
 function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownRecords): Workers {
-  const { changes, cluster, desired, directory, features, health, jobs, node, operations, records, registry, versions, writes } = parts
+  const { changes, shared, desired, directory, features, health, jobs, node, operations, records, registry, versions, writes } = parts
   /** Every management action goes this way. */
   const act: Act = (action, worker, work, target) => changes.run({ action, worker, target, actor }, work)
   const record = async (name: string) => (await writes.find(name)).worker.record
   /** Attempts of all nodes; of this one to the last. */
   const counts = async (name: string) => {
     await node?.flush()
-    return (await cluster.totals([name])).get(name)
+    return (await shared.totals([name])).get(name)
   }
-  const view = async (worker: StoredWorker) => viewOf(worker, await reportedOn(cluster, worker.record.name))
+  const view = async (worker: StoredWorker) => viewOf(worker, await shared.statusesOf(worker.record.name))
   const viewOf = (worker: StoredWorker, reported: readonly ReportedStatus[]) =>
     workerView(worker, reported, features.inactive(worker.record.features))
   const resultOf = async (applied: Applied, say: (worker: WorkerView) => string, idle = ''): Promise<OperationResult> => {
@@ -120,12 +119,12 @@ function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownReco
     get: async (name) => view((await writes.find(name)).worker),
     async list(options = {}) {
       checkList(options)
-      return listPage({ cluster, directory, viewOf }, options)
+      return listPage({ shared, directory, viewOf }, options)
     },
     async status(name) {
       const { worker } = await writes.find(name)
       const [statuses, attempts, queuePaused] = await Promise.all([
-        reportedOn(cluster, name),
+        shared.statusesOf(name),
         counts(name),
         jobs.isPaused(worker.record).catch(() => null),
       ])
@@ -138,7 +137,7 @@ function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownReco
     },
     async health(name) {
       const { worker } = await writes.find(name)
-      const [statuses] = await Promise.all([reportedOn(cluster, name), node?.flush()])
+      const [statuses] = await Promise.all([shared.statusesOf(name), node?.flush()])
       return health.of(worker, statuses)
     },
     async operation(name, id) {
@@ -148,8 +147,8 @@ function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownReco
       if (operation?.worker !== name) throw workerErrors.OPERATION_NOT_FOUND(name)
       return operations.read(operation)
     },
-    nodesOf: async (name) => nodesOf((await writes.find(name)).worker, await reportedOn(cluster, name)),
-    nodes: async () => (await cluster.nodes()).map(nodeView),
+    nodesOf: async (name) => nodesOf((await writes.find(name)).worker, await shared.statusesOf(name)),
+    nodes: async () => (await shared.nodes()).map(nodeView),
 
     registerVersion: (name, version) => act('version.register', name, (step) => versions.register(name, version, step), version?.version),
     versions: (name) => versions.list(name),
@@ -175,29 +174,28 @@ function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownReco
 
     local: node?.local ?? nothingLocal(parts.id),
     events: parts.listen,
-    lead: parts.lead,
     offerFeature: (feature) => features.offer(feature),
     as: (plugin) => boundTo({ kind: 'plugin', id: plugin, via: 'plugin' }, parts, known),
   }
 }
 
 interface ListParts {
-  readonly cluster: Cluster
+  readonly shared: SharedState
   readonly directory: StoreDirectory
   readonly viewOf: (worker: StoredWorker, reported: readonly ReportedStatus[]) => WorkerView
 }
 
 /** One page of records and one round trip for what the processes say of them. */
-async function listPage({ cluster, directory, viewOf }: ListParts, options: ListOptions): Promise<WorkerPage> {
+async function listPage({ shared, directory, viewOf }: ListParts, options: ListOptions): Promise<WorkerPage> {
   const { page = 1, limit = 100, status, includeInactive = false } = options
-  const running = status === undefined ? undefined : await cluster.running()
+  const running = status === undefined ? undefined : await shared.running()
   const { workers, total } = await directory.page({
     offset: (page - 1) * limit,
     limit,
     inactive: includeInactive,
     ...(running !== undefined && { [status === 'active' ? 'only' : 'without']: running }),
   })
-  const reported = await cluster.statuses(workers.map((worker) => worker.record.name))
+  const reported = await shared.statuses(workers.map((worker) => worker.record.name))
   return {
     workers: workers.map((worker) => viewOf(worker, reported.get(worker.record.name) ?? [])),
     pagination: { page, limit, total, totalPages: Math.ceil(total / limit) },

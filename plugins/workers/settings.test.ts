@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it, type TestContext } from 'node:test'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -45,7 +46,7 @@ describe('settings and fields of workers', () => {
     rootDir = await mkdtemp(join(tmpdir(), 'zin-settings-'))
     await writeProcessors(rootDir, { 'path.mjs': 'export default (job) => job.data' })
     host = await createTestHost({
-      plugins: [database(), kv(), queues(), ops(), workers()],
+      plugins: [database(), kv(), cluster(), queues(), ops(), workers()],
       hooks: {
         onJobComplete: (worker, _job, result) => {
           ended.push({ worker, result })
@@ -188,7 +189,7 @@ describe('on an edge runtime the processor of a record', () => {
   it('must be exactly the text that its code was registered with', async (t: TestContext) => {
     const url = 'https://code.example.test/job.mjs'
     const host = await createTestHost({
-      plugins: [database(), kv(), queues(), ops(), workers({ runtime: 'edge', prebuilt: { [url]: () => 1 } })],
+      plugins: [database(), kv(), cluster(), queues(), ops(), workers({ runtime: 'edge', prebuilt: { [url]: () => 1 } })],
     })
     t.after(() => host.stop())
     const create = async (name: string, processor: string) => {

@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -25,7 +26,7 @@ export function shutdownContract(title: string, env: Readonly<Record<string, str
         const ended = signal<JobView>()
         const boot = async (processor: WorkerProcessor) => {
           const host = await createTestHost({
-            plugins: [database(), kv(), queues(), ops(), workers()],
+            plugins: [database(), kv(), cluster(), queues(), ops(), workers()],
             hooks: { onJobComplete: (worker, job) => (worker === name ? ended.fire(job) : undefined) },
             rootDir,
             dataDir: join(rootDir, 'data'),

@@ -4,6 +4,7 @@ import { type AppFolder, appFolder } from '../../scripts/testing/app-folder.js'
 
 const config = `
 import { defineConfig } from 'zin'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -12,7 +13,7 @@ import { workers } from 'zin/plugins/workers'
 
 export default defineConfig({
   app: { name: 'shop', port: 0 },
-  plugins: [database(), kv(), queues(), ops(), workers()],
+  plugins: [database(), kv(), cluster(), queues(), ops(), workers()],
   shutdown: { deadlineMs: 6_000 },
 })
 `

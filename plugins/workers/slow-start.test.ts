@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -9,7 +10,7 @@ import { workers, workersService } from './index.js'
 import { signal } from './testing/signal.js'
 
 it('a start that takes long does not hold up the end of the app', async () => {
-  const host = await createTestHost({ plugins: [database(), kv(), queues(), ops(), workers({ processors: { slow: () => 1 } })] })
+  const host = await createTestHost({ plugins: [database(), kv(), cluster(), queues(), ops(), workers({ processors: { slow: () => 1 } })] })
   const service = host.service(workersService)
   const [asked, answer] = [signal(), signal()]
   let answered = false

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -15,7 +16,7 @@ const shared = process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set'
 
 async function boot(t: TestContext, processors: NonNullable<WorkersOptions['processors']>, env: Readonly<Record<string, string>>) {
   const host = await createTestHost({
-    plugins: [database(), kv(), queues(), ops(), workers({ processors })],
+    plugins: [database(), kv(), cluster(), queues(), ops(), workers({ processors })],
     env: { WORKER_AUTO_START: 'true', ...env },
   })
   t.after(() => host.stop())
@@ -63,7 +64,12 @@ describe('a start', { timeout: 60_000 }, () => {
 
   it('that fails in one process is made by another, when so many should run the worker', async (t) => {
     const prefix = `starts-${randomUUID().slice(0, 8)}`
-    const env = { REDIS_URL: shared, WORKER_PERSISTENCE_DRIVER: 'kvstore', WORKER_PERSISTENCE_REDIS_KEY_PREFIX: prefix }
+    const env = {
+      REDIS_URL: shared,
+      WORKER_PERSISTENCE_DRIVER: 'kvstore',
+      WORKER_PERSISTENCE_REDIS_KEY_PREFIX: prefix,
+      CLUSTER_NAME: prefix,
+    }
     const names = Array.from({ length: 8 }, (_, index) => `${prefix}-${index}`)
     await boot(t, {}, env)
     const { service } = await boot(t, Object.fromEntries(names.map((name) => [name, () => 1])), env)

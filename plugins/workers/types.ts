@@ -1,4 +1,3 @@
-import type { KnownNode, WorkerState } from './cluster/cluster.js'
 import type { CheckReport, WorkerHealthCheck } from './health/check.js'
 import type { HealthReport } from './health/score.js'
 import type { CancelOutcome, EnqueueOptions, FlowJob, FlowSpec, JobCounts, ScheduleSpec, ScheduleView, WorkerJob } from './jobs/types.js'
@@ -6,6 +5,7 @@ import type { JobMiddleware, JobMiddlewareOptions } from './node/job-middleware.
 import type { ProcessorResolver, WorkerProcessor } from './processors/processor.js'
 import type { WorkerFeature } from './record/define-feature.js'
 import type { CreateWorker, RegisterVersion, Scaled, UpdateWorker, WorkerRecord } from './record/record.js'
+import type { KnownNode, WorkerState } from './shared/contract.js'
 
 /** Attempts of a worker over all processes since it was made. `successRate` is 0–1 and 1 before the first attempt; `avgDuration` is in ms. */
 export interface WorkerMetrics {
@@ -214,16 +214,6 @@ export interface LocalWorkers {
   reportCheck(name: string, report: CheckReport): void
 }
 
-/** A role that one process of the app has at a time. */
-export interface Leadership {
-  /** Whether this process may act now; false as soon as the lease was not renewed in time by the monotonic clock. */
-  readonly leads: boolean
-  /** Grows with every change of hands; 0 before the first. Refuse writes with an older one. */
-  readonly epoch: number
-  /** Gives the role up and stops running for it. */
-  resign(): Promise<void>
-}
-
 export interface ListOptions {
   /** From 1. Default 1. */
   readonly page?: number
@@ -349,6 +339,4 @@ export interface Workers {
    * await workers.pause('email-sender')
    */
   as(plugin: string): Workers
-  /** Runs for a role of which one process of the app has the lead. */
-  lead(role: string): Leadership
 }

@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -33,7 +34,7 @@ describe('versions of a worker', { timeout: 60_000 }, () => {
     rootDir = await mkdtemp(join(tmpdir(), 'zin-versions-'))
     await writeProcessors(rootDir, { 'meeting.mjs': meeting })
     host = await createTestHost({
-      plugins: [database(), kv(), queues(), ops(), workers()],
+      plugins: [database(), kv(), cluster(), queues(), ops(), workers()],
       hooks: { onJobStart: () => began.fire(), onJobComplete: (_worker, job) => completed(job.id) },
       rootDir,
       env: { WORKER_AUTO_START: 'true' },

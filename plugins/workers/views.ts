@@ -1,8 +1,8 @@
-import type { AttemptCounts, KnownNode, ReportedStatus } from './cluster/cluster.js'
 import { stateOf, statusesOf, versionOf } from './control/state.js'
 import type { Applied } from './control/writes.js'
 import type { HealthReport } from './health/score.js'
 import { actingConcurrency } from './record/scaled.js'
+import type { AttemptCounts, KnownNode, ReportedStatus } from './shared/contract.js'
 import type { StoredWorker } from './store/store.js'
 import type { NodeView, RolloutView, WorkerMetrics, WorkerOnNode, WorkerStatus, WorkerView } from './types.js'
 

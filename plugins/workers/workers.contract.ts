@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { deny } from 'zin'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -16,7 +17,7 @@ import { signal } from './testing/signal.js'
 
 /** What the plugin does, over HTTP and with real jobs. Queue names are new in each test, so that stores may be shared. */
 export function workersContract(title: string, env: Readonly<Record<string, string>>): void {
-  const plugins = () => [database(), kv(), queues(), ops()]
+  const plugins = () => [database(), kv(), cluster(), queues(), ops()]
   const run = randomUUID().slice(0, 8)
   let count = 0
   let name = ''

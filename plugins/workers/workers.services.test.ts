@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { Redis } from 'ioredis'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -28,8 +29,8 @@ shutdownContract('Redis', redis)
 describe('workers of two processes on one Redis', () => {
   it('run where jobs are consumed, when another process created them', async () => {
     const name = `shared-${randomUUID().slice(0, 8)}`
-    const env = { ...redis, WORKER_PERSISTENCE_DRIVER: 'kvstore', WORKER_PERSISTENCE_REDIS_KEY_PREFIX: name }
-    const plugins = () => [database(), kv(), queues(), ops(), workers({ processors: { [name]: (job) => job.data + 1 } })]
+    const env = { ...redis, WORKER_PERSISTENCE_DRIVER: 'kvstore', WORKER_PERSISTENCE_REDIS_KEY_PREFIX: name, CLUSTER_NAME: name }
+    const plugins = () => [database(), kv(), cluster(), queues(), ops(), workers({ processors: { [name]: (job) => job.data + 1 } })]
     let done: (result: unknown) => void = () => undefined
     const result = new Promise((resolve) => {
       done = resolve
@@ -58,9 +59,9 @@ describe('workers of two processes on one Redis', () => {
 
   it('take a version whose function only the other process has', async (t) => {
     const name = `apart-${randomUUID().slice(0, 8)}`
-    const env = { ...redis, WORKER_PERSISTENCE_DRIVER: 'kvstore', WORKER_PERSISTENCE_REDIS_KEY_PREFIX: name }
+    const env = { ...redis, WORKER_PERSISTENCE_DRIVER: 'kvstore', WORKER_PERSISTENCE_REDIS_KEY_PREFIX: name, CLUSTER_NAME: name }
     const boot = async (role: 'http' | 'worker') => {
-      const host = await createTestHost({ plugins: [database(), kv(), queues(), ops(), workers()], env, roles: [role] })
+      const host = await createTestHost({ plugins: [database(), kv(), cluster(), queues(), ops(), workers()], env, roles: [role] })
       t.after(() => host.stop())
       return host.service(workersService)
     }
@@ -80,8 +81,8 @@ describe('workers of two processes on one Redis', () => {
       failed = (job, error) => resolve({ job, error })
     })
     const host = await createTestHost({
-      plugins: [database(), kv(), queues(), ops(), workers({ processors: { [name]: () => assert.fail('it must not run') } })],
-      env: { ...redis, WORKER_PERSISTENCE_DRIVER: 'kvstore', WORKER_PERSISTENCE_REDIS_KEY_PREFIX: name },
+      plugins: [database(), kv(), cluster(), queues(), ops(), workers({ processors: { [name]: () => assert.fail('it must not run') } })],
+      env: { ...redis, WORKER_PERSISTENCE_DRIVER: 'kvstore', WORKER_PERSISTENCE_REDIS_KEY_PREFIX: name, CLUSTER_NAME: name },
       hooks: {
         transformJobData: async (data) => ({ sealed: JSON.stringify(data) }),
         restoreJobData: async (data) => JSON.parse((data as { sealed: string }).sealed),
@@ -105,8 +106,14 @@ describe('workers of two processes on one Redis', () => {
     const name = `alone-${randomUUID().slice(0, 8)}`
     const boot = async () => {
       const host = await createTestHost({
-        plugins: [database(), kv(), queues(), ops(), workers({ processors: { [name]: () => 1 } })],
-        env: { ...redis, WORKER_PERSISTENCE_DRIVER: 'kvstore', WORKER_PERSISTENCE_REDIS_KEY_PREFIX: name, WORKER_CLUSTER_MODE: 'false' },
+        plugins: [database(), kv(), cluster(), queues(), ops(), workers({ processors: { [name]: () => 1 } })],
+        env: {
+          ...redis,
+          WORKER_PERSISTENCE_DRIVER: 'kvstore',
+          WORKER_PERSISTENCE_REDIS_KEY_PREFIX: name,
+          CLUSTER_NAME: name,
+          WORKER_CLUSTER_MODE: 'false',
+        },
       })
       t.after(() => host.stop())
       return host.service(workersService)

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -24,7 +25,7 @@ const env = {
 let completed = () => undefined
 const host = new Host(
   {
-    plugins: managed ? [database(), kv(), queues(), ops(), workers(), workerHealth()] : [database(), queues()],
+    plugins: managed ? [database(), kv(), cluster(), queues(), ops(), workers(), workerHealth()] : [database(), queues()],
     hooks: managed ? { onJobStart: () => undefined, onJobComplete: () => completed(), onJobFailed: () => undefined } : {},
   },
   { rootDir: folder, env: plainEnv(env) },

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { database, kv, ops, queues, workers } from 'zin/plugins'
+import { cluster, database, kv, ops, queues, workers } from 'zin/plugins'
 import { workersService } from 'zin/plugins/workers'
 import { createTestHost, describePlugin } from 'zin/testing'
 import { slowJobs } from './index.js'
 
-const needed = () => [database(), kv(), queues(), ops(), workers()]
+const needed = () => [database(), kv(), cluster(), queues(), ops(), workers()]
 
 describePlugin(needed, slowJobs, { readme: new URL('./README.md', import.meta.url) })
 

@@ -1,8 +1,7 @@
 import { type Clock, messageOf, ZinError } from 'zin'
-import type { Cluster } from '../cluster/cluster.js'
-import { reportedOn } from '../cluster/reported.js'
 import { refuse, workerErrors } from '../errors.js'
 import { scaleProblems } from '../record/scaled.js'
+import type { SharedState } from '../shared/state.js'
 import { activationOf, type Desired, type HaltedRollout, type StoredWorker } from '../store/store.js'
 import type { OperationOptions, ScaleOptions } from '../types.js'
 import type { Action, Operations } from './operations.js'
@@ -12,7 +11,7 @@ import type { Applied, WorkerStep, WorkerWrites } from './writes.js'
 export interface DesiredStatesParts {
   readonly writes: WorkerWrites
   readonly operations: Operations
-  readonly cluster: Cluster
+  readonly shared: SharedState
   readonly clock: Clock
 }
 
@@ -112,7 +111,7 @@ export class DesiredStates {
     await this.#parts.writes.write(record.name, (stored) =>
       stored.id !== id || stored.halted !== undefined || activationOf(stored) !== activation ? undefined : { ...stored, halted },
     )
-    await this.#parts.cluster.announce(record.name)
+    await this.#parts.shared.publishChange(record.name)
   }
 
   #want(
@@ -137,7 +136,7 @@ export class DesiredStates {
   #wantPaused(name: string, paused: boolean, step: WorkerStep, options?: OperationOptions): Promise<Applied> {
     const next = async (desired: Desired, worker: StoredWorker): Promise<Desired> => {
       if (desired.state === 'stopped') throw workerErrors.WORKER_STOPPED(name, 'stopped')
-      const state = stateOf(worker, await reportedOn(this.#parts.cluster, name))
+      const state = stateOf(worker, await this.#parts.shared.statusesOf(name))
       if (state === 'FAILED' || state === 'stopped') throw workerErrors.WORKER_STOPPED(name, state)
       return { ...desired, paused }
     }

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from 'zin'
-import type { Cluster, KnownNode, OperationOutcome, OperationRecord, ReportedStatus } from '../cluster/cluster.js'
-import { couldNotStart, placementOf } from '../cluster/placement.js'
-import { reportedOn } from '../cluster/reported.js'
 import { actingPlacement } from '../record/placement.js'
+import type { KnownNode, OperationOutcome, OperationRecord, ReportedStatus } from '../shared/contract.js'
+import { couldNotStart, placementOf } from '../shared/placement.js'
+import type { SharedState } from '../shared/state.js'
 import type { StoredWorker } from '../store/store.js'
 import type { Operation, OperationState } from '../types.js'
 import { outcomeOf } from './progress.js'
@@ -16,18 +16,18 @@ const lookMs = 250
 
 /** Changes of desired states, and how far the processes have come with them. */
 export class Operations {
-  readonly #cluster: Cluster
+  readonly #shared: SharedState
   readonly #clock: Clock
 
-  constructor(cluster: Cluster, clock: Clock) {
-    this.#cluster = cluster
+  constructor(shared: SharedState, clock: Clock) {
+    this.#shared = shared
     this.#clock = clock
   }
 
   /** Notes a change that was written, and tells every process of it. */
   async begin(worker: StoredWorker, action: Action): Promise<OperationRecord> {
     const name = worker.record.name
-    const [nodes, reported] = await Promise.all([this.#cluster.nodes(), reportedOn(this.#cluster, name)])
+    const [nodes, reported] = await Promise.all([this.#shared.nodes(), this.#shared.statusesOf(name)])
     const operation: OperationRecord = {
       id: randomUUID(),
       worker: name,
@@ -39,8 +39,8 @@ export class Operations {
       ...(action === 'activate' ? { version: worker.desired.version } : {}),
       at: this.#clock.now(),
     }
-    await this.#cluster.saveOperation(operation)
-    await this.#cluster.announce(name)
+    await this.#shared.saveOperation(operation)
+    await this.#shared.publishChange(name)
     return operation
   }
 
@@ -49,7 +49,7 @@ export class Operations {
     const deadline = this.#clock.monotonic() + waitMs
     let wake: () => void = () => undefined
     let news = false
-    const unlisten = this.#cluster.listen((message) => {
+    const unlisten = this.#shared.listen((message) => {
       if (message.kind !== 'status' || message.status.worker !== operation.worker) return
       news = true
       wake()
@@ -78,7 +78,7 @@ export class Operations {
   /** The state of things as an operation that changes nothing, when the worker runs in every process that should run it. */
   async unchanged(worker: StoredWorker): Promise<Operation | undefined> {
     const name = worker.record.name
-    const [nodes, reported] = await Promise.all([this.#cluster.nodes(), reportedOn(this.#cluster, name)])
+    const [nodes, reported] = await Promise.all([this.#shared.nodes(), this.#shared.statusesOf(name)])
     const targets = targetsOf(worker, nodes, reported)
     const runs = targets.every((node) =>
       statusesOf(worker, reported).some(
@@ -90,15 +90,15 @@ export class Operations {
   }
 
   async find(id: string): Promise<OperationRecord | undefined> {
-    return this.#cluster.operation(id)
+    return this.#shared.operation(id)
   }
 
   /** How far it has come. What came of it is kept once it is over: what the processes do later is not its doing. */
   async read(operation: OperationRecord): Promise<Operation> {
     const { id, generation, outcome, targets, worker } = operation
-    const { applied, failed } = outcome ?? outcomeOf(operation, await reportedOn(this.#cluster, worker))
+    const { applied, failed } = outcome ?? outcomeOf(operation, await this.#shared.statusesOf(worker))
     const state = stateOf(operation, { applied, failed })
-    if (outcome === undefined && state !== 'pending') await this.#cluster.saveOperation({ ...operation, outcome: { applied, failed } })
+    if (outcome === undefined && state !== 'pending') await this.#shared.saveOperation({ ...operation, outcome: { applied, failed } })
     return { id, state, generation, targets, applied, failed }
   }
 }

@@ -1,5 +1,5 @@
 import { ZinError } from 'zin'
-import type { OperationOutcome, OperationRecord, ReportedStatus } from '../cluster/cluster.js'
+import type { OperationOutcome, OperationRecord, ReportedStatus } from '../shared/contract.js'
 import type { StoredWorker } from '../store/store.js'
 import type { FailedTarget, Operation } from '../types.js'
 

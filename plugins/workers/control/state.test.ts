@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { ReportedStatus, WorkerState } from '../cluster/cluster.js'
+import type { ReportedStatus, WorkerState } from '../shared/contract.js'
 import type { StoredWorker } from '../store/store.js'
 import { stateOf } from './state.js'
 

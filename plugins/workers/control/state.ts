@@ -1,4 +1,4 @@
-import type { ReportedStatus, WorkerState } from '../cluster/cluster.js'
+import type { ReportedStatus, WorkerState } from '../shared/contract.js'
 import type { StoredWorker } from '../store/store.js'
 
 /** What processes say of this worker, and not of an earlier one of the same name. */

@@ -1,9 +1,9 @@
-import type { Cluster, ReportedStatus } from '../cluster/cluster.js'
-import { reportedOn } from '../cluster/reported.js'
 import { refuse, workerErrors } from '../errors.js'
 import { checkVersion, versionProblems } from '../record/checks.js'
 import { versionOf } from '../record/make.js'
 import type { RegisterVersion, VersionRecord } from '../record/record.js'
+import type { ReportedStatus } from '../shared/contract.js'
+import type { SharedState } from '../shared/state.js'
 import type { StoredWorker } from '../store/store.js'
 import type { OperationOptions, VersionState, VersionView } from '../types.js'
 import type { GivenCode } from './given-code.js'
@@ -13,7 +13,7 @@ import type { Applied, WorkerStep, WorkerWrites } from './writes.js'
 
 export interface VersionsParts {
   readonly writes: WorkerWrites
-  readonly cluster: Cluster
+  readonly shared: SharedState
   readonly check: VersionCheck
   readonly code: GivenCode
   readonly now: () => number
@@ -43,12 +43,12 @@ export class Versions {
     }
     const stored = await writes.note(name, add, step)
     code.keep(name, `${name}@${version.version}`, input)
-    return viewOf(stored, version, await reportedOn(this.#parts.cluster, name))
+    return viewOf(stored, version, await this.#parts.shared.statusesOf(name))
   }
 
   async list(name: string): Promise<readonly VersionView[]> {
     const { worker } = await this.#parts.writes.find(name)
-    const reported = await reportedOn(this.#parts.cluster, name)
+    const reported = await this.#parts.shared.statusesOf(name)
     return worker.versions.map((version) => viewOf(worker, version, reported))
   }
 

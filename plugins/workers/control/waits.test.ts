@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { systemClock } from 'zin'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -16,7 +17,7 @@ describe('waits for what processes do', () => {
     const begun = signal()
     const release = signal()
     const host = await createTestHost({
-      plugins: [database(), kv(), queues(), ops(), workers()],
+      plugins: [database(), kv(), cluster(), queues(), ops(), workers()],
       env: { WORKER_AUTO_START: 'true' },
       clock: { now: () => Date.now() - (behind += step), monotonic: () => systemClock.monotonic() },
     })

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from 'zin'
 import { type AutoStartSettings, autoStart } from '../auto-start.js'
-import type { Cluster } from '../cluster/cluster.js'
-import { reportedOn } from '../cluster/reported.js'
 import { refuse, workerErrors } from '../errors.js'
 import { problemsOf, updateProblems } from '../record/checks.js'
 import { queueStoreProblems } from '../record/infrastructure.js'
 import { firstVersionOf, type RecordDefaults, recordOf, updatedRecord } from '../record/make.js'
 import type { CreateWorker, UpdateWorker, WorkerRecord } from '../record/record.js'
 import type { WorkerFeatures } from '../record/worker-features.js'
+import type { SharedState } from '../shared/state.js'
 import type { StoreDirectory } from '../store/directory.js'
 import type { Desired, StoredWorker } from '../store/store.js'
 import type { OperationOptions } from '../types.js'
@@ -21,7 +20,7 @@ import { type Applied, defaultWaitMs, type WorkerStep, type WorkerWrites } from 
 export interface WorkerRecordsParts {
   readonly writes: WorkerWrites
   readonly directory: StoreDirectory
-  readonly cluster: Cluster
+  readonly shared: SharedState
   readonly check: VersionCheck
   readonly code: GivenCode
   readonly schedules: WorkerSchedules
@@ -102,7 +101,7 @@ export class WorkerRecords {
   }
 
   async remove(name: string, step: WorkerStep, { waitMs = defaultWaitMs }: OperationOptions = {}): Promise<void> {
-    const { cluster, clock, code, directory, schedules, writes } = this.#parts
+    const { shared, clock, code, directory, schedules, writes } = this.#parts
     const { store, worker } = await writes.find(name)
     const subjects = () => ({ before: snapshotOf(worker), after: null })
     await step.allow(subjects)
@@ -118,11 +117,11 @@ export class WorkerRecords {
     // One may have been added meanwhile.
     await removeSchedules()
     code.forget(name)
-    await cluster.announce(name)
+    await shared.publishChange(name)
     const deadline = clock.monotonic() + waitMs
     while (clock.monotonic() < deadline && (await this.#isKnown(name, worker.id))) await new Promise((resolve) => setTimeout(resolve, 20))
     // One that was created under the name meanwhile keeps what is told of it.
-    if ((await directory.find(name)) === undefined) await cluster.erase(name)
+    if ((await directory.find(name)) === undefined) await shared.erase(name)
   }
 
   async #checkUpdate({ record, versions, desired }: StoredWorker, next: WorkerRecord): Promise<void> {
@@ -135,7 +134,7 @@ export class WorkerRecords {
   }
 
   async #isKnown(name: string, id: string): Promise<boolean> {
-    const reported = await reportedOn(this.#parts.cluster, name)
+    const reported = await this.#parts.shared.statusesOf(name)
     return reported.some((status) => status.alive && status.workerId === id)
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock } from 'zin'
-import type { Cluster } from '../cluster/cluster.js'
 import { refuse, workerErrors } from '../errors.js'
 import { checkName } from '../record/checks.js'
+import type { SharedState } from '../shared/state.js'
 import type { Located, StoreDirectory } from '../store/directory.js'
 import type { StoredWorker } from '../store/store.js'
 import type { Operation, OperationOptions } from '../types.js'
@@ -12,7 +12,7 @@ import { demandSuccess } from './progress.js'
 
 export interface WritesParts {
   readonly directory: StoreDirectory
-  readonly cluster: Cluster
+  readonly shared: SharedState
   readonly operations: Operations
   readonly clock: Clock
 }
@@ -72,7 +72,7 @@ export class WorkerWrites {
   /** Writes what changes nothing that runs, so there is nothing to wait for. */
   async note(name: string, next: Next<StoredWorker>, step: WorkerStep): Promise<StoredWorker> {
     const worker = await this.write(name, next, step)
-    await this.#parts.cluster.announce(name)
+    await this.#parts.shared.publishChange(name)
     return worker
   }
 

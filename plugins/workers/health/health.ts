@@ -1,13 +1,14 @@
-import type { Cluster, ReportedStatus } from '../cluster/cluster.js'
 import { stateOf, statusesOf } from '../control/state.js'
 import type { HookSlots } from '../hook-slots.js'
 import type { WorkerJobs } from '../jobs/jobs.js'
+import type { ReportedStatus } from '../shared/contract.js'
+import type { SharedState } from '../shared/state.js'
 import type { StoredWorker } from '../store/store.js'
 import { pluginTerms } from './plugin-terms.js'
 import { type HealthReport, scoreOf, termsOf } from './score.js'
 
 export interface HealthParts {
-  readonly cluster: Cluster
+  readonly shared: SharedState
   readonly jobs: WorkerJobs
   readonly hooks: Pick<HookSlots, 'collectHealthTerms'>
   readonly now: () => number
@@ -26,10 +27,10 @@ export class Health {
 
   /** @param reported what the processes say of the worker. */
   async of(worker: StoredWorker, reported: readonly ReportedStatus[]): Promise<HealthReport> {
-    const { cluster, hooks, jobs, now } = this.#parts
+    const { shared, hooks, jobs, now } = this.#parts
     const { name, features } = worker.record
     const [minutes, oldest, added] = await Promise.all([
-      cluster.minutes(name, now() - windowMs),
+      shared.minutes(name, now() - windowMs),
       worker.desired.state === 'running' && !worker.desired.paused ? jobs.oldestWaiting(worker.record) : undefined,
       hooks.collectHealthTerms.active ? hooks.collectHealthTerms.call(name) : undefined,
     ])

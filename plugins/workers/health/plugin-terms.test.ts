@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Queue } from 'bullmq'
 import { definePlugin } from 'zin'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -26,7 +27,7 @@ describe('health terms of plugins', () => {
     const host = await createTestHost({
       services: [fake(queuesService, { backend: 'embedded', addCanceller: () => () => undefined, queue: () => queue })],
       plugins: [
-        ...[database(), kv(), ops(), workers(), workerHealth()],
+        ...[database(), kv(), cluster(), ops(), workers(), workerHealth()],
         judge('memory', (worker) => [{ name: 'heap', penalty: 25, reason: `${worker} takes 2 GB` }]),
         judge('broken', () => Promise.reject(new Error('no figures'))),
         judge('slow', () => new Promise(() => undefined)),

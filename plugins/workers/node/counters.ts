@@ -1,4 +1,4 @@
-import type { AttemptCounts } from '../cluster/cluster.js'
+import type { AttemptCounts } from '../shared/contract.js'
 
 /** Attempts of one version. */
 export interface VersionCounts extends AttemptCounts {

@@ -1,6 +1,6 @@
-import type { KnownNode, NodeStatus } from '../cluster/cluster.js'
-import { couldNotStart, placementOf } from '../cluster/placement.js'
 import { actingPlacement } from '../record/placement.js'
+import type { NodeStatus, WorkerNodeInfo } from '../shared/contract.js'
+import { couldNotStart, placementOf } from '../shared/placement.js'
 import type { StoredWorker } from '../store/store.js'
 
 export interface PlaceView {
@@ -8,7 +8,7 @@ export interface PlaceView {
   readonly me: string
   /** What it says of the worker; undefined: nothing yet. */
   readonly status: NodeStatus | undefined
-  readonly nodes: readonly KnownNode[]
+  readonly nodes: readonly WorkerNodeInfo[]
 }
 
 export interface Place {

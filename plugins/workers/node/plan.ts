@@ -1,4 +1,4 @@
-import type { WorkerState } from '../cluster/cluster.js'
+import type { WorkerState } from '../shared/contract.js'
 
 /** What one process should do for a worker right now. */
 export interface Goal {

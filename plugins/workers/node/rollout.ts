@@ -1,4 +1,4 @@
-import type { ReportedStatus } from '../cluster/cluster.js'
+import type { ReportedStatus } from '../shared/contract.js'
 import type { StoredWorker } from '../store/store.js'
 
 /** What one process knows when it asks which version to run. */

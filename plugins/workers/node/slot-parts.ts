@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { NodeStatus } from '../cluster/cluster.js'
 import type { HookSlots } from '../hook-slots.js'
 import type { Processors } from '../processors/processors.js'
+import type { NodeStatus } from '../shared/contract.js'
 import type { ConsumerParts } from './consumer.js'
 import type { JobMiddlewares } from './job-middleware.js'
 import type { Goal } from './plan.js'

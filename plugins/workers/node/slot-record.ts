@@ -1,6 +1,6 @@
 import { messageOf, ZinError } from 'zin'
-import type { NodeStatus, StatusError, WorkerState } from '../cluster/cluster.js'
 import type { CheckReport } from '../health/check.js'
+import type { NodeStatus, StatusError, WorkerState } from '../shared/contract.js'
 import type { Goal, Seen } from './plan.js'
 
 /** What went wrong, and which generation asked for it. */

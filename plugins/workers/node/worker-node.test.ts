@@ -2,24 +2,21 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { it } from 'node:test'
 import { systemClock } from 'zin'
+import { MemoryHub } from 'zin/plugins/cluster'
 import type { Queues } from 'zin/plugins/queues'
 import { fakeClock } from 'zin/testing'
-import type { NodeInfo } from '../cluster/cluster.js'
-import { memoryCluster } from '../cluster/memory.js'
-import { placementOf } from '../cluster/placement.js'
-import { reportedOn } from '../cluster/reported.js'
 import type { HookSlots } from '../hook-slots.js'
 import type { Processors } from '../processors/processors.js'
+import { memoryState } from '../shared/memory.js'
+import { placementOf } from '../shared/placement.js'
 import { StoreDirectory } from '../store/directory.js'
 import { memoryStore } from '../store/memory.js'
-import { eventually, silentLog } from '../testing/helpers.js'
+import { eventually, localState, silentLog } from '../testing/helpers.js'
 import { desired, stored } from '../testing/stored-worker.js'
 import { goalOf } from './goal.js'
 import { JobMiddlewares } from './job-middleware.js'
 import { Reconciler } from './reconciler.js'
 import { WorkerNode } from './worker-node.js'
-
-const nodeOf = (id: string): NodeInfo => ({ id, host: 'host', pid: 1, region: 'us-east-1', consumes: true, startedAt: 0 })
 
 /** A queue in which nothing ever happens. */
 const queues = {
@@ -39,9 +36,13 @@ const processors = {
 } as unknown as Processors
 
 it('a worker that was created again begins with its own version, also where nobody heard that the one before was removed', async () => {
-  const cluster = memoryCluster({ clock: systemClock })
+  const hub = new MemoryHub()
+  const state = memoryState({ clock: systemClock })
+  const { cluster, shared } = localState({ clock: systemClock, hub, store: state })
+  await shared.describe({ region: 'us-east-1', consumes: true })
+  await cluster.open()
   const store = memoryStore()
-  const parts = { cluster, clock: systemClock, log: silentLog }
+  const parts = { shared, clock: systemClock, log: silentLog }
   const node = new WorkerNode({
     ...parts,
     id: 'here',
@@ -55,26 +56,27 @@ it('a worker that was created again begins with its own version, also where nobo
     stopLimits: { drainMs: 1_000, cancelMs: 1_000 },
     halt: async () => undefined,
   })
-  const info = nodeOf('here')
   const reconciler = new Reconciler({
     ...parts,
-    info,
     directory: new StoreDirectory([store], () => store),
     node,
     rule: { global: true, driver: 'memory' },
     wake: async (worker) => worker,
     now: () => systemClock.now(),
-    leaseMs: 60_000,
+    audits: () => false,
     emit: () => undefined,
   })
   // Of the two processes, this one takes a version second.
-  const others = Array.from({ length: 20 }, (_, index) => ({ ...nodeOf(`other-${index}`), alive: true, leaseUntil: 0, leaseMs: 0 }))
-  const here = { ...info, alive: true, leaseUntil: 0, leaseMs: 0 }
-  const other = others.find((one) => placementOf({ nodes: 'all' }, 'again', [here, one])[0] === one.id)
-  await cluster.beat(other ?? assert.fail('none is ahead'), 60_000)
+  const placed = (id: string) => ({ id, alive: true, region: 'us-east-1', consumes: true })
+  const ahead = Array.from({ length: 20 }, (_, index) => `other-${index}`).find(
+    (id) => placementOf({ nodes: 'all' }, 'again', [placed('here'), placed(id)])[0] === id,
+  )
+  const other = localState({ clock: systemClock, node: ahead ?? assert.fail('none is ahead'), hub, store: state })
+  await other.shared.describe({ region: 'us-east-1', consumes: true })
+  await other.cluster.open()
   const runs = (id: string, version: string) =>
     eventually(`${version} runs`, async () =>
-      (await reportedOn(cluster, 'again')).some((one) => one.workerId === id && one.version === version && one.state === 'running'),
+      (await shared.statusesOf('again')).some((one) => one.workerId === id && one.version === version && one.state === 'running'),
     )
 
   const removed = stored('again', { desired: desired({ state: 'running' }) })
@@ -85,15 +87,19 @@ it('a worker that was created again begins with its own version, also where nobo
   await store.remove(removed)
   const again = stored('again', { desired: desired({ state: 'running', version: '1.0.1' }) })
   await store.insert(again)
-  await cluster.announce('again')
+  await shared.publishChange('again')
   await runs(again.id, '1.0.1')
   await Promise.all([reconciler.close(), node.close({ drainMs: 0, cancelMs: 0 })])
   await reconciler.leave()
+  await Promise.all([cluster.close(), other.cluster.close()])
 })
 
 it('an attempt that was lost with its process counts for the version that ran there', async () => {
   const clock = fakeClock()
-  const cluster = memoryCluster({ clock })
+  const hub = new MemoryHub()
+  const store = memoryState({ clock })
+  const { cluster, shared } = localState({ clock, hub, store })
+  await cluster.open()
   const opened: EventEmitter[] = []
   const made = (): EventEmitter => {
     const worker = (queues as unknown as { worker(): EventEmitter }).worker()
@@ -101,7 +107,7 @@ it('an attempt that was lost with its process counts for the version that ran th
     return worker
   }
   const node = new WorkerNode({
-    cluster,
+    shared,
     clock,
     log: silentLog,
     id: 'here',
@@ -120,15 +126,17 @@ it('an attempt that was lost with its process counts for the version that ran th
   await slot.apply(worker, async () => ({ goal: goalOf(worker, { run: true, version: '1.0.0' }), placed: true }))
   const minutes = async () => {
     await node.flush()
-    return (await cluster.minutes('mail', 0)).map(({ version, failed, lost }) => [version, failed, lost])
+    return (await shared.minutes('mail', 0)).map(({ version, failed, lost }) => [version, failed, lost])
   }
   opened[0]?.emit('stalled', '7')
   await eventually('a lost attempt of 1.0.0', async () => (await minutes()).length === 1)
   assert.deepEqual(await minutes(), [['1.0.0', 1, 1]])
 
-  await cluster.beat(nodeOf('died'), 1_000)
-  await cluster.report('died', [{ ...(slot.status() ?? assert.fail('it runs')), version: '0.9.0' }])
-  clock.advance(2_000)
+  const died = localState({ clock, node: 'died', hub, store })
+  await died.cluster.open()
+  await died.shared.report([{ ...(slot.status() ?? assert.fail('it runs')), version: '0.9.0' }])
+  clock.advance(15_001)
+  await cluster.heartbeat()
   opened[0]?.emit('stalled', '8')
   await eventually('a lost attempt of 0.9.0', async () => (await minutes()).length === 2)
   assert.deepEqual((await minutes()).sort(), [
@@ -136,4 +144,5 @@ it('an attempt that was lost with its process counts for the version that ran th
     ['1.0.0', 1, 1],
   ])
   await node.close({ drainMs: 0, cancelMs: 0 })
+  await Promise.all([cluster.close(), died.cluster.close()])
 })

@@ -1,7 +1,8 @@
+import { isDeepStrictEqual } from 'node:util'
 import { messageOf, withDeadline } from 'zin'
-import type { AttemptDelta, Cluster } from '../cluster/cluster.js'
-import { reportedOn } from '../cluster/reported.js'
 import { workerErrors } from '../errors.js'
+import type { AttemptDelta, NodeStatus } from '../shared/contract.js'
+import type { SharedState } from '../shared/state.js'
 import type { LocalWorker, LocalWorkers } from '../types.js'
 import type { VersionCounts } from './counters.js'
 import type { LosingSlot, SlotOwner, SlotParts } from './slot-parts.js'
@@ -10,14 +11,14 @@ import type { StopLimits } from './stop-waits.js'
 import { WorkerSlot } from './worker-slot.js'
 
 export interface NodeParts extends Omit<SlotParts, 'changed' | 'startLanes' | 'lostVersion'> {
-  readonly cluster: Cluster
+  readonly shared: SharedState
 }
 
 /** How many workers start at the same time: a store that has just come back gets no more than these connections at once. */
 const startsAtOnce = 20
 
 /** How long the others may take to be told of the end, in ms. */
-const farewellMs = 2_000
+const leaveMs = 2_000
 
 /** The workers of this process. It brings what runs here in line with goals, and keeps no desire of its own. */
 export class WorkerNode {
@@ -29,6 +30,8 @@ export class WorkerNode {
   readonly #leaving = new Map<WorkerSlot, Promise<void>>()
   /** Slots whose status others do not know yet. */
   readonly #unreported = new Set<WorkerSlot>()
+  /** What others were told last. */
+  readonly #reported = new Map<WorkerSlot, NodeStatus>()
   #reporting: Promise<void> | undefined
   #told = false
 
@@ -54,7 +57,7 @@ export class WorkerNode {
   slot(owner: SlotOwner): WorkerSlot {
     const known = this.#slots.get(owner.name)
     if (known?.id === owner.id) return known
-    if (known !== undefined) this.forget(known).catch((error: unknown) => this.#complain(error, 'a removed worker was not forgotten'))
+    this.dropEarlier(owner)
     const earlier = [...this.#leaving].filter(([slot]) => slot.name === owner.name).map(([, left]) => left)
     const parts: SlotParts = {
       ...this.#parts,
@@ -67,6 +70,19 @@ export class WorkerNode {
     return slot
   }
 
+  /** The slot of this worker, if there is one. */
+  find({ name, id }: SlotOwner): WorkerSlot | undefined {
+    const slot = this.#slots.get(name)
+    return slot?.id === id ? slot : undefined
+  }
+
+  /** Stops and forgets an earlier worker of this name. */
+  dropEarlier({ name, id }: SlotOwner): void {
+    const slot = this.#slots.get(name)
+    if (slot === undefined || slot.id === id) return
+    this.forget(slot).catch((error: unknown) => this.#complain(error, 'a removed worker was not forgotten'))
+  }
+
   /** Stops and forgets a worker that is no longer stored. */
   async forget({ name, id }: SlotOwner): Promise<void> {
     const slot = this.#slots.get(name)
@@ -75,12 +91,13 @@ export class WorkerNode {
     const left = slot.close(this.#parts.stopLimits).finally(() => {
       this.#leaving.delete(slot)
       this.#unreported.delete(slot)
+      this.#reported.delete(slot)
     })
     this.#leaving.set(slot, left)
     await left
     // What is being told of it must not come later.
     await this.#reporting
-    await this.#parts.cluster.forget(this.id, name, id)
+    await this.#parts.shared.forget(name, id)
   }
 
   /** Stops everything within these limits, also what is being stopped already; nothing starts any more. Desired states stay as they are. */
@@ -88,8 +105,8 @@ export class WorkerNode {
     await Promise.all(this.#all().map((slot) => slot.close(limits)))
     // What a store that is down does not learn in this time, it learns from the lease.
     await withDeadline(
-      this.reportAll().then(() => this.flush()),
-      farewellMs,
+      this.#report().then(() => this.flush()),
+      leaveMs,
       '',
     ).catch(() => undefined)
   }
@@ -99,10 +116,9 @@ export class WorkerNode {
     return this.#all().some((slot) => slot.worker?.record.queueName === queue && slot.cancel(job, reason))
   }
 
-  /** Tells others everything about this process, also what they were told before. */
-  reportAll(): Promise<void> {
-    for (const slot of this.#all()) this.#unreported.add(slot)
-    return this.#report()
+  /** Stores again what the others were told, after the store lost it. */
+  async restore(): Promise<void> {
+    if (this.#reported.size > 0) await this.#parts.shared.restore([...this.#reported.values()])
   }
 
   /** Adds what was counted since the last time to the counts of all processes, and ends versions that have drained. */
@@ -112,7 +128,7 @@ export class WorkerNode {
       .filter(({ deltas }) => deltas.length > 0)
     try {
       const deltas: AttemptDelta[] = drained.flatMap(({ slot, deltas }) => deltas.map((delta) => deltaOf(slot, delta)))
-      if (deltas.length > 0) await this.#parts.cluster.count(deltas)
+      if (deltas.length > 0) await this.#parts.shared.count(deltas)
       this.#told = false
     } catch (error) {
       for (const { slot, deltas } of drained) slot.counters.restore(deltas)
@@ -128,7 +144,7 @@ export class WorkerNode {
 
   /** That of the process which was lost last; when none is known to be, the one that runs here. */
   async #lostVersion({ name, id, version: here }: LosingSlot): Promise<string | undefined> {
-    const reported = await reportedOn(this.#parts.cluster, name).catch(() => [])
+    const reported = await this.#parts.shared.statusesOf(name).catch(() => [])
     const lost = reported.filter(({ alive, version, workerId }) => !alive && version !== null && workerId === id)
     return lost.sort((a, b) => b.at - a.at)[0]?.version ?? here
   }
@@ -154,18 +170,24 @@ export class WorkerNode {
     return this.#reporting
   }
 
+  /** Others are told what changed; when a check was made again and found the same, that is only stored. */
   async #reportOnce(): Promise<void> {
     const slots = [...this.#unreported]
     this.#unreported.clear()
+    const now = slots.flatMap((slot) => {
+      const status = slot.status()
+      return status === undefined ? [] : [{ slot, status }]
+    })
+    const news = now.filter(({ slot, status }) => !isSame(this.#reported.get(slot), status))
+    const again = now.filter((one) => !news.includes(one) && this.#reported.get(one.slot)?.check?.at !== one.status.check?.at)
     try {
-      await this.#parts.cluster.report(
-        this.id,
-        slots.flatMap((slot) => slot.status() ?? []),
-      )
+      if (news.length > 0) await this.#parts.shared.report(news.map(({ status }) => status))
+      if (again.length > 0) await this.#parts.shared.restore(again.map(({ status }) => status))
     } catch (error) {
       for (const slot of this.#all()) if (slots.includes(slot)) this.#unreported.add(slot)
       throw error
     }
+    for (const { slot, status } of [...news, ...again]) this.#reported.set(slot, status)
   }
 
   /** Once per outage. */
@@ -174,6 +196,16 @@ export class WorkerNode {
     this.#told = true
     this.#parts.log.warn({ err: error }, `${what}: ${messageOf(error)}`)
   }
+}
+
+/** Whether a status says the same as another: at most its times differ. */
+function isSame(a: NodeStatus | undefined, b: NodeStatus): boolean {
+  const timeless = ({ check, ...status }: NodeStatus) => ({
+    ...status,
+    at: 0,
+    ...(check === undefined ? {} : { check: { ...check, at: 0, durationMs: 0 } }),
+  })
+  return a !== undefined && isDeepStrictEqual(timeless(a), timeless(b))
 }
 
 /** Without the version, a delta adds to the totals only. */

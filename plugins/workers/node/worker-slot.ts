@@ -1,7 +1,7 @@
 import { messageOf } from 'zin'
-import type { NodeStatus, WorkerState } from '../cluster/cluster.js'
 import type { CheckReport, WorkerHealthCheck } from '../health/check.js'
 import { keepDeadLetter } from '../jobs/dead-letters.js'
+import type { NodeStatus, WorkerState } from '../shared/contract.js'
 import type { StoredWorker } from '../store/store.js'
 import { AttemptRecords } from './attempt-records.js'
 import { type Attempts, Consumer } from './consumer.js'

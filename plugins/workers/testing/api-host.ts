@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { deny } from 'zin'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -52,7 +53,7 @@ export async function startApi({ env }: Backend, more: Readonly<Record<string, s
   const asked: WorkerChange[] = []
   const told: WorkerChange[] = []
   const host = await createTestHost({
-    plugins: [database(), kv(), queues(), ops(), workers({ processors: { [`in-code-${run}`]: () => 1 } }), workerHealth()],
+    plugins: [database(), kv(), cluster(), queues(), ops(), workers({ processors: { [`in-code-${run}`]: () => 1 } }), workerHealth()],
     hooks: {
       beforeWorkerStart: (worker) => (worker.startsWith('denied') ? deny('it is Sunday') : undefined),
       beforeWorkerChange(change) {
@@ -77,6 +78,7 @@ export async function startApi({ env }: Backend, more: Readonly<Record<string, s
       WORKER_AUTO_START: 'true',
       WORKER_HEALTH_CHECK_INTERVAL: '1',
       WORKER_PERSISTENCE_REDIS_KEY_PREFIX: `api-${run}`,
+      CLUSTER_NAME: `api-${run}`,
       WORKER_PERSISTENCE_TABLE: `api_${run}`,
       ...more,
     },

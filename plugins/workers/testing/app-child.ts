@@ -1,4 +1,5 @@
 // An app in a process of its own: says where it listens on its first line of output, and stops when it is told to over IPC.
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -8,7 +9,7 @@ import { workers } from '../index.js'
 
 const { APP_ENV = '{}', APP_ROOT = '', APP_ROLES = 'http,worker' } = process.env
 const host = await createTestHost({
-  plugins: [database(), kv(), queues(), ops(), workers({ jobLockMs: 2000 })],
+  plugins: [database(), kv(), cluster(), queues(), ops(), workers({ jobLockMs: 2000 })],
   env: JSON.parse(APP_ENV) as Record<string, string>,
   rootDir: APP_ROOT,
   roles: APP_ROLES.split(',') as ('http' | 'worker')[],

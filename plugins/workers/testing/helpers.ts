@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
-import type { Logger } from 'zin'
+import type { Clock, Logger } from 'zin'
+import { localCluster, type MemoryHub } from 'zin/plugins/cluster'
 import { type MemoryLogger, memoryLogger } from 'zin/testing'
-import type { Cluster, ClusterMessage, NodeInfo, NodeStatus } from '../cluster/cluster.js'
+import type { NodeStatus, StateStore } from '../shared/contract.js'
+import { memoryState } from '../shared/memory.js'
+import { SharedState } from '../shared/state.js'
 
 export const silentLog: Logger = memoryLogger()
 
@@ -20,8 +22,20 @@ export function overriding<T extends object>(target: T, changes: Partial<T>): T 
   })
 }
 
-export function nodeInfo(id = `node-${randomUUID()}`): NodeInfo {
-  return { id, host: 'host', pid: 1, region: 'eu', consumes: true, startedAt: 1_900_000_000_123 }
+/** A shared state of one process alone; several of one hub see each other. */
+export function localState({
+  clock,
+  node = 'here',
+  store = memoryState({ clock }),
+  hub,
+}: {
+  clock: Clock
+  node?: string
+  store?: StateStore
+  hub?: MemoryHub
+}) {
+  const cluster = localCluster({ node: { id: node }, clock, log: silentLog, ...(hub === undefined ? {} : { hub }) })
+  return { cluster, store, shared: new SharedState({ cluster, store }) }
 }
 
 export function nodeStatus(worker: string, changes: Partial<NodeStatus> = {}): NodeStatus {
@@ -36,15 +50,6 @@ export async function eventually(what: string, test: () => boolean | Promise<boo
     if (performance.now() > deadline) assert.fail(`never: ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
-}
-
-/** Hears what a test sends, and not what others do. */
-export function hear(cluster: Cluster, mine: (message: ClusterMessage) => boolean = () => true) {
-  const heard: ClusterMessage[] = []
-  const unlisten = cluster.listen((message) => {
-    if (mine(message)) heard.push(message)
-  })
-  return { heard, unlisten, count: (length: number) => eventually(`${length} messages`, () => heard.length >= length) }
 }
 
 /** How many timers this process has. */

@@ -144,7 +144,7 @@ export const testedElsewhere: Readonly<Record<string, string>> = {
   PROCESSOR_CLOSED: 'processors/sandbox/sandbox.test.ts',
   QUEUE_CONNECTION_ERROR: 'redis-down.services.test.ts',
   WORKER_STORE_UNAVAILABLE: 'store/directory.test.ts',
-  WORKER_CLUSTER_UNAVAILABLE: 'cluster/cluster.services.test.ts',
+  WORKER_CLUSTER_UNAVAILABLE: 'shared/state.services.test.ts',
   PROCESSOR_NOT_PREBUILT: 'plugin.test.ts',
   INVALID_PROCESSOR_URL_EXPORT: 'processors/url/url.test.ts',
   PROCESSOR_PIN_REQUIRED: 'processors/url/url.test.ts',

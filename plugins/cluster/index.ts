@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto'
+import { hostname } from 'node:os'
+import { type Clock, definePlugin, type Logger, optional } from 'zin'
+import { databaseService } from 'zin/plugins/database'
+import { kvService } from 'zin/plugins/kv'
+import { chooseStore } from './choose-store.js'
+import { clusterService, type NodeInfo } from './contract.js'
+import { clusterErrors } from './errors.js'
+import { createCluster as createClusterTables } from './migrations/0001-create-cluster.js'
+import { createCluster, type OwnedCluster } from './service.js'
+import { clusterSettings } from './settings.js'
+import { MemoryHub, memoryStore } from './store/memory.js'
+
+export type {
+  Cluster,
+  ClusterNode,
+  Leadership,
+  LeasedNode,
+  MessageKind,
+  NodeInfo,
+  NodeLabels,
+  NodesChange,
+  RoleListener,
+} from './contract.js'
+export { clusterService, defineMessage } from './contract.js'
+export type { OwnedCluster } from './service.js'
+export { MemoryHub } from './store/memory.js'
+
+const sweepMs = 60_000
+const sweepRole = 'cluster.sweep'
+
+/** The processes of an app as one: who is there, messages to all, and leader roles. */
+export const cluster = definePlugin({
+  name: 'cluster',
+  version: '1.0.0',
+  description: 'The processes of the app as one: nodes with leases, messages, and leader roles',
+  uses: { database: optional(databaseService), kv: optional(kvService) },
+  provides: [clusterService],
+  errors: clusterErrors,
+  settings: clusterSettings,
+  setup(ctx) {
+    const { clock, log, settings } = ctx
+    const store = chooseStore(ctx)
+    const node: Omit<NodeInfo, 'labels'> = {
+      id: `${hostname().slice(0, 64)}:${process.pid}:${randomBytes(4).toString('hex')}`,
+      host: hostname(),
+      pid: process.pid,
+      startedAt: clock.now(),
+    }
+    const heartbeatMs = settings.CLUSTER_HEARTBEAT_MS
+    const service = createCluster({ store, node, clock, log, leaseMs: heartbeatMs * 3 })
+    if (store.kind === 'sql') ctx.migration(createClusterTables)
+    ctx.provide(clusterService, service)
+    ctx.onReady(async () => {
+      await service.open()
+      const sweeper = service.lead(sweepRole)
+      ctx.every(heartbeatMs, () => service.heartbeat())
+      ctx.every(sweepMs, async () => {
+        if (sweeper.leads && (await service.isCurrent(sweepRole, sweeper.epoch))) await service.sweep()
+      })
+    })
+    ctx.onStop(() => service.close())
+  },
+})
+
+export interface LocalClusterOptions {
+  readonly node: Pick<NodeInfo, 'id'> & Partial<NodeInfo>
+  readonly clock: Clock
+  readonly log: Logger
+  /** Default 15000. */
+  readonly leaseMs?: number
+  /** Nodes of one hub see each other. Default: one of its own, so that it is alone. */
+  readonly hub?: MemoryHub
+}
+
+/** A cluster within this process: for what must not act together with others, and for tests. Its owner opens, beats and closes it. */
+export function localCluster({ node, clock, log, leaseMs = 15_000, hub = new MemoryHub() }: LocalClusterOptions): OwnedCluster {
+  const info = { host: hostname(), pid: process.pid, startedAt: clock.now(), ...node }
+  return createCluster({ store: memoryStore({ clock, hub }), node: info, clock, log, leaseMs })
+}

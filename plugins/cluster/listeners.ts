@@ -1,0 +1,32 @@
+import { type Logger, messageOf } from 'zin'
+
+/** Functions that are told something. One that throws does not affect the others. */
+export class Listeners<Args extends readonly unknown[]> {
+  readonly #listeners = new Map<symbol, (...args: Args) => void>()
+  readonly #log: Logger
+
+  constructor(log: Logger) {
+    this.#log = log
+  }
+
+  /** Returns what removes it; from then on it is not called any more. */
+  add(listener: (...args: Args) => void): () => void {
+    const key = Symbol('listener')
+    this.#listeners.set(key, listener)
+    return () => void this.#listeners.delete(key)
+  }
+
+  call(...args: Args): void {
+    for (const key of [...this.#listeners.keys()]) {
+      try {
+        this.#listeners.get(key)?.(...args)
+      } catch (error) {
+        this.#log.error({ err: error }, `a listener to the cluster threw: ${messageOf(error)}`)
+      }
+    }
+  }
+
+  get size(): number {
+    return this.#listeners.size
+  }
+}

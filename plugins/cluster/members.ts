@@ -1,0 +1,44 @@
+import type { ClusterNode, NodesChange } from './contract.js'
+import type { NodeList, Renewal } from './store/contract.js'
+
+/** The nodes that this process knows of. A list that was given out never changes. */
+export class Members {
+  #nodes: readonly ClusterNode[] = []
+  #version = -1
+
+  get nodes(): readonly ClusterNode[] {
+    return this.#nodes
+  }
+
+  /** Of the list that was taken last. */
+  get version(): number {
+    return this.#version
+  }
+
+  take({ nodes, version }: NodeList): void {
+    this.#nodes = nodes.map(({ leaseMs: _, leaseUntil: _until, ...node }) => node)
+    this.#version = version
+  }
+
+  /** Notes whose lease ended, and whose was renewed after all. */
+  late(late: Renewal['late']): void {
+    const ended = new Set(late.filter(({ leaseMs }) => leaseMs <= 0).map(({ id }) => id))
+    if (this.#nodes.every(({ alive, id }) => alive === !ended.has(id))) return
+    this.#nodes = this.#nodes.map((node) => ({ ...node, alive: !ended.has(node.id) }))
+  }
+
+  /** What is different now; undefined: nothing. */
+  since(before: readonly ClusterNode[]): NodesChange | undefined {
+    if (before === this.#nodes) return undefined
+    const [then, now] = [living(before), living(this.#nodes)]
+    return {
+      nodes: this.#nodes,
+      joined: [...now].filter((id) => !then.has(id)),
+      left: [...then].filter((id) => !now.has(id)),
+    }
+  }
+}
+
+function living(nodes: readonly ClusterNode[]): ReadonlySet<string> {
+  return new Set(nodes.filter(({ alive }) => alive).map(({ id }) => id))
+}

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { fakeClock, memoryLogger } from 'zin/testing'
+import { localCluster } from './index.js'
+import { createCluster } from './service.js'
+import { MemoryHub, memoryStore } from './store/memory.js'
+import { eventually, silentLog } from './testing/cluster-pair.js'
+
+const role = 'test.pruner'
+const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+
+describe('the roles of a node', () => {
+  it('are given up when all that hold one resigned, and can be had again', async () => {
+    const cluster = localCluster({ node: { id: 'a' }, clock: fakeClock(), log: silentLog })
+    await cluster.open()
+    const [one, two] = [cluster.lead(role), cluster.lead(role)]
+    await eventually('both lead', () => one.leads && two.leads)
+    await one.resign()
+    await one.resign()
+    assert.deepEqual([one.leads, two.leads], [false, true])
+    await two.resign()
+    assert.equal(two.leads, false)
+    const again = cluster.lead(role)
+    await eventually('it leads again', () => again.leads)
+    await cluster.close()
+    assert.equal(again.leads, false)
+  })
+
+  it('are not acted on once the lease was not renewed in time by the monotonic clock, whatever the wall clock does', async () => {
+    const clock = fakeClock()
+    const cluster = localCluster({ node: { id: 'a' }, clock, log: silentLog, leaseMs: 15_000 })
+    await cluster.open()
+    const leadership = cluster.lead(role)
+    await eventually('it leads', () => leadership.leads)
+    clock.set(clock.now() + 1)
+    clock.advance(9_999)
+    assert.equal(leadership.leads, true)
+    clock.advance(1)
+    assert.deepEqual([leadership.leads, leadership.epoch], [false, 1])
+    await cluster.heartbeat()
+    assert.equal(leadership.leads, true)
+    await cluster.close()
+  })
+
+  it('cost nothing to hold: idle heartbeats ask for no role', async () => {
+    const clock = fakeClock()
+    const asked: string[] = []
+    const store = memoryStore({ clock })
+    const counting = new Proxy(store, {
+      get(target, key) {
+        const value: unknown = Reflect.get(target, key, target)
+        if (typeof value !== 'function') return value
+        return (...args: unknown[]) => {
+          asked.push(String(key))
+          return value.apply(target, args)
+        }
+      },
+    })
+    const node = { id: 'a', host: 'h', pid: 1, startedAt: 0 }
+    const cluster = createCluster({ store: counting, node, clock, log: silentLog, leaseMs: 15_000 })
+    await cluster.open()
+    const leadership = cluster.lead(role)
+    await eventually('it leads', () => leadership.leads)
+    asked.length = 0
+    for (let beats = 0; beats < 3; beats++) await cluster.heartbeat()
+    assert.deepEqual(asked, ['renew', 'renew', 'renew'])
+    await cluster.close()
+  })
+
+  it('warn once while the store is away, throw nothing, and are run for again when it is back; nothing is left at the end', async () => {
+    const before = timers()
+    const clock = fakeClock()
+    let away = false
+    const hub = new MemoryHub()
+    const store = memoryStore({ clock, hub })
+    const flaky = new Proxy(store, {
+      get(target, key) {
+        const value: unknown = Reflect.get(target, key, target)
+        if (typeof value !== 'function') return value
+        return async (...args: unknown[]) => {
+          if (away && key !== 'close') throw new Error('away')
+          return value.apply(target, args)
+        }
+      },
+    })
+    const log = memoryLogger()
+    const cluster = createCluster({ store: flaky, node: { id: 'a', host: 'h', pid: 1, startedAt: 0 }, clock, log, leaseMs: 15_000 })
+    await cluster.open()
+    away = true
+    const leadership = cluster.lead(role)
+    for (let beats = 0; beats < 3; beats++) await cluster.heartbeat()
+    assert.equal(leadership.leads, false)
+    assert.deepEqual(
+      log.lines.map(({ level }) => level),
+      ['warn', 'warn'],
+    )
+    away = false
+    await cluster.heartbeat()
+    await eventually('it leads', () => leadership.leads)
+    assert.deepEqual(log.lines.map(({ level }) => level).sort(), ['info', 'info', 'warn', 'warn'])
+    await cluster.close()
+    assert.equal(timers(), before)
+  })
+})

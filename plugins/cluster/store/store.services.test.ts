@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import { systemClock } from 'zin'
+import { database, databaseService } from 'zin/plugins/database'
+import { openRedis, type RedisClient, redisTarget } from 'zin/plugins/redis'
+import { createTestHost, memoryLogger } from 'zin/testing'
+import { mysqlEnv } from '../../../scripts/testing/mysql-database.js'
+import { type RedisServer, redisServer } from '../../../scripts/testing/redis-server.js'
+import { defineMessage } from '../contract.js'
+import { createCluster as createClusterTables } from '../migrations/0001-create-cluster.js'
+import { eventually, openNode, silentLog } from '../testing/cluster-pair.js'
+import { ageCluster } from './age.contract.js'
+import { clusterContract, type TestedStore } from './cluster.contract.js'
+import { redisStore } from './redis/redis.js'
+import { sqlStore } from './sql/sql.js'
+
+const unique = randomUUID().slice(0, 8)
+const redisUrl = process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set'
+const keyPrefix = `test-${unique}:kv:`
+const base = 'app:{cluster}'
+const noted = defineMessage<string>('test.noted')
+
+const connect = (url: string): Promise<RedisClient> => {
+  const target = redisTarget('TEST_REDIS_URL', url)
+  const [setting, name] = ['TEST_REDIS_URL', `test-${unique}`]
+  return openRedis({ target, setting, name, connectTimeoutMs: 5000, log: silentLog, mode: 'fail-fast', keyPrefix })
+}
+const storeOn = (client: RedisClient, log = silentLog) => redisStore({ redis: () => client, name: 'app', log })
+
+const ageScript = `
+for _, node in ipairs(redis.call('ZRANGE', KEYS[1] .. ':nodes', 0, -1)) do redis.call('ZINCRBY', KEYS[1] .. ':nodes', -ARGV[1], node) end`
+
+/** A client for each store, as of processes. */
+const onRedis = async (url: string): Promise<TestedStore> => {
+  const clients: RedisClient[] = []
+  return {
+    async open() {
+      const client = await connect(url)
+      clients.push(client)
+      return storeOn(client)
+    },
+    async age(ms) {
+      await clients[0]?.eval(ageScript, 1, base, ms)
+    },
+    async close() {
+      for (const client of clients) client.disconnect()
+    },
+  }
+}
+
+clusterContract('Redis', () => onRedis(redisUrl))
+
+describe('the cluster on Redis', { timeout: 60_000 }, () => {
+  let server: RedisServer
+  let client: RedisClient
+  before(async () => {
+    server = await redisServer()
+    client = await connect(server.url)
+  })
+  beforeEach(() => client.flushall())
+  after(async () => {
+    client.disconnect()
+    await server.stop()
+  })
+
+  it('takes one command per heartbeat, whatever the node leads', async () => {
+    const node = await openNode(storeOn(client))
+    const leadership = node.lead('test.role')
+    await eventually('it leads', () => leadership.leads)
+    const watcher = await connect(server.url)
+    assert.ok('monitor' in watcher)
+    const monitor = await watcher.monitor()
+    const commands: string[] = []
+    monitor.on('monitor', (_time: string, args: string[], source: string) => {
+      if (source !== 'lua') commands.push(String(args[0]).toLowerCase())
+    })
+    await node.heartbeat()
+    await node.heartbeat()
+    await watcher.call('ECHO', 'end')
+    await eventually('all commands', () => commands.at(-1) === 'echo')
+    assert.deepEqual(commands, ['eval', 'eval', 'echo'])
+    monitor.disconnect()
+    watcher.disconnect()
+    await node.close()
+  })
+
+  it('keeps databases of one server apart, all keys in one slot, and uses one more connection while it is open', async () => {
+    const connections = async () => String(await client.call('CLIENT', 'LIST')).match(new RegExp(`name=test-${unique}`, 'g'))?.length
+    const elsewhere = await connect(`${server.url}/3`)
+    const [here, there] = [await openNode(storeOn(client)), await openNode(storeOn(elsewhere))]
+    assert.equal(await connections(), 4)
+    const heard: string[] = []
+    here.on(noted, (text) => heard.push(text))
+    await there.send(noted, 'there')
+    await here.send(noted, 'here')
+    await eventually('a message', () => heard.length > 0)
+    assert.deepEqual(heard, ['here'])
+    const keys = await client.keys('*')
+    assert.ok(keys.length >= 3 && keys.every((key) => key.startsWith(`${keyPrefix}${base}:`)))
+    await Promise.all([here.close(), there.close()])
+    elsewhere.disconnect()
+    await eventually('only the client', async () => (await connections()) === 1)
+  })
+
+  it('leaves out what is no message', async () => {
+    const log = memoryLogger()
+    const node = await openNode(storeOn(client, log))
+    const heard: string[] = []
+    node.on(noted, (text) => heard.push(text))
+    await client.publish(`${keyPrefix}${base}:messages:0`, '{')
+    await node.send(noted, 'w')
+    await eventually('a message', () => heard.length > 0)
+    assert.deepEqual([heard, log.lines.map(({ level }) => level)], [['w'], ['warn']])
+    await node.close()
+  })
+
+  it('works and receives again by itself after Redis was restarted, and says that messages may be missing', async () => {
+    const log = memoryLogger()
+    const node = await openNode(storeOn(client, log))
+    const heard: string[] = []
+    node.on(noted, (text) => heard.push(text))
+    node.onMissed(() => heard.push('missed'))
+    await node.send(noted, 'before')
+    await eventually('a message', () => heard.length === 1)
+    await server.kill()
+    const error = await node.send(noted, 'lost').catch((thrown: unknown) => thrown)
+    assert.deepEqual([(error as { code?: string }).code, (error as { status?: number }).status], ['CLUSTER_UNAVAILABLE', 503])
+    assert.equal(node.isUnavailable(error), true)
+    await server.start()
+    await eventually('it says so', () => heard.includes('missed'))
+    await eventually('the client is back', () => client.status === 'ready')
+    await node.send(noted, 'after')
+    await eventually('a message', () => heard.length === 3)
+    assert.deepEqual(heard, ['before', 'missed', 'after'])
+    assert.deepEqual(
+      log.lines.map(({ level }) => level),
+      ['warn', 'info'],
+    )
+    await node.heartbeat()
+    assert.equal(node.nodes().find(({ id }) => id === node.node.id)?.alive, true)
+    await node.close()
+  })
+
+  it('connects no more when it is closed while Redis is away', async () => {
+    const node = await openNode(storeOn(client))
+    await server.kill()
+    await node.close()
+    await server.start()
+    await eventually('the client is back', () => client.status === 'ready')
+    assert.doesNotMatch(String(await client.call('CLIENT', 'LIST')), /:messages/)
+  })
+})
+
+describe('with a Redis Cluster', () => {
+  let server: RedisServer
+  before(async () => {
+    server = await redisServer('--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1')
+    const one = await connect(server.url)
+    await one.call('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383)
+    await eventually('the cluster is whole', async () => String(await one.call('CLUSTER', 'INFO')).includes('cluster_state:ok'))
+    one.disconnect()
+  })
+  after(() => server.stop())
+
+  clusterContract('Redis Cluster', () => onRedis(server.url.replace('redis:', 'redis-cluster:')))
+})
+
+const mysqlHost = async () => {
+  const host = await createTestHost({ plugins: [database()], env: mysqlEnv() })
+  const service = host.service(databaseService)
+  await createClusterTables.up(service.tables())
+  return {
+    host,
+    store: sqlStore({ database: service, name: `test-${unique}`, clock: systemClock, log: silentLog }),
+    tables: service.tables(),
+  }
+}
+
+clusterContract('MySQL or MariaDB', async () => {
+  const opened: Awaited<ReturnType<typeof mysqlHost>>[] = []
+  return {
+    async open() {
+      const one = await mysqlHost()
+      opened.push(one)
+      return one.store
+    },
+    async age(ms) {
+      await ageCluster(opened[0]?.tables ?? assert.fail('nothing is open'), ms)
+    },
+    async close() {
+      for (const { host } of opened) await host.stop()
+    },
+  }
+})
+
+it('a message whose transaction ends late is received late, and once', async () => {
+  const { host, store, tables } = await mysqlHost()
+  const node = await openNode(store)
+  const heard: string[] = []
+  node.on(noted, (text) => heard.push(text))
+  await tables.transaction().execute(async (tx) => {
+    const body = JSON.stringify({ kind: noted.name, from: 'x', body: 'slow' })
+    await tx
+      .insertInto('zin_cluster_messages')
+      .values({ cluster: `test-${unique}`, body, sent_at: systemClock.now() })
+      .execute()
+    await node.send(noted, 'fast')
+    await eventually('the fast one', () => heard.length === 1)
+  })
+  await eventually('the slow one', () => heard.length === 2)
+  await node.send(noted, 'last')
+  await eventually('the last one', () => heard.length === 3)
+  assert.deepEqual(heard, ['fast', 'slow', 'last'])
+  await node.close()
+  await host.stop()
+})

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { systemClock } from 'zin'
+import { memoryLogger } from 'zin/testing'
+import { createCluster, type OwnedCluster } from '../service.js'
+import type { ClusterStore } from '../store/contract.js'
+
+export const silentLog = memoryLogger()
+
+/** Clusters of tests live for an hour without a heartbeat. */
+export const leaseMs = 3_600_000
+
+export interface OpenOptions {
+  readonly id?: string
+  readonly leaseMs?: number
+}
+
+/** A node of a test; a heartbeat comes only when the test says so. */
+export async function openNode(store: ClusterStore, { id = `node-${randomUUID()}`, ...options }: OpenOptions = {}): Promise<OwnedCluster> {
+  const node = { id, host: 'host', pid: 1, startedAt: 1_900_000_000_123 }
+  const cluster = createCluster({ store, node, clock: systemClock, log: silentLog, leaseMs, ...options })
+  await cluster.open()
+  return cluster
+}
+
+/** Polls until it is so; fails after 15 s. */
+export async function eventually(what: string, test: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 15_000
+  while (!(await test())) {
+    if (performance.now() > deadline) assert.fail(`never: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}

@@ -1,0 +1,153 @@
+import { dayMs } from '../keep.js'
+
+/**
+ * What each method does in Redis: KEYS[1] is the base of all keys, with the client's own prefix, so that keys which are made here
+ * are right.
+ *
+ * - `<base>:reporters` (nodes), `<base>:status:<node>` (worker → JSON), `<base>:running:<node>` (workers)
+ * - `<base>:revision`, `<base>:changes` (worker → revision)
+ * - `<base>:total:<worker>` (counts), `<base>:minutes:<worker>:<hour>` (`minute:version` → counts)
+ * - `<base>:operation:<id>` (JSON), `<base>:operations:<worker>` (id → time)
+ */
+const prelude = `
+local base = KEYS[1]
+local reporters, revision, changes = base .. ':reporters', base .. ':revision', base .. ':changes'
+local function text(number) return string.format('%.0f', number) end
+local function statusOf(node) return base .. ':status:' .. node end
+local function runningOf(node) return base .. ':running:' .. node end
+local function minutesOf(worker, hour) return base .. ':minutes:' .. worker .. ':' .. text(hour) end
+local function drop(node)
+  redis.call('DEL', statusOf(node), runningOf(node))
+  redis.call('SREM', reporters, node)
+end
+`
+const timed = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+`
+
+const script = (body: string): string => `${prelude}${body}`
+
+/** node, then for each status: worker, '1' when running, status */
+export const report = script(`
+local status, running = statusOf(ARGV[1]), runningOf(ARGV[1])
+for i = 2, #ARGV, 3 do
+  redis.call('HSET', status, ARGV[i], ARGV[i + 2])
+  redis.call(ARGV[i + 1] == '1' and 'SADD' or 'SREM', running, ARGV[i])
+end
+redis.call('SADD', reporters, ARGV[1])`)
+
+/** node, worker, its id */
+export const forget = script(`
+local status = redis.call('HGET', statusOf(ARGV[1]), ARGV[2])
+if status and cjson.decode(status).workerId == ARGV[3] then
+  redis.call('HDEL', statusOf(ARGV[1]), ARGV[2])
+  redis.call('SREM', runningOf(ARGV[1]), ARGV[2])
+end`)
+
+/** node */
+export const forgetNode = script(`
+drop(ARGV[1])`)
+
+/** workers → for each node: id, its statuses */
+export const statuses = script(`
+local reply = {}
+for _, node in ipairs(redis.call('SMEMBERS', reporters)) do
+  local found = {}
+  for from = 1, #ARGV, 1000 do
+    local values = redis.call('HMGET', statusOf(node), unpack(ARGV, from, math.min(from + 999, #ARGV)))
+    for _, value in ipairs(values) do if value then found[#found + 1] = value end end
+  end
+  if #found > 0 then reply[#reply + 1] = { node, found } end
+end
+return reply`)
+
+/** nodes → workers */
+export const running = script(`
+local keys = {}
+for _, node in ipairs(ARGV) do keys[#keys + 1] = runningOf(node) end
+if #keys == 0 then return {} end
+return redis.call('SUNION', unpack(keys))`)
+
+/** Workers whose changes are remembered. */
+const kept = 10_000
+
+/** worker → revision */
+export const change = script(`
+local next = redis.call('INCR', revision)
+redis.call('ZADD', changes, next, ARGV[1])
+redis.call('ZREMRANGEBYRANK', changes, 0, -${kept + 1})
+return next`)
+
+/** node, since, how many at most → revision, 1 when it has reported, changes (worker, revision, …) */
+export const news = script(`
+local current = tonumber(redis.call('GET', revision) or 0)
+local found = {}
+if current ~= tonumber(ARGV[2]) then
+  found = redis.call('ZRANGEBYSCORE', changes, '(' .. ARGV[2], '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[3])
+end
+return { current, redis.call('EXISTS', statusOf(ARGV[1])), found }`)
+
+/** id, worker, operation */
+export const saveOperation = script(`${timed}
+local ids = base .. ':operations:' .. ARGV[2]
+redis.call('SET', base .. ':operation:' .. ARGV[1], ARGV[3], 'PX', ${dayMs})
+redis.call('ZADD', ids, text(now), ARGV[1])
+redis.call('ZREMRANGEBYSCORE', ids, '-inf', text(now - ${dayMs}))
+redis.call('PEXPIRE', ids, ${dayMs})`)
+
+/** id */
+export const operation = script(`
+return redis.call('GET', base .. ':operation:' .. ARGV[1])`)
+
+/** For each delta: worker, version (empty: in the totals only), completed, failed, lost, µs. A minute is one field, so that an hour stays compact in memory. */
+export const count = script(`${timed}
+local minute = math.floor(now / 60000)
+for i = 1, #ARGV, 6 do
+  local total, minutes = base .. ':total:' .. ARGV[i], minutesOf(ARGV[i], math.floor(minute / 60))
+  local field = text(minute) .. ':' .. ARGV[i + 1]
+  local sums = {}
+  for value in string.gmatch(redis.call('HGET', minutes, field) or '0 0 0 0', '%d+') do sums[#sums + 1] = tonumber(value) end
+  for j, name in ipairs({ 'completed', 'failed', 'lost', 'us' }) do
+    local value = ARGV[i + 1 + j]
+    redis.call('HINCRBY', total, name, value)
+    sums[j] = text(sums[j] + value)
+  end
+  if ARGV[i + 1] ~= '' then
+    redis.call('HSET', minutes, field, table.concat(sums, ' '))
+    redis.call('PEXPIRE', minutes, ${dayMs + 3_600_000})
+  end
+end`)
+
+/** workers → for each: completed, failed, lost, µs */
+export const totals = script(`
+local reply = {}
+for i = 1, #ARGV do reply[i] = redis.call('HMGET', base .. ':total:' .. ARGV[i], 'completed', 'failed', 'lost', 'us') end
+return reply`)
+
+/** worker, since → now, then the hours as lists of field and counts */
+export const minutes = script(`${timed}
+local reply = { now }
+for hour = math.floor(math.max(ARGV[2], now - ${dayMs}) / 3600000), math.floor(now / 3600000) do
+  reply[#reply + 1] = redis.call('HGETALL', minutesOf(ARGV[1], hour))
+end
+return reply`)
+
+/** worker */
+export const erase = script(`${timed}
+local ids = base .. ':operations:' .. ARGV[1]
+redis.call('DEL', base .. ':total:' .. ARGV[1])
+local hour = math.floor(now / 3600000)
+for ago = 0, 25 do redis.call('DEL', minutesOf(ARGV[1], hour - ago)) end
+for _, id in ipairs(redis.call('ZRANGE', ids, 0, -1)) do redis.call('DEL', base .. ':operation:' .. id) end
+redis.call('DEL', ids)
+for _, node in ipairs(redis.call('SMEMBERS', reporters)) do
+  redis.call('HDEL', statusOf(node), ARGV[1])
+  redis.call('SREM', runningOf(node), ARGV[1])
+end`)
+
+/** Nodes that are known. Everything else ends by its own expiry. */
+export const sweep = script(`
+local known = {}
+for _, node in ipairs(ARGV) do known[node] = true end
+for _, node in ipairs(redis.call('SMEMBERS', reporters)) do if not known[node] then drop(node) end end`)

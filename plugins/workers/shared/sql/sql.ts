@@ -1,0 +1,111 @@
+import { type Database, deleteBefore, upsertRows } from 'zin/plugins/database'
+import type { AttemptCounts, AttemptDelta, MinuteCounts, News, NodeStatus, OperationRecord, StateStore, StoredStatus } from '../contract.js'
+import { dayMs } from '../keep.js'
+import { SqlChanges } from './changes.js'
+import { StateConnection } from './connection.js'
+import { SqlCounts } from './counts.js'
+import { SqlStatuses } from './statuses.js'
+
+export interface SqlStateOptions {
+  readonly database: Database
+  /** Name of the connection that has the tables of `stateMigration`. */
+  readonly connection: string
+  /** Begins the name of every table. */
+  readonly prefix: string
+}
+
+/** What nodes share of workers, in a SQL database. */
+export function sqlState(options: SqlStateOptions): StateStore {
+  return new SqlState(options)
+}
+
+class SqlState implements StateStore {
+  readonly kind = 'sql'
+  readonly #connection: StateConnection
+  readonly #statuses: SqlStatuses
+  readonly #changes: SqlChanges
+  readonly #counts: SqlCounts
+
+  constructor({ database, connection, prefix }: SqlStateOptions) {
+    this.#connection = new StateConnection(database, connection, prefix)
+    this.#statuses = new SqlStatuses(this.#connection)
+    this.#changes = new SqlChanges(this.#connection)
+    this.#counts = new SqlCounts(this.#connection)
+  }
+
+  report(node: string, statuses: readonly NodeStatus[]): Promise<void> {
+    return this.#statuses.report(node, statuses)
+  }
+
+  forget(node: string, worker: string, workerId: string): Promise<void> {
+    return this.#statuses.forget(node, worker, workerId)
+  }
+
+  forgetNode(node: string): Promise<void> {
+    return this.#statuses.forgetNode(node)
+  }
+
+  statuses(workers: readonly string[]): Promise<readonly StoredStatus[]> {
+    return this.#statuses.read(workers)
+  }
+
+  running(nodes: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.#statuses.running(nodes)
+  }
+
+  change(worker: string): Promise<number> {
+    return this.#changes.add(worker)
+  }
+
+  news(node: string, since: number): Promise<News> {
+    return this.#changes.since(node, since)
+  }
+
+  async saveOperation(operation: OperationRecord): Promise<void> {
+    const { id, worker } = operation
+    await this.#connection.run(({ db, names, now }) => {
+      const rows = [{ id, worker, body: JSON.stringify(operation), saved_at: now }]
+      return upsertRows(db, { table: names.operations, key: ['id'], rows, existing: 'replace' })
+    })
+  }
+
+  async operation(id: string): Promise<OperationRecord | undefined> {
+    const row = await this.#connection.run(({ db, names, nowPlus }) =>
+      db.selectFrom(names.operations).select('body').where('id', '=', id).where('saved_at', '>', nowPlus(-dayMs)).executeTakeFirst(),
+    )
+    return row === undefined ? undefined : (JSON.parse(row.body) as OperationRecord)
+  }
+
+  count(deltas: readonly AttemptDelta[]): Promise<void> {
+    return this.#counts.add(deltas)
+  }
+
+  totals(workers: readonly string[]): Promise<ReadonlyMap<string, AttemptCounts>> {
+    return this.#counts.totals(workers)
+  }
+
+  minutes(worker: string, since: number): Promise<readonly MinuteCounts[]> {
+    return this.#counts.minutes(worker, since)
+  }
+
+  async erase(worker: string): Promise<void> {
+    await this.#connection.run(async ({ db, names }) => {
+      for (const table of [names.totals, names.minutes, names.statuses, names.operations] as const) {
+        await db.deleteFrom(table).where('worker', '=', worker).execute()
+      }
+    })
+  }
+
+  async sweep(nodes: readonly string[]): Promise<void> {
+    await this.#statuses.sweep(nodes)
+    await this.#changes.sweep()
+    await this.#counts.sweep()
+    await this.#connection.run(({ db, names, nowPlus }) =>
+      deleteBefore(db, { table: names.operations, key: ['id'], column: 'saved_at', before: nowPlus(-dayMs) }),
+    )
+  }
+
+  isUnavailable(error: unknown): boolean {
+    return this.#connection.isUnavailable(error)
+  }
+}

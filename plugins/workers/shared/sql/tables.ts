@@ -1,0 +1,39 @@
+/** Times are ms since 1970 by the database's clock. Drivers give bigint columns as number, text or bigint. */
+export interface StateTables {
+  readonly statuses: {
+    readonly worker: string
+    readonly node: string
+    readonly state: string
+    readonly status: string
+    readonly reported_at: number
+  }
+  readonly operations: { readonly id: string; readonly worker: string; readonly body: string; readonly saved_at: number }
+  readonly totals: CountColumns & { readonly worker: string }
+  readonly minutes: CountColumns & { readonly worker: string; readonly minute: number; readonly version: string }
+  /** The revision of the last change of each worker. */
+  readonly changes: { readonly worker: string; readonly revision: number; readonly changed_at: number }
+  /** One row: the newest revision. */
+  readonly revisions: { readonly id: number; readonly revision: number }
+}
+
+interface CountColumns {
+  readonly completed: number
+  readonly failed: number
+  readonly lost: number
+  readonly total_us: number
+}
+
+/** The names that the tables have, typed as what they are called here; a query gives them an alias. */
+export type TableNames = { readonly [Table in keyof StateTables]: Table }
+
+export function tableNames(prefix: string): TableNames {
+  const name = <Table extends keyof StateTables>(table: Table): Table => `${prefix}_${table}` as Table
+  return {
+    statuses: name('statuses'),
+    operations: name('operations'),
+    totals: name('totals'),
+    minutes: name('minutes'),
+    changes: name('changes'),
+    revisions: name('revisions'),
+  }
+}

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
+import { systemClock } from 'zin'
+import { nodeStatus } from '../testing/helpers.js'
+import { type AttemptDelta, mostChanges, type StateStore } from './contract.js'
+
+export interface TestedState {
+  /** A store object of another process; memory has only one. */
+  open(): Promise<StateStore>
+  close(): Promise<void>
+}
+
+const unique = (name: string): string => `${name}-${randomUUID().slice(0, 8)}`
+const attempts = (worker: string, version: string, changes: Partial<AttemptDelta> = {}): AttemptDelta => ({
+  worker,
+  version,
+  completed: 2,
+  failed: 1,
+  lost: 0,
+  totalMs: 1.5,
+  ...changes,
+})
+
+/** What every store of shared state does, between two objects on one store as between two processes. */
+export function stateContract(title: string, makeStore: () => Promise<TestedState>): void {
+  describe(`what nodes share of workers on ${title}`, { timeout: 60_000 }, () => {
+    let tested: TestedState
+    let one: StateStore
+    let two: StateStore
+    before(async () => {
+      tested = await makeStore()
+      one = await tested.open()
+      two = await tested.open()
+    })
+    after(() => tested.close())
+
+    it('keeps statuses of all nodes, by worker', async () => {
+      const [a, b] = [unique('a'), unique('b')]
+      const [emails, Emails, reports] = [unique('emails'), unique('Emails'), unique('reports')]
+      const failed = nodeStatus(reports, {
+        state: 'FAILED',
+        version: null,
+        error: { code: 'X', message: "it's ünï🎈", status: 422 },
+        check: { healthy: false, failures: 2, durationMs: 3, error: 'down', details: { a: [1] }, at: 1 },
+      })
+      await one.report(a, [nodeStatus(emails), failed, nodeStatus(Emails, { state: 'stopped' })])
+      await two.report(b, [nodeStatus(emails, { state: 'paused' })])
+      await one.report(a, [])
+      const found = await two.statuses([emails, reports, Emails, 'nobody', emails])
+      assert.deepEqual(
+        found.map(({ node, worker, state }) => [node, worker, state]).sort(),
+        [
+          [a, emails, 'running'],
+          [a, reports, 'FAILED'],
+          [a, Emails, 'stopped'],
+          [b, emails, 'paused'],
+        ].sort(),
+      )
+      assert.deepEqual(
+        found.find(({ worker }) => worker === reports),
+        { ...failed, node: a },
+      )
+      const running = await two.running([a, b])
+      assert.deepEqual([running.has(emails), running.has(reports), running.has(Emails)], [true, false, false])
+      assert.deepEqual([(await two.running([b])).has(emails), (await two.running([])).size], [false, 0])
+      await one.report(a, [nodeStatus(emails, { state: 'stopped' })])
+      assert.equal((await two.running([a])).has(emails), false)
+      await one.forget(a, reports, 'another of that name')
+      assert.equal((await two.statuses([reports])).length, 1)
+      await one.forget(a, reports, failed.workerId)
+      assert.equal((await two.statuses([reports])).length, 0)
+      assert.equal((await two.statuses([])).length, 0)
+      await one.forgetNode(a)
+      assert.deepEqual(
+        (await two.statuses([emails, Emails])).map(({ node }) => node),
+        [b],
+      )
+      await two.forgetNode(b)
+    })
+
+    it('sweeps what nodes said that are not known any more', async () => {
+      const [gone, here] = [unique('gone'), unique('here')]
+      const worker = unique('swept')
+      await one.report(gone, [nodeStatus(worker)])
+      await one.report(here, [nodeStatus(worker)])
+      await two.sweep([here])
+      assert.deepEqual(
+        (await two.statuses([worker])).map(({ node }) => node),
+        [here],
+      )
+      assert.equal((await two.running([gone])).has(worker), false)
+      await one.forgetNode(here)
+    })
+
+    it('answers what changed since a revision, each worker once, and everything when it cannot know', async () => {
+      const node = unique('asks')
+      const [first, second] = [unique('first'), unique('second')]
+      const { revision, changed } = await two.news(node, -1)
+      assert.equal(changed, 'all')
+      assert.deepEqual(await two.news(node, revision), { revision, changed: new Map(), reported: false })
+      const given = [await one.change(first), await two.change(second), await one.change(first)]
+      assert.deepEqual(given, [revision + 1, revision + 2, revision + 3])
+      const news = await two.news(node, revision)
+      assert.deepEqual(
+        [news.revision, [...(news.changed as ReadonlyMap<string, number>)].sort()],
+        [
+          revision + 3,
+          [
+            [first, revision + 3],
+            [second, revision + 2],
+          ].sort(),
+        ],
+      )
+      assert.deepEqual((await two.news(node, revision + 2)).changed, new Map([[first, revision + 3]]))
+      // A store that forgot, or another one.
+      assert.equal((await two.news(node, revision + 4)).changed, 'all')
+    })
+
+    it('gives every change a revision of its own, also when many come at once', async () => {
+      const { revision } = await one.news('asks', -1)
+      const given = await Promise.all(Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? one : two).change(unique('many'))))
+      assert.deepEqual(
+        given.sort((a, b) => a - b),
+        Array.from({ length: 20 }, (_, n) => revision + 1 + n),
+      )
+      assert.equal(((await two.news('asks', revision)).changed as ReadonlyMap<string, number>).size, 20)
+    })
+
+    it(`answers everything when more than ${mostChanges} workers changed`, async () => {
+      const { revision } = await one.news('asks', -1)
+      await Promise.all(Array.from({ length: mostChanges }, (_, n) => one.change(`bulk-${n}`)))
+      assert.equal((await two.news('asks', revision)).changed, 'all')
+    })
+
+    it('says whether it has what a node reported', async () => {
+      const node = unique('reports')
+      await one.change(unique('any'))
+      assert.equal((await one.news(node, 0)).reported, false)
+      await one.report(node, [nodeStatus(unique('reported'))])
+      assert.equal((await two.news(node, 0)).reported, true)
+      await one.forgetNode(node)
+      assert.equal((await two.news(node, 0)).reported, false)
+    })
+
+    it('keeps operations until their worker is erased', async () => {
+      const worker = unique('operated')
+      const [a, b] = ['a', 'b'].map((id) => ({
+        id: unique(id),
+        worker: id === 'a' ? worker : unique('other'),
+        workerId: 'id',
+        action: 'start',
+        generation: 4,
+        targets: ['n1', 'n2'],
+        desired: 'running' as const,
+        at: systemClock.now(),
+      }))
+      assert.ok(a !== undefined && b !== undefined)
+      await one.saveOperation(a)
+      await one.saveOperation(b)
+      assert.deepEqual(await two.operation(a.id), a)
+      assert.equal(await two.operation('nothing'), undefined)
+      await two.erase(worker)
+      assert.equal(await one.operation(a.id), undefined)
+      assert.deepEqual(await one.operation(b.id), b)
+    })
+
+    it('adds up attempts that 50 counts bring at once, in all and by minute and version', async () => {
+      const [busy, idle, other] = [unique('busy'), unique('idle'), unique('other')]
+      const since = systemClock.now() - 60_000
+      await Promise.all(
+        Array.from({ length: 50 }, (_, index) =>
+          (index % 2 === 0 ? one : two).count([
+            attempts(other, '1.0.0', { lost: 1 }),
+            attempts(busy, '1.0.0'),
+            attempts(busy, '2.0.0', { failed: 0, totalMs: 0.001 }),
+            attempts(busy, '1.0.0', { completed: 1, failed: 0, totalMs: 0 }),
+          ]),
+        ),
+      )
+      await one.count([])
+      const totals = await two.totals([busy, idle, other])
+      assert.deepEqual([...totals.keys()].sort(), [busy, other].sort())
+      assert.deepEqual(totals.get(busy), { completed: 250, failed: 50, lost: 0, totalMs: 75.05 })
+      assert.deepEqual(totals.get(other), { completed: 100, failed: 50, lost: 50, totalMs: 75 })
+      assert.equal((await two.totals([])).size, 0)
+      const minutes = await two.minutes(busy, since)
+      assert.ok(minutes.every(({ minute }) => minute % 60_000 === 0))
+      const sumOf = (version: string) =>
+        minutes.filter((entry) => entry.version === version).reduce((sum, { completed }) => sum + completed, 0)
+      assert.deepEqual([sumOf('1.0.0'), sumOf('2.0.0')], [150, 100])
+      assert.deepEqual(await two.minutes(busy, systemClock.now() + 3_600_000), [])
+      assert.deepEqual(await two.minutes(idle, since), [])
+      await one.erase(busy)
+      assert.deepEqual([...(await two.totals([busy, other])).keys()], [other])
+      assert.deepEqual(await two.minutes(busy, since), [])
+      assert.notDeepEqual(await two.minutes(other, since), [])
+    })
+
+    it('erases what was said of a worker, and of no other', async () => {
+      const node = unique('node')
+      const [gone, stays] = [unique('gone'), unique('stays')]
+      await one.report(node, [nodeStatus(gone), nodeStatus(stays)])
+      await two.erase(gone)
+      assert.deepEqual(
+        (await one.statuses([gone, stays])).map(({ worker }) => worker),
+        [stays],
+      )
+      const running = await one.running([node])
+      assert.deepEqual([running.has(gone), running.has(stays)], [false, true])
+      await one.forgetNode(node)
+    })
+  })
+}

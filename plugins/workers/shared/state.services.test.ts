@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import { database, databaseService } from 'zin/plugins/database'
+import { openRedis, type RedisClient, redisTarget } from 'zin/plugins/redis'
+import { createTestHost } from 'zin/testing'
+import { mysqlEnv } from '../../../scripts/testing/mysql-database.js'
+import { type RedisServer, redisServer } from '../../../scripts/testing/redis-server.js'
+import { createStateTables } from '../migrations/create-state.js'
+import { eventually, nodeStatus, silentLog } from '../testing/helpers.js'
+import { redisState } from './redis/redis.js'
+import { sqlState } from './sql/sql.js'
+import { tableNames } from './sql/tables.js'
+import { stateContract, type TestedState } from './state.contract.js'
+
+const unique = randomUUID().slice(0, 8)
+const redisUrl = process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set'
+const keyPrefix = `test-${unique}:kv:`
+const base = 'app:{workers}'
+
+const connect = (url: string): Promise<RedisClient> => {
+  const target = redisTarget('TEST_REDIS_URL', url)
+  return openRedis({
+    target,
+    setting: 'TEST_REDIS_URL',
+    name: `test-${unique}`,
+    connectTimeoutMs: 5000,
+    log: silentLog,
+    mode: 'fail-fast',
+    keyPrefix,
+  })
+}
+
+const stateOn = (client: RedisClient | undefined) => redisState({ redis: () => client, prefix: 'app' })
+
+/** Two clients, as of two processes. */
+const onRedis = async (url: string): Promise<TestedState> => {
+  const clients: RedisClient[] = []
+  return {
+    async open() {
+      const client = await connect(url)
+      clients.push(client)
+      return stateOn(client)
+    },
+    async close() {
+      for (const client of clients) client.disconnect()
+    },
+  }
+}
+
+stateContract('Redis', () => onRedis(redisUrl))
+
+describe('what nodes share of workers on Redis', { timeout: 60_000 }, () => {
+  let server: RedisServer
+  let client: RedisClient
+  before(async () => {
+    server = await redisServer()
+    client = await connect(server.url)
+  })
+  beforeEach(() => client.flushall())
+  after(async () => {
+    client.disconnect()
+    await server.stop()
+  })
+
+  it('takes one command for each thing, whatever the number of workers', async () => {
+    const state = stateOn(client)
+    const names = Array.from({ length: 100 }, (_, index) => `worker-${index}`)
+    const watcher = await connect(server.url)
+    assert.ok('monitor' in watcher)
+    const monitor = await watcher.monitor()
+    const commands: string[] = []
+    monitor.on('monitor', (_time: string, args: string[], source: string) => {
+      if (source !== 'lua') commands.push(String(args[0]).toLowerCase())
+    })
+    const seen = async (): Promise<readonly string[]> => {
+      await watcher.call('ECHO', 'end')
+      await eventually('all commands', () => commands.at(-1) === 'echo')
+      return commands.splice(0).slice(0, -1)
+    }
+    const counts = names.map((worker) => ({ worker, version: '1.0.0', completed: 1, failed: 0, lost: 0, totalMs: 1 }))
+    const calls = {
+      report: () =>
+        state.report(
+          'a',
+          names.map((name) => nodeStatus(name)),
+        ),
+      change: () => state.change('worker-1'),
+      news: () => state.news('a', 0),
+      statuses: () => state.statuses(names),
+      running: () => state.running(['a']),
+      count: () => state.count(counts),
+      totals: () => state.totals(names),
+      minutes: () => state.minutes('worker-1', 0),
+      erase: () => state.erase('worker-1'),
+      sweep: () => state.sweep(['a']),
+    }
+    await seen()
+    for (const [name, call] of Object.entries(calls)) {
+      await call()
+      assert.deepEqual(await seen(), ['eval'], name)
+    }
+    monitor.disconnect()
+    watcher.disconnect()
+  })
+
+  it('has all keys under one prefix and in one slot, and keeps what is of a day for little longer', async () => {
+    const state = stateOn(client)
+    await state.report('a', [nodeStatus('emails')])
+    await state.change('emails')
+    await state.count([{ worker: 'emails', version: '1.0.0', completed: 1, failed: 0, lost: 0, totalMs: 1 }])
+    const operation = { worker: 'emails', workerId: 'i', action: 'stop', generation: 1, targets: [], desired: 'running', at: 1 } as const
+    await state.saveOperation({ id: 'o', ...operation })
+    const keys = await client.keys('*')
+    assert.deepEqual(
+      keys.filter((key) => !key.startsWith(`${keyPrefix}${base}:`)),
+      [],
+    )
+    const expiring = keys.filter((key) => /:(minutes|operations?):/.test(key))
+    assert.equal(expiring.length, 3)
+    for (const key of expiring) {
+      const life = await client.pttl(key.slice(keyPrefix.length))
+      assert.ok(life > 0 && life <= 25 * 3_600_000, `${key}: ${life}`)
+    }
+  })
+
+  it('is WORKER_CLUSTER_UNAVAILABLE when there is no client, and while Redis is away', async () => {
+    for (const [state, lose] of [
+      [stateOn(undefined), async () => undefined],
+      [stateOn(client), () => server.kill()],
+    ] as const) {
+      await lose()
+      const error = await state.totals(['w']).catch((thrown: unknown) => thrown)
+      assert.deepEqual([(error as { code?: string }).code, (error as { status?: number }).status], ['WORKER_CLUSTER_UNAVAILABLE', 503])
+      assert.equal(state.isUnavailable(error), true)
+    }
+    await server.start()
+    await eventually('the client is back', () => client.status === 'ready')
+    assert.equal(await stateOn(client).change('w'), 1)
+  })
+})
+
+describe('with a Redis Cluster', () => {
+  let server: RedisServer
+  before(async () => {
+    server = await redisServer('--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1')
+    const one = await connect(server.url)
+    await one.call('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383)
+    await eventually('the cluster is whole', async () => String(await one.call('CLUSTER', 'INFO')).includes('cluster_state:ok'))
+    one.disconnect()
+  })
+  after(() => server.stop())
+
+  stateContract('Redis Cluster', () => onRedis(server.url.replace('redis:', 'redis-cluster:')))
+})
+
+const mysqlHost = () => createTestHost({ plugins: [database()], env: mysqlEnv() })
+const prefix = `zin_${unique}`
+
+describe('with MySQL or MariaDB', () => {
+  after(async () => {
+    const host = await mysqlHost()
+    const { schema } = host.service(databaseService).tables()
+    for (const table of Object.values(tableNames(prefix))) await schema.dropTable(table).ifExists().execute()
+    await host.stop()
+  })
+
+  stateContract('MySQL or MariaDB', async () => {
+    const hosts: Awaited<ReturnType<typeof mysqlHost>>[] = []
+    return {
+      async open() {
+        const host = await mysqlHost()
+        hosts.push(host)
+        const service = host.service(databaseService)
+        await createStateTables(service.tables(), prefix)
+        return sqlState({ database: service, connection: 'default', prefix })
+      },
+      async close() {
+        for (const host of hosts) await host.stop()
+      },
+    }
+  })
+})

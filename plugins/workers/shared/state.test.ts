@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { systemClock } from 'zin'
+import { MemoryHub } from 'zin/plugins/cluster'
+import { type Database, database, databaseService } from 'zin/plugins/database'
+import { createTestHost, fakeClock } from 'zin/testing'
+import { stateMigration } from '../migrations/create-state.js'
+import { onConnection } from '../migrations/on-connection.js'
+import { eventually, localState, nodeStatus } from '../testing/helpers.js'
+import type { OperationRecord, StateStore, WorkerMessage } from './contract.js'
+import { dayMs } from './keep.js'
+import { memoryState } from './memory.js'
+import { ageState } from './sql/age.contract.js'
+import { sqlState } from './sql/sql.js'
+import { stateContract, type TestedState } from './state.contract.js'
+
+stateContract('memory', async (): Promise<TestedState> => {
+  const store = memoryState({ clock: systemClock })
+  return { open: async () => store, close: async () => undefined }
+})
+
+const stateOf = (service: Database, prefix = 'zin_worker', connection = 'default') => sqlState({ database: service, connection, prefix })
+
+async function sqlite() {
+  const host = await createTestHost({ plugins: [database()] })
+  const service = host.service(databaseService)
+  await stateMigration('zin_worker').up(service.tables())
+  return { host, service }
+}
+
+stateContract('SQLite', async (): Promise<TestedState> => {
+  const { host, service } = await sqlite()
+  return { open: async () => stateOf(service), close: async () => void (await host.stop()) }
+})
+
+const operation: OperationRecord = {
+  id: 'o',
+  worker: 'w',
+  workerId: 'i',
+  action: 'stop',
+  generation: 1,
+  targets: [],
+  desired: 'running',
+  at: 1,
+}
+const delta = { worker: 'w', version: '1.0.0', completed: 1, failed: 0, lost: 0, totalMs: 1 }
+
+async function keepsForADay(store: StateStore, at: number, age: (ms: number) => Promise<void>): Promise<void> {
+  await store.count([delta])
+  await store.saveOperation({ ...operation, at })
+  await store.sweep([])
+  assert.equal((await store.minutes('w', 0)).length, 1)
+  assert.deepEqual(await store.operation('o'), { ...operation, at })
+  await age(dayMs + 60_000)
+  assert.equal((await store.minutes('w', 0)).length, 0)
+  assert.equal(await store.operation('o'), undefined)
+  await store.sweep([])
+  assert.equal((await store.totals(['w'])).get('w')?.completed, 1)
+}
+
+describe('what nodes share', () => {
+  it('is kept for a day in memory', async () => {
+    const clock = fakeClock()
+    await keepsForADay(memoryState({ clock }), clock.now(), async (ms) => clock.advance(ms))
+  })
+
+  it('is kept for a day on SQLite, whose migration can be repeated and undone', async () => {
+    const { host, service } = await sqlite()
+    const migration = stateMigration('zin_worker')
+    await migration.up(service.tables())
+    const store = stateOf(service)
+    await store.change('w')
+    await keepsForADay(store, 1, (ms) => ageState(service.tables(), 'zin_worker', ms))
+    for (const table of ['minutes', 'operations', 'changes']) {
+      assert.deepEqual(await service.tables().selectFrom(`zin_worker_${table}`).selectAll().execute(), [], table)
+    }
+    await migration.down(service.tables())
+    await assert.rejects(store.totals(['w']), /no such table/)
+    await host.stop()
+  })
+
+  it('can be on another connection, where its migration runs again on tables that were there', async () => {
+    const host = await createTestHost({ plugins: [database({ connections: { second: { driver: 'sqlite', file: 'second.db' } } })] })
+    const service = host.service(databaseService)
+    const [migration] = onConnection(service, 'second', [stateMigration('mine')])
+    for (let times = 1; times <= 2; times++) {
+      await migration?.up(service.tables())
+      assert.equal(await stateOf(service, 'mine', 'second').change('w'), times)
+    }
+    await host.stop()
+  })
+
+  it('is WORKER_CLUSTER_UNAVAILABLE while the database is away', async () => {
+    const { host, service } = await sqlite()
+    const store = stateOf(service)
+    await host.stop()
+    const error = await store.totals(['w']).catch((thrown: unknown) => thrown)
+    assert.deepEqual([(error as { code?: string }).code, (error as { status?: number }).status], ['WORKER_CLUSTER_UNAVAILABLE', 503])
+    assert.equal(store.isUnavailable(error), true)
+  })
+
+  it('is told to all nodes once, and shows what lost nodes said as such', async () => {
+    const clock = fakeClock()
+    const [hub, store] = [new MemoryHub(), memoryState({ clock })]
+    const [one, two] = [localState({ clock, node: 'one', hub, store }), localState({ clock, node: 'two', hub, store })]
+    await Promise.all([one.cluster.open(), two.cluster.open()])
+    const heard: WorkerMessage[] = []
+    two.shared.listen((message) => heard.push(message))
+    await one.shared.report([nodeStatus('emails'), nodeStatus('reports')])
+    await one.shared.restore([nodeStatus('emails')])
+    await one.shared.publishChange('emails')
+    await eventually('three messages', () => heard.length === 3)
+    assert.deepEqual(heard, [
+      { kind: 'status', node: 'one', status: nodeStatus('emails') },
+      { kind: 'status', node: 'one', status: nodeStatus('reports') },
+      { kind: 'change', worker: 'emails', revision: 1 },
+    ])
+    const aliveOn = async () => (await two.shared.statusesOf('emails')).map(({ node, alive }) => [node, alive])
+    assert.deepEqual([await aliveOn(), [...(await two.shared.running())].sort()], [[['one', true]], ['emails', 'reports']])
+    clock.advance(15_001)
+    await two.cluster.heartbeat()
+    assert.deepEqual([await aliveOn(), (await two.shared.running()).size], [[['one', false]], 0])
+    await store.report('stranger', [nodeStatus('emails')])
+    assert.deepEqual(await aliveOn(), [['one', false]])
+    await two.shared.sweep()
+    assert.deepEqual(
+      (await store.statuses(['emails'])).map(({ node }) => node),
+      ['one'],
+    )
+    await Promise.all([one.cluster.close(), two.cluster.close()])
+  })
+})
