@@ -21,18 +21,26 @@ interface Noted {
  * response outlasts the check. `EventStreams` ends a stream when one of them does not hold any more.
  *
  * @example
- * ctx.middleware({
- *   key: 'session',
- *   handler: async (request, next) => {
- *     const session = await sessions.find(request.cookies.get('session'))
- *     if (session === undefined) return refuse(request, 'session', 'Session')
- *     noteAccess(request, () => ({
- *       lastsMs: session.endsAt - Date.now(),
- *       holds: async () => (await sessions.find(session.id)) !== undefined,
- *     }))
- *     return next()
- *   },
- * })
+ * import { defineMiddleware, noteAccess, refuse } from 'zin'
+ *
+ * interface Sessions {
+ *   endOf(id: string): Promise<number | undefined>
+ * }
+ *
+ * export const sessionGuard = (sessions: Sessions) =>
+ *   defineMiddleware({
+ *     key: 'session',
+ *     async handler(ctx, next) {
+ *       const id = ctx.cookies.get('session') ?? ''
+ *       const endsAt = await sessions.endOf(id)
+ *       if (endsAt === undefined) return refuse(ctx, 'session', 'Session')
+ *       noteAccess(ctx, () => ({
+ *         lastsMs: endsAt - Date.now(),
+ *         holds: async () => (await sessions.endOf(id)) !== undefined,
+ *       }))
+ *       return next()
+ *     },
+ *   })
  */
 export function noteAccess(ctx: Context, look: Look): void {
   const own = ctx as Noted

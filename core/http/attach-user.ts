@@ -6,7 +6,26 @@ import { requestContext } from './request-context.js'
  * a `sub`. A middleware that calls it lists `user` in its `state` and declares the type in `MiddlewareState`.
  *
  * @example
- * attachUser(ctx, { sub: account.id, role: account.role })
+ * import { attachUser, defineMiddleware, refuse } from 'zin'
+ *
+ * declare module 'zin' {
+ *   interface MiddlewareState {
+ *     session: { user: { readonly sub: string } }
+ *   }
+ * }
+ *
+ * const users = new Map([['session-1', 'ada']])
+ *
+ * export const session = defineMiddleware({
+ *   key: 'session',
+ *   state: ['user'],
+ *   handler: (ctx, next) => {
+ *     const sub = users.get(ctx.cookies.get('session') ?? '')
+ *     if (sub === undefined) return refuse(ctx, 'session', 'Session')
+ *     attachUser(ctx, { sub })
+ *     return next()
+ *   },
+ * })
  */
 export function attachUser(ctx: Context, user: { readonly sub?: string | number }): void {
   Object.assign(ctx.request, { user })

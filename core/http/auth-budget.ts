@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import type { ZinError } from '../errors.js'
+import { ZinError } from '../errors.js'
 import { DeadlineError, WaitBudget } from '../util/deadline.js'
 import { httpErrors } from './errors.js'
 
@@ -20,7 +20,22 @@ export function authBudget(ctx: Context): WaitBudget {
  * more.
  *
  * @example
- * const session = await withinAuthBudget(ctx, () => sessions.find(id))
+ * import { defineMiddleware, refuse, storeUnavailable, withinAuthBudget } from 'zin'
+ *
+ * interface Sessions {
+ *   has(id: string): Promise<boolean>
+ * }
+ *
+ * export const sessionGuard = (sessions: Sessions) =>
+ *   defineMiddleware({
+ *     key: 'session',
+ *     async handler(ctx, next) {
+ *       const id = ctx.cookies.get('session') ?? ''
+ *       const found = withinAuthBudget(ctx, () => sessions.has(id))
+ *       const isKnown = await found.catch((error: unknown) => Promise.reject(storeUnavailable(error)))
+ *       return isKnown ? next() : refuse(ctx, 'session', 'Session')
+ *     },
+ *   })
  */
 export async function withinAuthBudget<T>(ctx: Context, task: () => T | Promise<T>): Promise<T> {
   try {
@@ -32,8 +47,10 @@ export async function withinAuthBudget<T>(ctx: Context, task: () => T | Promise<
 
 /**
  * The error of a guard whose store cannot be asked, 503 `AUTH_STORE_UNAVAILABLE` with `Retry-After`: neither yes nor no may be said.
- * `cause` is for the log.
+ * `cause` is for the log; one that is this error already is returned as it is.
  */
 export function storeUnavailable(cause: unknown): ZinError {
-  return httpErrors.AUTH_STORE_UNAVAILABLE(cause)
+  return cause instanceof ZinError && cause.code === httpErrors.AUTH_STORE_UNAVAILABLE.code
+    ? cause
+    : httpErrors.AUTH_STORE_UNAVAILABLE(cause)
 }

@@ -84,22 +84,30 @@ export interface RouteMiddleware {
  * Declares a middleware for `ctx.middleware`. What is wrong with it stops the boot with `ZIN_MIDDLEWARE_INVALID`.
  *
  * @example
+ * import { defineMiddleware, refuse } from 'zin'
+ *
  * declare module 'zin' {
  *   interface MiddlewareState {
  *     tenant: { tenant: { readonly id: string } }
  *   }
  * }
- * const tenant = defineMiddleware({
+ *
+ * const idByKey = new Map([['key-of-acme', 'acme']])
+ *
+ * export const tenant = defineMiddleware({
  *   key: 'tenant',
  *   security: [{ tenantKey: { type: 'apiKey', in: 'header', name: 'x-tenant-key' } }],
  *   state: ['tenant'],
  *   handler: (ctx, next) => {
- *     const id = tenants.get(ctx.get('x-tenant-key'))
+ *     const id = idByKey.get(ctx.get('x-tenant-key'))
  *     if (id === undefined) return refuse(ctx, 'tenant', 'Tenant')
  *     ctx.state.tenant = { id }
  *     return next()
  *   },
  * })
+ *
+ * // In a plugin: setup({ middleware }) { middleware(tenant) }
+ * // On a route:  use: ['tenant'], handler: (ctx) => ({ tenant: ctx.state.tenant.id })
  */
 export function defineMiddleware<const Key extends string>(middleware: MiddlewareSpec<Key>): RouteMiddleware {
   return middleware as RouteMiddleware

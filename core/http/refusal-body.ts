@@ -26,7 +26,14 @@ export function setResponders(koa: Koa, given: Responders): void {
  * @param challenge value of `WWW-Authenticate`, default `Bearer`.
  *
  * @example
- * handler: (ctx, next) => (isKnown(ctx.get('x-api-key')) ? next() : refuse(ctx, 'api-key', 'ApiKey'))
+ * import { defineMiddleware, refuse } from 'zin'
+ *
+ * const keys = new Set(['key-of-acme'])
+ *
+ * export const apiKey = defineMiddleware({
+ *   key: 'api-key',
+ *   handler: (ctx, next) => (keys.has(ctx.get('x-api-key')) ? next() : refuse(ctx, 'api-key', 'ApiKey')),
+ * })
  */
 export async function refuse(ctx: Context, key: string, challenge = 'Bearer'): Promise<void> {
   // Set first: a response of a responder that fails is no pass either.

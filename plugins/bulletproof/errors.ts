@@ -1,4 +1,4 @@
-import { defineErrors, storeUnavailable, type WaitBudget, ZinError } from 'zin'
+import { defineErrors, storeUnavailable, type WaitBudget } from 'zin'
 import type { Pending } from './pending.js'
 
 export const bulletproofErrors = defineErrors({
@@ -56,7 +56,7 @@ export function needingStore<T>(task: () => Promise<T>, waits?: WaitBudget): Pro
 export function needingStore<T>(task: () => Pending<T>, waits?: WaitBudget): Pending<T>
 export function needingStore<T>(task: () => Pending<T>, waits?: WaitBudget): Pending<T> {
   const fail = (error: unknown): never => {
-    throw error instanceof ZinError && error.code === 'AUTH_STORE_UNAVAILABLE' ? error : storeUnavailable(error)
+    throw storeUnavailable(error)
   }
   try {
     const result = waits === undefined ? task() : waits.run(task)
