@@ -7,7 +7,7 @@ import { KnownRecords } from './known-records.js'
 
 describe('the record of a worker to which jobs are added', () => {
   const clock = fakeClock()
-  let stored: () => ReturnType<typeof workerRecord>
+  let stored: () => ReturnType<typeof workerRecord> | Promise<never>
   const away = () => {
     throw workerErrors.WORKER_STORE_UNAVAILABLE('db', 'no answer')
   }
@@ -24,6 +24,14 @@ describe('the record of a worker to which jobs are added', () => {
     assert.equal((await known.of('mail')).queueName, 'second')
     clock.advance(1)
     await assert.rejects(known.of('mail'), { code: 'WORKER_STORE_UNAVAILABLE' })
+  })
+
+  it('is the known one while its store gives no response, so that a frozen store does not hold up the queue', async () => {
+    const known = records()
+    stored = () => workerRecord('mail')
+    await known.of('mail')
+    stored = () => new Promise<never>(() => undefined)
+    assert.equal((await known.of('mail')).name, 'mail')
   })
 
   it('is not used any more when the worker was removed, nor when it was never read', async () => {
