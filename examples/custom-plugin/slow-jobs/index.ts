@@ -1,13 +1,11 @@
-import { Type } from 'typebox'
-import { defineCommand, definePlugin, deny } from 'zin'
+import { definePlugin, deny } from 'zin'
 import { workersService } from 'zin/plugins/workers'
+import { clearCommand } from './cli.js'
+import { slowJobsOptions } from './options.js'
+import { slowJobsRoutes } from './routes.js'
+import { SlowJobList } from './service.js'
 
-/** A job that took longer than allowed. */
-export interface SlowJob {
-  readonly worker: string
-  readonly job: string
-  readonly ms: number
-}
+export type { SlowJob } from './service.js'
 
 /** Remembers jobs that take too long, and keeps a worker stopped that has too many of them. */
 export const slowJobs = definePlugin({
@@ -15,21 +13,10 @@ export const slowJobs = definePlugin({
   version: '1.0.0',
   description: 'Lists jobs over a time limit',
   uses: { workers: workersService },
-  options: {
-    schema: Type.Object(
-      {
-        thresholdMs: Type.Integer({ minimum: 0, description: 'A job that takes this long or longer, in ms, is slow' }),
-        keep: Type.Integer({ minimum: 1, description: 'How many slow jobs are remembered; the oldest is forgotten first' }),
-        refuseStartAt: Type.Integer({ minimum: 1, description: 'A worker with this many remembered slow jobs is not started' }),
-      },
-      { additionalProperties: false },
-    ),
-    defaults: { thresholdMs: 30_000, keep: 100, refuseStartAt: 10 },
-  },
-  setup({ options, clock, log, hooks, route, command, onStop }) {
+  options: slowJobsOptions,
+  setup({ options, clock, log, hooks, routes, command, onStop }) {
     const startedAt = new Map<string, number>()
-    let slow: readonly SlowJob[] = []
-    const slowOf = (worker: string): readonly SlowJob[] => slow.filter((entry) => entry.worker === worker)
+    const slow = new SlowJobList(options.keep)
 
     hooks.on('onJobStart', (worker, job) => {
       startedAt.set(`${worker}:${job.id}`, clock.monotonic())
@@ -43,48 +30,16 @@ export const slowJobs = definePlugin({
       startedAt.delete(key)
       const ms = Math.round(clock.monotonic() - (began ?? clock.monotonic()))
       if (began === undefined || ms < options.thresholdMs) return
-      slow = [...slow, { worker, job: job.id, ms }].slice(-options.keep)
+      slow.add({ worker, job: job.id, ms })
       log.warn({ worker, job: job.id, ms }, 'slow job')
     })
     hooks.on('beforeWorkerStart', (worker) =>
-      slowOf(worker).length >= options.refuseStartAt
-        ? deny(`${slowOf(worker).length} slow jobs; clear them with DELETE /api/slow-jobs`)
+      slow.countOf(worker) >= options.refuseStartAt
+        ? deny(`${slow.countOf(worker)} slow jobs; clear them with DELETE /api/slow-jobs`)
         : undefined,
     )
-
-    const answer = Type.Object({
-      jobs: Type.Array(Type.Object({ worker: Type.String(), job: Type.String(), ms: Type.Integer() })),
-    })
-    route({
-      method: 'GET',
-      path: '/api/slow-jobs',
-      summary: 'Jobs over the limit',
-      use: ['ops'],
-      response: { 200: answer },
-      handler: () => ({ jobs: slow }),
-    })
-    route({
-      method: 'DELETE',
-      path: '/api/slow-jobs',
-      summary: 'Forgets them',
-      use: ['ops'],
-      response: { 200: answer },
-      handler: () => {
-        slow = []
-        return { jobs: slow }
-      },
-    })
-    command(
-      defineCommand({
-        name: 'slow-jobs:clear',
-        summary: 'Forgets the slow jobs of the running app',
-        needs: 'running app',
-        run: async ({ app, print }) => {
-          await app.request({ method: 'DELETE', path: '/api/slow-jobs' })
-          print.line('Forgotten.')
-        },
-      }),
-    )
+    routes(slowJobsRoutes(slow))
+    command(clearCommand)
     onStop(() => startedAt.clear())
   },
 })
