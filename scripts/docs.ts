@@ -11,8 +11,6 @@ import { declaredTables, withTable } from '../core/testing/readme.js'
 type Declarations = Parameters<typeof declaredTables>[0]
 
 const folders = [...readdirSync('plugins').map((name) => `plugins/${name}`), 'examples/custom-plugin/slow-jobs']
-/** Not yet derived. */
-const later = ['plugins/workers']
 const check = process.argv.includes('--check')
 
 async function declarationsOf(folder: string): Promise<Declarations> {
@@ -31,5 +29,4 @@ function update(file: string, declarations: Declarations): void {
 }
 
 update('core/README.md', { errors: { ...coreErrors, ...cliErrors } })
-for (const folder of folders.filter((path) => existsSync(`${path}/index.ts`) && !later.includes(path)))
-  update(`${folder}/README.md`, await declarationsOf(folder))
+for (const folder of folders.filter((path) => existsSync(`${path}/index.ts`))) update(`${folder}/README.md`, await declarationsOf(folder))

@@ -2,7 +2,11 @@ import { defineSettings, type SettingValues } from 'zin'
 import { persistenceDrivers } from './record/record.js'
 
 export const workerSettings = defineSettings({
-  WORKERS_ENABLED: { type: 'bool', default: true, summary: 'Worker management; false: no routes, no commands, and nothing consumes jobs' },
+  WORKERS_ENABLED: {
+    type: 'bool',
+    default: true,
+    summary: 'Worker management; false: no routes, no commands, and nothing consumes jobs; the service still keeps records and adds jobs',
+  },
   WORKER_ENABLED: {
     type: 'bool',
     default: true,
@@ -33,7 +37,13 @@ export const workerSettings = defineSettings({
     summary:
       'How often a process says that it lives and looks for changes it did not hear of, in ms; it counts as lost after three times that',
   },
-  WORKER_CONCURRENCY: { type: 'int', default: 5, min: 1, max: 1000, summary: 'Parallel jobs of a worker whose record gives none' },
+  WORKER_CONCURRENCY: {
+    type: 'int',
+    default: 5,
+    min: 1,
+    max: 1000,
+    summary: 'Parallel jobs in one process of a worker whose record gives none',
+  },
   WORKER_TIMEOUT: {
     type: 'int',
     default: 60,
