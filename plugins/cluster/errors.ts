@@ -3,7 +3,13 @@ import { defineErrors } from 'zin'
 export const clusterErrors = defineErrors({
   CLUSTER_UNAVAILABLE: {
     status: 503,
-    message: (where: string, why: string) => `The nodes of the app cannot reach each other, because ${where} does not answer: ${why}`,
+    message: (where: string, why: string) => `The nodes of the app cannot reach each other, because ${where} does not respond: ${why}`,
+    when: 'The store of the cluster does not respond in time',
+    fix: 'Check Redis or the database; requests may be tried again',
   },
-  CLUSTER_MISCONFIGURED: { status: 500, message: (what: string) => `cluster: ${what}` },
+  CLUSTER_MISCONFIGURED: {
+    message: (what: string) => `cluster: ${what}`,
+    when: 'At boot: the stores that the plugin needs are not enabled, or do not fit together',
+    fix: 'Do what the message says',
+  },
 })
