@@ -4,12 +4,12 @@ import type { CommandShape } from '../host/command.js'
 import { inCommands } from './command-words.js'
 import { cliErrors } from './errors.js'
 
-export interface Answer {
+export interface AppResponse {
   readonly status: number
   readonly text: string
 }
 
-/** The body of an answer: parsed when it is JSON, else its text. */
+/** The body of a response: parsed when it is JSON, else its text. */
 export function bodyOf(text: string): unknown {
   try {
     return text === '' ? undefined : JSON.parse(text)
@@ -19,7 +19,7 @@ export function bodyOf(text: string): unknown {
 }
 
 export interface Refused {
-  readonly answer: Answer
+  readonly response: AppResponse
   /** Method and path. */
   readonly request: string
   readonly baseUrl: string
@@ -30,10 +30,10 @@ export interface Refused {
 }
 
 /** The error of a command whose request was refused: the words of the app, and what the person at the terminal can do. */
-export function refusal({ answer: { status, text }, request, baseUrl, appName, credential, commands }: Refused): ZinError {
+export function refusal({ response: { status, text }, request, baseUrl, appName, credential, commands }: Refused): ZinError {
   const body = bodyOf(text)
   const { error, message, code, details } = (typeof body === 'object' && body !== null ? body : {}) as Readonly<Record<string, unknown>>
-  if (typeof message !== 'string' || typeof code !== 'string') return cliErrors.ZIN_APP_ANSWER(baseUrl, request, status)
+  if (typeof message !== 'string' || typeof code !== 'string') return cliErrors.ZIN_APP_RESPONSE(baseUrl, request, status)
   if (code === 'OTHER_APP')
     return new ZinError(
       code,

@@ -125,8 +125,8 @@ test('a refusal becomes an error with the code, message and details of the answe
   const message = 'No worker is named "x"; "zin worker:list" lists those there are, "zin worker:versions x" the versions'
   await assert.rejects(ask('/404'), { code: 'WORKER_NOT_FOUND', status: 404, title: 'Not found', message, details: { name: 'x' } })
   await assert.rejects(ask('/html'), {
-    code: 'ZIN_APP_ANSWER',
-    message: `what listens on http://127.0.0.1:${port} answers GET /html with 502, and not as an app of Zin does; is another server there, or a proxy?`,
+    code: 'ZIN_APP_RESPONSE',
+    message: `the response to GET /html on http://127.0.0.1:${port} has status 502 and does not come from an app of Zin; is another server there, or a proxy?`,
   })
   await assert.rejects(ask('/401'), {
     message: `${message}; no plugin of the app in this folder signs the requests of commands (hook authorizeCommand)`,
@@ -146,7 +146,7 @@ test('an app that does not answer is given up, as is a request after Ctrl-C', as
   const slow = await createAppClient({ app, options: {}, authorize: nobody, print, signal, timeoutMs: 50 })
   await assert.rejects(slow.request({ method: 'GET', path: '/' }), {
     code: 'ZIN_APP_TIMEOUT',
-    message: /did not answer GET within 0\.05 s/,
+    message: /did not respond to GET within 0\.05 s/,
   })
   const stopped = await createAppClient({ app, options: {}, authorize: nobody, print, signal: AbortSignal.abort() })
   await assert.rejects(stopped.request({ method: 'GET', path: '/' }), { code: 'ZIN_ABORTED' })

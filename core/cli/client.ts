@@ -5,9 +5,8 @@ import type { CommandCredential, CommandRequest } from '../hooks/catalogue.js'
 import type { AppClient, CommandShape, Printer } from '../host/command.js'
 import { readRunFile } from '../host/run-file.js'
 import type { HostView } from '../host/view.js'
-import { type Answer, bodyOf, refusal } from './client-refusal.js'
-import { cliErrors } from './errors.js'
-import { UsageError } from './usage-error.js'
+import { type AppResponse, bodyOf, refusal } from './client-refusal.js'
+import { cliErrors, UsageError } from './errors.js'
 
 export interface AppClientOptions {
   readonly app: HostView['app']
@@ -17,7 +16,7 @@ export interface AppClientOptions {
   readonly authorize: (request: CommandRequest) => Promise<CommandCredential | undefined>
   /** What the words of the app are put into: a command for each route that has one. */
   readonly commands?: readonly CommandShape[]
-  /** Says what a long answer waits for. */
+  /** Says what a slow command waits for. */
   readonly print: Pick<Printer, 'waiting'>
   /** Ends requests on Ctrl-C. */
   readonly signal: AbortSignal
@@ -56,12 +55,12 @@ export async function createAppClient(given: AppClientOptions): Promise<AppClien
         Object.assign(headers, { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) })
       const credential = await authorize({ method, url, body: text, contentType: headers['content-type'] })
       Object.assign(headers, credential?.headers)
-      const answer = await given.print.waiting(
+      const response = await given.print.waiting(
         waitingFor,
         send(url, { method, headers, body: text, baseUrl, signal: given.signal, timeoutMs }),
       )
-      if (answer.status >= 200 && answer.status < 300) return bodyOf(answer.text) as T
-      throw refusal({ answer, request: `${method} ${path}`, baseUrl, appName: given.app.name, credential, commands })
+      if (response.status >= 200 && response.status < 300) return bodyOf(response.text) as T
+      throw refusal({ response, request: `${method} ${path}`, baseUrl, appName: given.app.name, credential, commands })
     },
   }
 }
@@ -123,7 +122,7 @@ interface SendOptions {
   readonly timeoutMs: number
 }
 
-async function send(url: string, options: SendOptions): Promise<Answer> {
+async function send(url: string, options: SendOptions): Promise<AppResponse> {
   const { method, headers, body, baseUrl, timeoutMs } = options
   const deadline = AbortSignal.timeout(timeoutMs)
   const signal = AbortSignal.any([options.signal, deadline])

@@ -1,6 +1,5 @@
 import type { Dialog } from '../host/command.js'
-import { cliErrors } from './errors.js'
-import { UsageError } from './usage-error.js'
+import { cliErrors, UsageError } from './errors.js'
 
 export interface Confirmation {
   readonly appName: string

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ZinError } from '../errors.js'
 import { BootError } from '../host/boot-error.js'
 import { describeError, isDebugging, jsonError } from './describe-error.js'
-import { UsageError } from './usage-error.js'
+import { UsageError } from './errors.js'
 
 test('an error is one line with the command and the code, a usage error has no code', () => {
   assert.deepEqual(describeError(new ZinError('WORKER_NOT_FOUND', 'No worker'), 'worker:status', false), [

@@ -2,7 +2,7 @@ import { messageOf, ZinError } from '../errors.js'
 import { BootError } from '../host/boot-error.js'
 import { escapeControls } from '../log/escape.js'
 import { maskText, redactFacts } from '../log/redact.js'
-import { UsageError } from './usage-error.js'
+import { UsageError } from './errors.js'
 
 /** What stderr says about a failed command with `--json`: one line with the fields of an HTTP error. */
 export function jsonError(error: unknown): string {

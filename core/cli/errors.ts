@@ -1,4 +1,4 @@
-import { defineErrors } from '../errors.js'
+import { defineErrors, ZinError } from '../errors.js'
 
 /** What a command ends with, beside the errors of the app that it asked. */
 export const cliErrors = defineErrors({
@@ -8,15 +8,15 @@ export const cliErrors = defineErrors({
     when: 'A person ended the command with Ctrl-C, or left its question',
     fix: 'Run it again',
   },
-  ZIN_APP_ANSWER: {
+  ZIN_APP_RESPONSE: {
     message: (baseUrl: string, request: string, status: number) =>
-      `what listens on ${baseUrl} answers ${request} with ${status}, and not as an app of Zin does; is another server there, or a proxy?`,
+      `the response to ${request} on ${baseUrl} has status ${status} and does not come from an app of Zin; is another server there, or a proxy?`,
     when: 'A command reached a server that is not an app of Zin',
     fix: 'Give the address of the app with `--url`',
   },
   ZIN_APP_TIMEOUT: {
     message: (baseUrl: string, method: string, timeoutMs: number) =>
-      `the app on ${baseUrl} did not answer ${method} within ${timeoutMs / 1000} s`,
+      `the app on ${baseUrl} did not respond to ${method} within ${timeoutMs / 1000} s`,
     cause: (_baseUrl: string, _method: string, _timeoutMs: number, error: unknown) => error,
     when: 'The running app did not respond in time',
     fix: 'Look at its log; try again',
@@ -66,3 +66,10 @@ export const cliErrors = defineErrors({
     fix: 'Name a new folder',
   },
 })
+
+/** The command line was wrong: one line on stderr, exit code 2. */
+export class UsageError extends ZinError {
+  constructor(message: string) {
+    super('ZIN_USAGE', message, { status: 400 })
+  }
+}

@@ -4,12 +4,12 @@ import type { CommandShape, OwnedCommand } from '../host/command.js'
 import { readCommandCache } from './command-cache.js'
 import { coreCommands, handlesSignals } from './commands/index.js'
 import { describeError, isDebugging, jsonError, printable } from './describe-error.js'
+import { UsageError } from './errors.js'
 import { type OpenApp, openApp } from './open-app.js'
 import { asksForHelp, asksForJson } from './options.js'
 import { zinPackage } from './package-root.js'
 import { type Match, Program } from './program.js'
 import { runCommand, type Terminal } from './run-command.js'
-import { UsageError } from './usage-error.js'
 
 const core: readonly OwnedCommand[] = coreCommands.map((command) => ({ plugin: 'zin', command }))
 

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import type { CommandShape, OptionSpec, OptionSpecs } from '../host/command.js'
 import { numberWords } from '../util/number-words.js'
 import { suggest } from '../util/suggest.js'
-import { UsageError } from './usage-error.js'
+import { UsageError } from './errors.js'
 
 export interface ParsedArguments {
   readonly args: Readonly<Record<string, string | undefined>>

@@ -1,9 +1,8 @@
 import { type CAC, type Command as CacCommand, cac } from 'cac'
 import type { Command, CommandShape, OptionSpec, OwnedCommand } from '../host/command.js'
 import { suggest } from '../util/suggest.js'
-import { cliErrors } from './errors.js'
+import { cliErrors, UsageError } from './errors.js'
 import { optionsOf } from './options.js'
-import { UsageError } from './usage-error.js'
 
 export interface Match<C extends CommandShape = Command> extends OwnedCommand<C> {
   /** What follows the command's name. */

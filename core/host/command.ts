@@ -62,7 +62,7 @@ export interface Dialog {
   readonly output: Writable
 }
 
-/** Signed HTTP to the running app. Non-2xx answers throw a ZinError with the answer's code and message. */
+/** HTTP to the running app, with the headers that plugins give a command (hook `authorizeCommand`). A response that is not 2xx throws a ZinError with its code and message. */
 export interface AppClient {
   readonly baseUrl: string
   request<T = unknown>(request: {
@@ -70,9 +70,9 @@ export interface AppClient {
     path: string
     query?: Readonly<Record<string, string | number | undefined>>
     body?: unknown
-    /** How long the answer may take, in ms. Default 10000. */
+    /** How long the response may take, in ms. Default 10000. */
     timeoutMs?: number
-    /** What a person is told that a long answer waits for. Default: the app. */
+    /** What a person is told that a slow command waits for. Default: the app. */
     waitingFor?: string
   }): Promise<T>
 }
@@ -105,7 +105,7 @@ export interface CommandContext<O extends OptionSpecs = OptionSpecs> {
  * - `nothing`: runs outside of an app.
  * - `config`: `zin.config.ts` is loaded and plugins are set up, nothing is started.
  * - `services`: as `config`, and the plugin that owns the command is started with all it depends on; no HTTP, no workers.
- * - `running app`: as `config`, and `app` talks to the running process over HTTP with a signed request.
+ * - `running app`: as `config`, and `app` talks to the running process over HTTP, see {@link AppClient}.
  */
 export interface CommandSpec<O extends OptionSpecs = OptionSpecs> {
   /** `worker:list`, or two words: `queue prune`. */

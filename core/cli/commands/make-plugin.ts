@@ -4,9 +4,8 @@ import { configErrors } from '../../config/errors.js'
 import { findConfig } from '../../config/load.js'
 import { defineCommand } from '../../host/command.js'
 import { factoryName } from '../../util/factory-name.js'
-import { cliErrors } from '../errors.js'
+import { cliErrors, UsageError } from '../errors.js'
 import { canNameFactory, pluginFiles, pluginNamePattern } from '../plugin-template.js'
-import { UsageError } from '../usage-error.js'
 
 export const makePluginCommand = defineCommand({
   name: 'make:plugin',

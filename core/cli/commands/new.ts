@@ -1,9 +1,8 @@
 import { relative, resolve, sep } from 'node:path'
 import { type Dialog, defineCommand } from '../../host/command.js'
-import { cliErrors } from '../errors.js'
+import { cliErrors, UsageError } from '../errors.js'
 import { zinPackage } from '../package-root.js'
 import { type ExampleName, exampleNames, scaffold } from '../scaffold.js'
-import { UsageError } from '../usage-error.js'
 
 export const newCommand = defineCommand({
   name: 'new',

@@ -5,8 +5,8 @@ import type { ShutdownReport } from '../../host/shutdown.js'
 import type { Role } from '../../host/view.js'
 import { type Address, urlOf } from '../../util/address.js'
 import { tellWatcher } from '../../util/watcher-channel.js'
+import { UsageError } from '../errors.js'
 import { openApp } from '../open-app.js'
-import { UsageError } from '../usage-error.js'
 
 export const startCommand = defineCommand({
   name: 'start',
