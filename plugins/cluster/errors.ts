@@ -9,7 +9,7 @@ export const clusterErrors = defineErrors({
   },
   CLUSTER_MISCONFIGURED: {
     message: (what: string) => `cluster: ${what}`,
-    when: 'At boot: the stores that the plugin needs are not enabled, or do not fit together',
+    when: 'At boot: the store that `CLUSTER_DRIVER` names is not enabled. Or the labels of a node are too long',
     fix: 'Do what the message says',
   },
 })
