@@ -7,6 +7,7 @@ const sections = ['What', 'Enable', 'Options', 'Settings', 'Routes', 'Hooks', 'S
 const needed = ['What', 'Enable']
 const pluginFolders = [
   ...readdirSync('plugins', { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [`plugins/${entry.name}`] : [])),
+  'examples/custom-plugin/rate-shaper',
   'examples/custom-plugin/slow-jobs',
 ]
 

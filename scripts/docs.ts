@@ -10,7 +10,11 @@ import { declaredTables, withTable } from '../core/testing/readme.js'
 
 type Declarations = Parameters<typeof declaredTables>[0]
 
-const folders = [...readdirSync('plugins').map((name) => `plugins/${name}`), 'examples/custom-plugin/slow-jobs']
+const folders = [
+  ...readdirSync('plugins').map((name) => `plugins/${name}`),
+  'examples/custom-plugin/rate-shaper',
+  'examples/custom-plugin/slow-jobs',
+]
 const check = process.argv.includes('--check')
 
 async function declarationsOf(folder: string): Promise<Declarations> {

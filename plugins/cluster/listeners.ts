@@ -1,6 +1,7 @@
+import { AsyncResource } from 'node:async_hooks'
 import { type Logger, messageOf } from 'zin'
 
-/** Functions that are told something. One that throws does not affect the others. */
+/** Functions that are told something, each in the async context that added it. One that throws does not affect the others. */
 export class Listeners<Args extends readonly unknown[]> {
   readonly #listeners = new Map<symbol, (...args: Args) => void>()
   readonly #log: Logger
@@ -12,7 +13,7 @@ export class Listeners<Args extends readonly unknown[]> {
   /** Returns what removes it; from then on it is not called any more. */
   add(listener: (...args: Args) => void): () => void {
     const key = Symbol('listener')
-    this.#listeners.set(key, listener)
+    this.#listeners.set(key, AsyncResource.bind(listener))
     return () => void this.#listeners.delete(key)
   }
 

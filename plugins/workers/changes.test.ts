@@ -56,6 +56,28 @@ describe('changes of workers', () => {
     assert.deepEqual([scale.after?.record.scaled?.reason, scale.after?.generation], ['many wait', (scale.before?.generation ?? 0) + 1])
   })
 
+  it('that a plugin makes when it hears of one are not those of the request', async () => {
+    await made('heard')
+    await service.create({ name: 'follows', queueName: 'follows', processor: () => 1 })
+    let done: (result: unknown) => void = () => undefined
+    const followed = new Promise((resolve) => (done = resolve))
+    const end = service.events(({ type, worker }) => {
+      if (type !== 'changed' || worker !== 'heard') return
+      end()
+      done(service.update('follows', { concurrency: 3 }))
+    })
+    await host.inject({ method: 'PUT', path: '/api/workers/heard', headers: { 'x-requested-with': 'test' }, body: { concurrency: 9 } })
+    await followed
+    const byName = Object.fromEntries(told.map((change) => [change.worker, [change.actor.kind, change.requestId !== undefined]]))
+    assert.deepEqual(
+      [byName.heard, byName.follows],
+      [
+        ['local', true],
+        ['plugin', false],
+      ],
+    )
+  })
+
   it('tell of jobs and schedules without their data', async () => {
     await made('busy')
     const { id } = await service.enqueue('busy', { secret: 'canary-1' }, { delay: 60_000 })

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import { type Clock, defineService } from 'zin'
 import type { Actor } from 'zin/plugins/ops'
 import type { Changes } from './control/changes.js'
@@ -173,7 +174,8 @@ function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownReco
     useJobMiddleware: (middleware, options) => parts.middlewares.add(middleware, options),
 
     local: node?.local ?? nothingLocal(parts.id),
-    events: parts.listen,
+    // What a listener does is not done by whoever makes the request that it hears of.
+    events: (listener) => parts.listen(AsyncResource.bind(listener)),
     offerFeature: (feature) => features.offer(feature),
     as: (plugin) => boundTo({ kind: 'plugin', id: plugin, via: 'plugin' }, parts, known),
   }

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import { type Clock, type Logger, messageOf } from 'zin'
 import { deleteBefore } from 'zin/plugins/database'
 import type { Envelope, StoreListener } from '../contract.js'
@@ -30,6 +31,8 @@ export class SqlMessages {
   readonly #clock: Clock
   readonly #log: Logger
   #listener: StoreListener | undefined
+  /** Whose timers these are: not those of the request or plugin that sent last. */
+  #owner: AsyncResource | undefined
   /** The last insert: one at a time keeps the order of a sender. */
   #sending: Promise<unknown> = Promise.resolve()
   #timer: NodeJS.Timeout | undefined
@@ -49,6 +52,7 @@ export class SqlMessages {
 
   open(listener: StoreListener): void {
     this.#listener = listener
+    this.#owner = new AsyncResource('SqlMessages')
     this.#openedAt = this.#clock.monotonic()
     this.#next(0)
   }
@@ -87,7 +91,7 @@ export class SqlMessages {
 
   #next(ms: number): void {
     clearTimeout(this.#timer)
-    if (this.#listener !== undefined) this.#timer = setTimeout(() => this.#tick(), ms)
+    if (this.#listener !== undefined) this.#timer = this.#owner?.runInAsyncScope(() => setTimeout(() => this.#tick(), ms))
   }
 
   #tick(): void {

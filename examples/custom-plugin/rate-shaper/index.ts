@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto'
+import { Type } from 'typebox'
+import { definePlugin } from 'zin'
+import { clusterService, defineMessage } from 'zin/plugins/cluster'
+import { kvService } from 'zin/plugins/kv'
+import { type AttemptOutcome, workersService } from 'zin/plugins/workers'
+import { rateShaping } from './feature.js'
+import { Pace } from './pace.js'
+
+/** Told to every process by the one that leads: over how many of them a rate is shared. */
+const shared = defineMessage<{ readonly epoch: number; readonly nodes: number }>('rate-shaper.shared')
+
+/** How long a job waits for a store that is away, in ms. */
+const awayMs = 5_000
+
+/** Lets the jobs of one customer begin at a rate, and does a job once that was added twice. */
+export const rateShaper = definePlugin({
+  name: 'rate-shaper',
+  version: '1.0.0',
+  description: 'A rate for the jobs of each customer, and jobs that are done once',
+  uses: { cluster: clusterService, kv: kvService, workers: workersService },
+  setup({ clock, hooks, log, onReady, onStart, onStop, plugin, route, services }) {
+    const pace = new Pace()
+    const outcomes: Record<string, number> = {}
+    const count = (outcome: AttemptOutcome | 'skipped'): void => {
+      outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
+    }
+    let nodes = 1
+    let newest = 0
+
+    // What a worker asks for is read when its first job comes, and again when its record has changed.
+    type Shape = NonNullable<ReturnType<typeof rateShaping.of>>
+    const shapes = new Map<string, Promise<Shape | undefined>>()
+    const readShape = async (name: string): Promise<Shape | undefined> => {
+      const worker = await services.workers.get(name)
+      return rateShaping.isOn(worker) ? rateShaping.of(worker) : undefined
+    }
+    const shapeOf = (name: string): Promise<Shape | undefined> => {
+      const known = shapes.get(name) ?? readShape(name)
+      shapes.set(name, known)
+      known.catch(() => shapes.delete(name))
+      return known
+    }
+
+    onStart(() => {
+      const { cluster, kv, workers } = services
+      onStop(workers.offerFeature(rateShaping))
+      onStop(
+        workers.events(({ type, worker }) => {
+          if ((type === 'changed' || type === 'removed') && worker !== undefined) shapes.delete(worker)
+        }),
+      )
+      onStop(
+        workers.useJobMiddleware(
+          async ({ worker, job, delay }, next) => {
+            const shape = await shapeOf(worker)
+            if (shape === undefined) return next()
+            const once = onceKey(worker, shape, job.data)
+            try {
+              const twin = once === undefined ? null : await kv.get(once)
+              if (twin !== null) {
+                count('skipped')
+                return { skipped: true, sameAs: twin }
+              }
+            } catch (error) {
+              if (kv.isUnavailable(error)) return delay(awayMs)
+              throw error
+            }
+            const rateKey = `${worker} ${textOf(job.data, shape.rateBy) ?? ''}`
+            const waitMs = pace.begin(rateKey, shape.perMinute / nodes, clock.now())
+            return waitMs > 0 ? delay(waitMs) : next()
+          },
+          { plugin: plugin.name },
+        ),
+      )
+      onStop(
+        cluster.on(shared, (message) => {
+          // A process that led before may still be sending.
+          if (message.epoch < newest) return
+          newest = message.epoch
+          nodes = message.nodes
+        }),
+      )
+    })
+
+    // Done is what the store has accepted, and not what a processor has returned.
+    hooks.on('onAttemptEnd', async ({ worker, job, outcome }) => {
+      const shape = await shapeOf(worker)
+      if (shape === undefined) return
+      const once = outcome === 'completed' ? onceKey(worker, shape, job.data) : undefined
+      if (once !== undefined) await services.kv.set(once, job.id, { ttlMs: shape.rememberMs, ifAbsent: true })
+      count(outcome)
+    })
+
+    onReady(() => {
+      const { cluster } = services
+      const tell = (epoch: number): void => {
+        const alive = cluster.nodes().filter((node) => node.alive).length
+        cluster
+          .send(shared, { epoch, nodes: Math.max(1, alive) })
+          .catch((error: unknown) => log.warn({ err: error }, 'the rates are not shared anew yet'))
+      }
+      const leadership = cluster.lead(plugin.name, { onGain: tell })
+      onStop(() => leadership.resign())
+      onStop(
+        cluster.onNodes(() => {
+          if (leadership.leads) tell(leadership.epoch)
+        }),
+      )
+    })
+
+    route({
+      method: 'GET',
+      path: '/api/rate-shaper',
+      summary: 'How attempts of shaped workers ended in this process, and over how many processes a rate is shared',
+      use: ['ops'],
+      response: {
+        200: Type.Object({ nodes: Type.Integer(), epoch: Type.Integer(), outcomes: Type.Record(Type.String(), Type.Integer()) }),
+      },
+      handler: () => ({ nodes, epoch: newest, outcomes }),
+    })
+  },
+})
+
+/** Where it is noted that a job of that value is done; undefined: it may be done again. */
+function onceKey(worker: string, { onceBy }: { readonly onceBy?: string }, data: unknown): string | undefined {
+  const value = onceBy === undefined ? undefined : textOf(data, onceBy)
+  return value === undefined ? undefined : `rate-shaper:${worker}:${createHash('sha256').update(value).digest('hex')}`
+}
+
+/** The value of a field as JSON; undefined when there is none. */
+function textOf(data: unknown, field: string): string | undefined {
+  return typeof data === 'object' && data !== null && Object.hasOwn(data, field)
+    ? JSON.stringify((data as Readonly<Record<string, unknown>>)[field])
+    : undefined
+}
