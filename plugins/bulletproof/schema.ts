@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from 'zin'
 
 export const deviceIdParams = Type.Object({ id: Type.String({ minLength: 1, maxLength: 128 }) })
 

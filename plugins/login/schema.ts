@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from 'zin'
 
 export const loginBody = Type.Object({
   email: Type.String({ minLength: 1, maxLength: 320 }),

@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from 'zin'
 
 const ok = Type.Literal(true)
 const iso = Type.String({ description: 'ISO 8601' })

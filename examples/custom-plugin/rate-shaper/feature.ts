@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from 'zin'
 import { defineWorkerFeature } from 'zin/plugins/workers'
 
 /** The feature `rateShaping`, and the part of a worker's record that goes with it. */

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { Type } from 'typebox'
-import { definePlugin } from 'zin'
+import { definePlugin, Type } from 'zin'
 import { clusterService, defineMessage } from 'zin/plugins/cluster'
 import { kvService } from 'zin/plugins/kv'
 import { type AttemptOutcome, workersService } from 'zin/plugins/workers'
