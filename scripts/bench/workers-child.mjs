@@ -32,6 +32,8 @@ const host = new Host(
 )
 await host.start({ listen: false })
 const store = host.service(queuesService)
+// One that does nothing, as every app has that enables a plugin which wraps attempts.
+if (managed) host.service(workersService).useJobMiddleware((_context, next) => next(), { plugin: 'bench' })
 
 /** Fills a queue of its own, then consumes it; ms from its first completed job to its last, as workers live longer than they start. */
 async function consume(jobs, concurrency) {
@@ -60,14 +62,17 @@ async function consume(jobs, concurrency) {
       healthCheck: () => ({ healthy: true }),
       jobOptions: { timeout: 60_000 },
       // All that act in this app.
-      features: { metrics: true, versioning: true, clustering: true, deadLetterQueue: true, healthMonitoring: true },
+      features: { metrics: true, versioning: true, clustering: true, plugins: true, deadLetterQueue: true, healthMonitoring: true },
     })
     await service.start(name)
     const ms = await over
     await service.remove(name)
     return ms
   }
-  const worker = store.worker(name, async (job) => ({ n: job.data.n }), { concurrency })
+  const processor = async (job) => ({ n: job.data.n })
+  const worker = store.worker(name, processor, { concurrency })
+  // Without what the plugin queues puts around a processor.
+  worker.processFn = processor
   worker.on('completed', () => completed())
   const ms = await over
   await worker.close()
