@@ -10,6 +10,7 @@ const worker = (more: Partial<LocalWorker> = {}): LocalWorker => ({
   name: 'mailer',
   version: '1.0.0',
   state: 'running',
+  routeFallbacks: 0,
   monitored: true,
   features: {},
   healthCheck: undefined,

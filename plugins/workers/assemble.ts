@@ -18,6 +18,7 @@ import { hookSlots } from './hook-slots.js'
 import { WorkerJobs } from './jobs/jobs.js'
 import { JobMiddlewares } from './node/job-middleware.js'
 import { Reconciler } from './node/reconciler.js'
+import { VersionRoutes } from './node/version-routes.js'
 import { WorkerNode } from './node/worker-node.js'
 import type { WorkersOptions } from './options.js'
 import type { ProcessorRoots } from './processors/load-path.js'
@@ -85,6 +86,7 @@ export function assemble(input: AssembleInput): WorkerParts {
   const processors = new Processors({ ...input, registry, hook: hooks.resolveProcessor })
   const id = cluster.node.id
   const middlewares = new JobMiddlewares((plugin) => placeOf(plugin, host))
+  const routes = new VersionRoutes(log)
   const stopLimits = { drainMs: settings.WORKER_TIMEOUT * 1000, cancelMs }
   // The rest of the app wants to stop in time as well.
   const shutdownLimits = (left = host.shutdownLeftMs) => ({
@@ -98,6 +100,7 @@ export function assemble(input: AssembleInput): WorkerParts {
         queues: services.queues,
         hooks,
         middlewares,
+        routes,
         clock,
         log,
         connectionTimeout,
@@ -179,6 +182,7 @@ export function assemble(input: AssembleInput): WorkerParts {
       versions,
       writes,
       middlewares,
+      routes,
       listen(listener) {
         listeners.add(listener)
         return () => void listeners.delete(listener)

@@ -58,6 +58,14 @@ export const workerErrors = defineErrors({
     status: 409,
     message: (name: string, most: number) => `Worker "${name}" has ${most} versions, and more are not kept; create a new worker`,
   },
+  VERSIONS_ROUTED: {
+    status: 409,
+    message: (name: string) => `The jobs of worker "${name}" are routed already: remove that route before adding another one`,
+  },
+  TOO_MANY_CANDIDATES: {
+    status: 409,
+    message: (name: string, most: number) => `Worker "${name}" can have ${most} candidates at most beside its active version`,
+  },
   VERSION_UNHEALTHY: {
     status: 409,
     message: (name: string, version: string, why: string) => `Version ${version} of worker "${name}" is not healthy: ${why}`,

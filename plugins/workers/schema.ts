@@ -212,6 +212,9 @@ export const workerNodesAnswer = Type.Object({
       version: Type.Union([Type.String(), Type.Null()]),
       awaits: Type.Optional(Type.String({ description: 'The version that was activated and does not run here yet' })),
       draining: Type.Record(Type.String(), Type.Integer()),
+      candidates: Type.Optional(
+        Type.Array(Type.Object({ version: Type.String(), busy: Type.Integer(), error: Type.Optional(Type.String()) })),
+      ),
       concurrency: Type.Integer(),
       busy: Type.Integer(),
       error: Type.Optional(Type.String()),

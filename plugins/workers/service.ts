@@ -13,6 +13,7 @@ import type { Health } from './health/health.js'
 import type { WorkerJobs } from './jobs/jobs.js'
 import { KnownRecords } from './jobs/known-records.js'
 import type { JobMiddlewares } from './node/job-middleware.js'
+import type { VersionRoutes } from './node/version-routes.js'
 import type { WorkerNode } from './node/worker-node.js'
 import type { ProcessorRegistry } from './processors/registry.js'
 import { isIntIn, problem } from './record/problem.js'
@@ -47,6 +48,7 @@ export interface ServiceParts {
   readonly versions: Versions
   readonly writes: WorkerWrites
   readonly middlewares: JobMiddlewares
+  readonly routes: VersionRoutes
   readonly listen: (listener: (event: WorkerEvent) => void) => () => void
 }
 
@@ -153,6 +155,10 @@ function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownReco
 
     registerVersion: (name, version) => act('version.register', name, (step) => versions.register(name, version, step), version?.version),
     versions: (name) => versions.list(name),
+    setCandidates: async (name, wanted, options) =>
+      resultOf(await act('version.candidates', name, (step) => versions.setCandidates(name, wanted, step, options)), () =>
+        wanted.length === 0 ? `Worker "${name}" has no candidates` : `Worker "${name}" has the candidates ${wanted.join(', ')}`,
+      ),
     activate: async (name, version, options) =>
       resultOf(await act('version.activate', name, (step) => versions.activate(name, version, step, options), version), ({ state }) =>
         state === 'running'
@@ -171,6 +177,7 @@ function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownReco
     registerPrebuilt: (url, processor) => registry.registerPrebuilt(url, processor),
     registerHealthCheck: (name, check) => registry.registerHealthCheck(name, check),
 
+    routeVersions: (name, route) => parts.routes.add(name, route),
     useJobMiddleware: (middleware, options) => parts.middlewares.add(middleware, options),
 
     local: node?.local ?? nothingLocal(parts.id),

@@ -2,6 +2,7 @@ import type { CheckReport, WorkerHealthCheck } from './health/check.js'
 import type { HealthReport } from './health/score.js'
 import type { CancelOutcome, EnqueueOptions, FlowJob, FlowSpec, JobCounts, ScheduleSpec, ScheduleView, WorkerJob } from './jobs/types.js'
 import type { JobMiddleware, JobMiddlewareOptions } from './node/job-middleware.js'
+import type { VersionRoute } from './node/version-routes.js'
 import type { ProcessorResolver, WorkerProcessor } from './processors/processor.js'
 import type { WorkerFeature } from './record/define-feature.js'
 import type { CreateWorker, RegisterVersion, Scaled, UpdateWorker, WorkerRecord } from './record/record.js'
@@ -63,6 +64,8 @@ export interface WorkerOnNode {
   /** The version that was activated and does not run here yet. */
   readonly awaits?: string
   readonly draining: Readonly<Record<string, number>>
+  /** Versions loaded beside the active one, with their running jobs; `error`: why one could not be loaded. Absent: none. */
+  readonly candidates?: readonly { readonly version: string; readonly busy: number; readonly error?: string }[]
   readonly concurrency: number
   readonly busy: number
   readonly error?: string
@@ -196,6 +199,8 @@ export interface LocalWorker {
   readonly name: string
   readonly version: string
   readonly state: WorkerState
+  /** Attempts that its route sent to a version which is not loaded here. */
+  readonly routeFallbacks: number
   /** Whether its health checks should run. */
   readonly monitored: boolean
   readonly features: WorkerRecord['features']
@@ -281,6 +286,23 @@ export interface Workers {
   versions(name: string): Promise<readonly VersionView[]>
   /** Rolling: one process after another gives new jobs to it, and a process in which it is not healthy keeps the one before. */
   activate(name: string, version: string, options?: OperationOptions): Promise<OperationResult>
+
+  /**
+   * Loads versions beside the active one in every process that runs the worker, when they are healthy, for the jobs that
+   * {@link routeVersions} gives them; at most 5, an empty list ends it. Activating one makes it the active version. Processes show
+   * theirs in `nodesOf`. Throws 404 VERSION_NOT_FOUND, and what the processes say when none of them could load one.
+   */
+  setCandidates(name: string, versions: readonly string[], options?: OperationOptions): Promise<OperationResult>
+  /**
+   * Chooses in this process which version runs each job of a worker. A version that is neither active nor a loaded candidate falls back
+   * to the active one, which is logged once and counted in `local`. One route for each worker: 409 VERSIONS_ROUTED. Returns what
+   * removes it.
+   *
+   * @example
+   * await workers.setCandidates('emails', ['2.0.0'])
+   * const remove = workers.routeVersions('emails', (job) => (Number(job.id) % 20 === 0 ? '2.0.0' : undefined))
+   */
+  routeVersions(name: string, route: VersionRoute): () => void
 
   /** Adds a job to the worker's queue, whether the worker runs or not. `data` must be JSON. */
   enqueue(name: string, data: unknown, options?: EnqueueOptions): Promise<{ readonly id: string; readonly queue: string }>

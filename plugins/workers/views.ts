@@ -89,7 +89,7 @@ export function nodesOf(worker: StoredWorker, reported: readonly ReportedStatus[
 }
 
 function onNode(status: ReportedStatus): WorkerOnNode {
-  const { node, alive, state, generation, placed, version, awaits, draining, concurrency, busy, error, at } = status
+  const { node, alive, state, generation, placed, version, awaits, candidates, draining, concurrency, busy, error, at } = status
   return {
     node,
     state: alive ? state : 'unknown',
@@ -98,6 +98,9 @@ function onNode(status: ReportedStatus): WorkerOnNode {
     version,
     ...(awaits === undefined ? {} : { awaits }),
     draining,
+    ...(candidates === undefined
+      ? {}
+      : { candidates: candidates.map(({ error: why, ...one }) => (why === undefined ? one : { ...one, error: why.message })) }),
     concurrency,
     busy,
     ...(error === undefined ? {} : { error: error.message }),

@@ -14,6 +14,7 @@ import { pauseContract } from './pause.contract.js'
 import { rebootContract } from './reboot.contract.js'
 import { recreateContract } from './recreate.contract.js'
 import { rolloutContract } from './rollout.contract.js'
+import { workerSeamsContract } from './seams.contract.js'
 import { shutdownContract } from './shutdown.contract.js'
 import { workersContract } from './workers.contract.js'
 
@@ -25,6 +26,7 @@ rolloutContract('Redis', { env: redis, drivers: ['kvstore', 'db'] })
 pauseContract('Redis', redis)
 recreateContract('Redis', { ...redis, WORKER_PERSISTENCE_DRIVER: 'kvstore' })
 shutdownContract('Redis', redis)
+workerSeamsContract('Redis', { ...redis, WORKER_PERSISTENCE_DRIVER: 'kvstore' })
 
 describe('workers of two processes on one Redis', () => {
   it('run where jobs are consumed, when another process created them', async () => {

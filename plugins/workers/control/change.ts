@@ -54,6 +54,7 @@ export interface WorkerActions {
   'monitoring.stop': WorkerSnapshot
   'version.register': WorkerSnapshot
   'version.activate': WorkerSnapshot
+  'version.candidates': WorkerSnapshot
   'job.add': JobChange
   'job.cancel': JobChange
   'flow.add': FlowChange

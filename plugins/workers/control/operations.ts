@@ -9,7 +9,18 @@ import type { Operation, OperationState } from '../types.js'
 import { outcomeOf } from './progress.js'
 import { statusesOf } from './state.js'
 
-export type Action = 'create' | 'update' | 'start' | 'stop' | 'restart' | 'pause' | 'resume' | 'monitor' | 'scale' | 'activate'
+export type Action =
+  | 'create'
+  | 'update'
+  | 'start'
+  | 'stop'
+  | 'restart'
+  | 'pause'
+  | 'resume'
+  | 'monitor'
+  | 'scale'
+  | 'activate'
+  | 'candidates'
 
 /** How often a waiting caller looks by itself; messages wake it earlier. */
 const lookMs = 250

@@ -23,6 +23,9 @@ function progressOf(operation: OperationRecord, node: string, reported: readonly
   if (error !== undefined && isOf(operation, error.generation ?? status.generation, error.version)) {
     return { node, code: error.code, message: error.message, status: error.status }
   }
+  const refused =
+    operation.action === 'candidates' ? status.candidates?.find((candidate) => candidate.error !== undefined)?.error : undefined
+  if (refused !== undefined) return { node, code: refused.code, message: refused.message, status: refused.status }
   return operation.version !== undefined && awaits === operation.version ? 'waiting' : 'applied'
 }
 

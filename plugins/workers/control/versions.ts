@@ -4,7 +4,7 @@ import { versionOf } from '../record/make.js'
 import type { RegisterVersion, VersionRecord } from '../record/record.js'
 import type { ReportedStatus } from '../shared/contract.js'
 import type { SharedState } from '../shared/state.js'
-import type { StoredWorker } from '../store/store.js'
+import type { Desired, StoredWorker } from '../store/store.js'
 import type { OperationOptions, VersionState, VersionView } from '../types.js'
 import type { GivenCode } from './given-code.js'
 import { statusesOf } from './state.js'
@@ -19,8 +19,9 @@ export interface VersionsParts {
   readonly now: () => number
 }
 
-/** Most versions of one worker. */
+/** Most versions of one worker, and most of them that are loaded beside the active one. */
 const most = 100
+const mostCandidates = 5
 
 /** The versions of workers: registered, then activated; an earlier one is activated to roll back. */
 export class Versions {
@@ -71,8 +72,33 @@ export class Versions {
         return {
           ...known,
           versions: versions.map((one) => (one.version === version ? { ...one, activatedAt } : one)),
-          desired: { ...desired, version, previousVersion: fallbackOf(worker, version) },
+          desired: { ...withoutCandidate(desired, version), version, previousVersion: fallbackOf(worker, version) },
         }
+      },
+      step,
+      options,
+    )
+  }
+
+  /** Replaces the versions that are loaded beside the active one. */
+  setCandidates(name: string, wanted: readonly string[], step: WorkerStep, options?: OperationOptions): Promise<Applied> {
+    const candidates = [...new Set(wanted)]
+    const faults = candidates.flatMap((version) => checkVersion(version) ?? [])
+    if (faults.length > 0) refuse(faults)
+    const { check, writes } = this.#parts
+    return writes.change(
+      name,
+      'candidates',
+      async (worker) => {
+        if (candidates.length > 0) demandVersioning(worker)
+        if (candidates.length > mostCandidates) throw workerErrors.TOO_MANY_CANDIDATES(name, mostCandidates)
+        for (const version of candidates) {
+          const known = worker.versions.find((one) => one.version === version)
+          if (known === undefined) throw workerErrors.VERSION_NOT_FOUND(name, version)
+          await check.ofStored(worker.record, known)
+        }
+        const { candidates: _, ...desired } = worker.desired
+        return { ...worker, desired: candidates.length === 0 ? desired : { ...desired, candidates } }
       },
       step,
       options,
@@ -85,6 +111,12 @@ function fallbackOf({ desired, halted }: StoredWorker, version: string): string 
   if (version === desired.version) return desired.previousVersion
   if (halted === undefined) return desired.version
   return version === desired.previousVersion ? null : desired.previousVersion
+}
+
+/** The active version is no candidate. */
+function withoutCandidate({ candidates = [], ...desired }: Desired, version: string): Desired {
+  const left = candidates.filter((candidate) => candidate !== version)
+  return left.length === 0 ? desired : { ...desired, candidates: left }
 }
 
 function demandVersioning({ record }: StoredWorker): void {
@@ -111,8 +143,9 @@ function viewOf(worker: StoredWorker, record: VersionRecord, reported: readonly 
 }
 
 /** Jobs of the version that takes new ones. */
-function busyOf({ busy, draining }: ReportedStatus): number {
-  return Math.max(0, busy - Object.values(draining).reduce((sum, jobs) => sum + jobs, 0))
+function busyOf({ busy, candidates = [], draining }: ReportedStatus): number {
+  const others = [...Object.values(draining), ...candidates.map((candidate) => candidate.busy)]
+  return Math.max(0, busy - others.reduce((sum, jobs) => sum + jobs, 0))
 }
 
 function stateOf(

@@ -1,12 +1,22 @@
+import type { CandidateStatus } from '../shared/contract.js'
 import type { Processors } from '../processors/processors.js'
 import { actingConcurrency } from '../record/scaled.js'
 import type { StoredWorker } from '../store/store.js'
 import type { Counters } from './counters.js'
+import { statusError } from './status-error.js'
 import { type LoadedVersion, loadHealthyVersion, loadVersion } from './version.js'
 
 /** Why the wanted version does not run. */
 export interface Refusal {
   readonly error: unknown
+}
+
+/** A version beside the active one: it is loaded, or an error says why not. */
+interface Candidate {
+  readonly loaded?: LoadedVersion
+  readonly error?: unknown
+  /** Of the worker that it was loaded for. */
+  readonly generation: number
 }
 
 /** The version of a worker that takes new jobs in this process, and replaced ones that still run some. */
@@ -17,6 +27,8 @@ export class LoadedVersions {
   /** The one that took new jobs last, also before a stop. */
   #last: string | undefined
   readonly #draining = new Set<LoadedVersion>()
+  /** Beside the active one, by version. */
+  readonly #candidates = new Map<string, Candidate>()
 
   constructor(counters: Counters, processors: Processors) {
     this.#counters = counters
@@ -56,13 +68,45 @@ export class LoadedVersions {
    * is: a rollback loads nothing.
    */
   async change(worker: StoredWorker, version: string, signal: AbortSignal): Promise<void> {
-    const again = [...this.#draining].find((loaded) => loaded.version === version)
+    const again = this.candidate(version) ?? this.#drainingOne(version)
+    this.#candidates.delete(version)
     again?.processor.resize(actingConcurrency(worker.record))
     this.#activate(again ?? (await loadHealthyVersion(worker, version, this.#processors, signal)))
   }
 
+  /** A version that is loaded beside the active one. */
+  candidate(version: string): LoadedVersion | undefined {
+    return this.#candidates.get(version)?.loaded
+  }
+
+  /** Loads the candidates of a worker that are healthy, and lets those end their jobs that are candidates no longer. */
+  async keepCandidates(worker: StoredWorker, signal: AbortSignal): Promise<void> {
+    const wanted = new Set((worker.desired.candidates ?? []).filter((version) => version !== this.#active?.version))
+    for (const [version, { loaded }] of this.#candidates) {
+      if (wanted.has(version)) continue
+      this.#candidates.delete(version)
+      if (loaded !== undefined) this.#draining.add(loaded)
+    }
+    for (const version of wanted) {
+      const known = this.#candidates.get(version)
+      // One that could not be loaded is tried again when somebody has changed the worker.
+      if (known?.loaded !== undefined || known?.generation === worker.generation) continue
+      this.#candidates.set(version, await this.#loadCandidate(worker, version, signal))
+    }
+  }
+
+  /** As other nodes are told. */
+  candidates(): readonly CandidateStatus[] {
+    return [...this.#candidates].map(([version, { error }]) => ({
+      version,
+      busy: this.#counters.inFlight(version),
+      ...(error === undefined ? {} : { error: statusError(error) }),
+    }))
+  }
+
   resize(concurrency: number): void {
     this.#active?.processor.resize(concurrency)
+    for (const { loaded } of this.#candidates.values()) loaded?.processor.resize(concurrency)
   }
 
   /** Jobs that replaced versions still run, by version. */
@@ -80,10 +124,31 @@ export class LoadedVersions {
   }
 
   async closeAll(): Promise<void> {
-    const loaded = [...this.#draining, ...(this.#active === undefined ? [] : [this.#active])]
+    const candidates = [...this.#candidates.values()].flatMap(({ loaded }) => loaded ?? [])
+    const loaded = [...this.#draining, ...candidates, ...(this.#active === undefined ? [] : [this.#active])]
     this.#draining.clear()
+    this.#candidates.clear()
     this.#active = undefined
     await Promise.all(loaded.map((version) => version.processor.close()))
+  }
+
+  #drainingOne(version: string): LoadedVersion | undefined {
+    return [...this.#draining].find((loaded) => loaded.version === version)
+  }
+
+  async #loadCandidate(worker: StoredWorker, version: string, signal: AbortSignal): Promise<Candidate> {
+    const { generation } = worker
+    const again = this.#drainingOne(version)
+    if (again !== undefined) {
+      this.#draining.delete(again)
+      return { loaded: again, generation }
+    }
+    try {
+      return { loaded: await loadHealthyVersion(worker, version, this.#processors, signal), generation }
+    } catch (error) {
+      if (signal.aborted) throw error
+      return { error, generation }
+    }
   }
 
   #activate(next: LoadedVersion): void {

@@ -8,6 +8,7 @@ import type { Goal } from './plan.js'
 import type { RefusalParts } from './refusals.js'
 import type { StartLanes } from './start-lanes.js'
 import type { StopLimits } from './stop-waits.js'
+import type { VersionRoutes } from './version-routes.js'
 
 export interface SlotParts extends ConsumerParts, RefusalParts {
   readonly processors: Processors
@@ -20,6 +21,7 @@ export interface SlotParts extends ConsumerParts, RefusalParts {
   readonly id: string
   readonly hooks: HookSlots
   readonly middlewares: JobMiddlewares
+  readonly routes: VersionRoutes
   /** The version that ran an attempt which was lost with another process. */
   readonly lostVersion: (slot: LosingSlot) => Promise<string | undefined>
 }

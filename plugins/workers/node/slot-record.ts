@@ -1,7 +1,7 @@
-import { messageOf, ZinError } from 'zin'
 import type { CheckReport } from '../health/check.js'
 import type { NodeStatus, StatusError, WorkerState } from '../shared/contract.js'
 import type { Goal, Seen } from './plan.js'
+import { statusError } from './status-error.js'
 
 /** What went wrong, and which generation asked for it. */
 interface Fault {
@@ -79,7 +79,7 @@ export class SlotRecord {
       state,
       placed: this.placed,
       concurrency,
-      ...(this.#fault === undefined ? {} : { error: statusError(this.#fault) }),
+      ...(this.#fault === undefined ? {} : { error: faultStatus(this.#fault) }),
       ...(this.#check === undefined ? {} : { check: this.#check }),
     }
   }
@@ -89,7 +89,6 @@ export class SlotRecord {
   }
 }
 
-function statusError({ error, ...fault }: Fault): StatusError {
-  const { code, status } = error instanceof ZinError ? error : { code: 'WORKER_FAILED', status: 500 }
-  return { code, message: messageOf(error), status, ...fault }
+function faultStatus({ error, ...fault }: Fault): StatusError {
+  return { ...statusError(error), ...fault }
 }

@@ -16,6 +16,7 @@ import { desired, stored } from '../testing/stored-worker.js'
 import { goalOf } from './goal.js'
 import { JobMiddlewares } from './job-middleware.js'
 import { Reconciler } from './reconciler.js'
+import { VersionRoutes } from './version-routes.js'
 import { WorkerNode } from './worker-node.js'
 
 /** A queue in which nothing ever happens. */
@@ -53,6 +54,7 @@ it('a worker that was created again begins with its own version, also where nobo
     jobLockMs: 1_000,
     maxStalls: 3,
     middlewares: new JobMiddlewares(() => 0),
+    routes: new VersionRoutes(silentLog),
     stopLimits: { drainMs: 1_000, cancelMs: 1_000 },
     halt: async () => undefined,
   })
@@ -118,6 +120,7 @@ it('an attempt that was lost with its process counts for the version that ran th
     jobLockMs: 1_000,
     maxStalls: 3,
     middlewares: new JobMiddlewares(() => 0),
+    routes: new VersionRoutes(silentLog),
     stopLimits: { drainMs: 0, cancelMs: 0 },
     halt: async () => undefined,
   })

@@ -8,6 +8,7 @@ import type { VersionCounts } from './counters.js'
 import type { LosingSlot, SlotOwner, SlotParts } from './slot-parts.js'
 import { StartLanes } from './start-lanes.js'
 import type { StopLimits } from './stop-waits.js'
+import type { VersionRoutes } from './version-routes.js'
 import { WorkerSlot } from './worker-slot.js'
 
 export interface NodeParts extends Omit<SlotParts, 'changed' | 'startLanes' | 'lostVersion'> {
@@ -39,7 +40,7 @@ export class WorkerNode {
     this.#parts = parts
     this.local = {
       node: parts.id,
-      list: () => [...this.#slots.values()].flatMap(localWorker),
+      list: () => [...this.#slots.values()].flatMap((slot) => localWorker(slot, parts.routes)),
       fail: async (name, error) => {
         const slot = this.#slots.get(name)
         if (slot === undefined) throw workerErrors.WORKER_NOT_FOUND(name)
@@ -213,7 +214,7 @@ function deltaOf({ name, worker }: WorkerSlot, counts: VersionCounts): AttemptDe
   return { worker: name, ...counts, version: worker?.record.features.metrics === false ? null : counts.version }
 }
 
-function localWorker(slot: WorkerSlot): readonly LocalWorker[] {
+function localWorker(slot: WorkerSlot, routes: VersionRoutes): readonly LocalWorker[] {
   const { worker, version } = slot
   if (worker === undefined || version === undefined) return []
   const { record, desired } = worker
@@ -222,6 +223,7 @@ function localWorker(slot: WorkerSlot): readonly LocalWorker[] {
       name: record.name,
       version,
       state: slot.state,
+      routeFallbacks: routes.fallbacks(record.name),
       monitored: desired.monitored ?? record.features.healthMonitoring ?? false,
       features: record.features,
       healthCheck: slot.healthCheck,

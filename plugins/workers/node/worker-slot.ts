@@ -80,6 +80,7 @@ export class WorkerSlot {
           if (this.#closed) return
           await this.#take(step, worker, goal)
         }
+        await this.#keepCandidates(worker)
       } catch (error) {
         if (!this.#closed) this.#record.blame(error, goal.generation)
       }
@@ -129,6 +130,7 @@ export class WorkerSlot {
     const { status } = this.#record
     if (status === undefined) return undefined
     const wanted = this.#worker?.desired.version
+    const candidates = this.#versions.candidates()
     return {
       worker: this.name,
       workerId: this.id,
@@ -136,6 +138,7 @@ export class WorkerSlot {
       version: this.version ?? null,
       ...(this.version === undefined || wanted === undefined || this.version === wanted ? {} : { awaits: wanted }),
       draining: this.#versions.busy(),
+      ...(candidates.length === 0 ? {} : { candidates }),
       busy: this.#consumer?.busy ?? 0,
       at: this.#parts.clock.now(),
     }
@@ -225,6 +228,7 @@ export class WorkerSlot {
       const before = this.status()
       try {
         await this.#start(worker, seen, true)
+        await this.#keepCandidates(worker)
       } catch (error) {
         if (!this.#closed) this.#record.blame(error)
       }
@@ -250,6 +254,12 @@ export class WorkerSlot {
     this.#record.refuse(goal, error)
   }
 
+  async #keepCandidates(worker: StoredWorker): Promise<void> {
+    if (this.#consumer === undefined) return
+    await this.#versions.keepCandidates(worker, this.#closing.signal)
+    await this.#versions.closeDrained()
+  }
+
   /** What a new consumer does its jobs with. */
   #attempts(queue: string): Attempts {
     const { clock, id: node } = this.#parts
@@ -265,7 +275,8 @@ export class WorkerSlot {
     const run = jobRunner({
       ...shared,
       records,
-      select: () => this.#versions.active as LoadedVersion,
+      select: (job) =>
+        this.#parts.routes.choose(this.name, job, this.#versions.active as LoadedVersion, (version) => this.#versions.candidate(version)),
       middlewares: () => (this.#worker?.record.features.plugins === false ? [] : this.#parts.middlewares.chain),
       defaults: () => this.#worker?.record.jobOptions ?? {},
     })

@@ -37,6 +37,15 @@ export interface StatusError {
   readonly generation?: number
 }
 
+/** A version that is loaded beside the active one for the jobs that a route gives it. */
+export interface CandidateStatus {
+  readonly version: string
+  /** Its jobs that run right now. */
+  readonly busy: number
+  /** Why it could not be loaded: its jobs run on the active version. */
+  readonly error?: StatusError
+}
+
 /** What one process does for one worker. */
 export interface NodeStatus {
   readonly worker: string
@@ -53,6 +62,8 @@ export interface NodeStatus {
   readonly awaits?: string
   /** Versions that were replaced and still run jobs here, with their number. */
   readonly draining: Readonly<Record<string, number>>
+  /** Versions loaded beside the active one, or that could not be loaded. Absent: none. */
+  readonly candidates?: readonly CandidateStatus[]
   readonly concurrency: number
   /** Jobs that run right now. */
   readonly busy: number

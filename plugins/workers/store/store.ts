@@ -16,6 +16,8 @@ export interface Desired {
   readonly version: string
   /** What runs in a process that cannot run `version`, and until its turn comes; null: nothing. */
   readonly previousVersion: string | null
+  /** Versions loaded beside `version`: they run the jobs that a route gives them. Absent: none. */
+  readonly candidates?: readonly string[]
   /** Whether health checks run; null: as `features.healthMonitoring` says. */
   readonly monitored: boolean | null
 }

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { definePlugin } from 'zin'
+import { database } from 'zin/plugins/database'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queues } from 'zin/plugins/queues'
+import { createTestHost, type TestHost } from 'zin/testing'
+import { type AttemptEnd, type Workers, workers, workersService } from './index.js'
+import { writeProcessors } from './testing/processor-files.js'
+import { signal } from './testing/signal.js'
+
+/** What plugins of strangers build on, through the service of a booted app. */
+export function workerSeamsContract(title: string, env: Readonly<Record<string, string>>): void {
+  describe(`seams of workers on ${title}`, () => {
+    const run = randomUUID().slice(0, 8)
+    const order: string[] = []
+    let rootDir: string
+    let host: TestHost
+    let service: Workers
+    let heard: (end: AttemptEnd) => void = () => undefined
+    const nextEnds = (count: number): Promise<readonly AttemptEnd[]> =>
+      new Promise((resolve) => {
+        const ends: AttemptEnd[] = []
+        heard = (end) => {
+          ends.push(end)
+          if (ends.length === count) resolve(ends)
+        }
+      })
+
+    const wrapping = (name: string, dependencies: readonly string[], options: { readonly order?: 'pre' | 'post' } = {}) =>
+      definePlugin({
+        name,
+        version: '1.0.0',
+        dependencies,
+        uses: { workers: workersService },
+        setup({ services, onStop }) {
+          onStop(
+            services.workers.useJobMiddleware(
+              (_context, next) => {
+                order.push(name)
+                return next()
+              },
+              { plugin: name, ...options },
+            ),
+          )
+        },
+      })()
+
+    before(async () => {
+      rootDir = await mkdtemp(join(tmpdir(), 'zin-seams-'))
+      await writeProcessors(rootDir, { 'isolated.mjs': 'export default async (job) => ({ twice: job.data.n * 2 })' })
+      host = await createTestHost({
+        plugins: [
+          database(),
+          kv(),
+          queues(),
+          ops(),
+          workers(),
+          wrapping('last', ['first']),
+          wrapping('first', []),
+          wrapping('inmost', [], { order: 'post' }),
+          wrapping('outmost', ['last'], { order: 'pre' }),
+        ],
+        hooks: { onAttemptEnd: (end) => heard(end) },
+        rootDir,
+        env: { ...env, WORKER_AUTO_START: 'true', WORKER_PERSISTENCE_REDIS_KEY_PREFIX: run },
+      })
+      service = host.service(workersService)
+    })
+    after(async () => {
+      await host.stop()
+      await rm(rootDir, { recursive: true, force: true })
+    })
+
+    it('wrap attempts in the order of the plugins, of isolated processors as well, and not where the feature is off', async () => {
+      const all = ['outmost', 'first', 'last', 'inmost']
+      for (const [name, more, wrapped] of [
+        ['inline', { processor: () => 1 }, all],
+        ['isolated', { processor: 'isolated.mjs', isolation: 'thread' }, all],
+        ['asked-for', { processor: () => 1, features: { plugins: true } }, all],
+        ['left-out', { processor: () => 1, features: { plugins: false } }, []],
+      ] as const) {
+        await service.create({ name: `${name}-${run}`, queueName: `${name}-${run}`, ...more })
+        order.length = 0
+        const ended = nextEnds(1)
+        await service.enqueue(`${name}-${run}`, { n: 1 })
+        assert.equal((await ended)[0]?.outcome, 'completed')
+        assert.deepEqual(order, wrapped, name)
+      }
+    })
+
+    describe('candidates', () => {
+      const name = `routed-${run}`
+      const ran = (end: AttemptEnd | undefined) => [end?.version, end?.outcome]
+      const attempt = async (data: unknown): Promise<AttemptEnd | undefined> => {
+        const ended = nextEnds(1)
+        await service.enqueue(name, data)
+        return (await ended)[0]
+      }
+      const onNode = async () => (await service.nodesOf(name))[0]
+      let release = signal()
+      let begun = signal()
+
+      it('run the jobs that a route gives them, beside the active version', async () => {
+        await service.create({ name, queueName: name, processor: () => 1 })
+        const slow = async (job: { readonly data: unknown }) => {
+          begun.fire()
+          if (job.data === 'slow') await release.promise
+        }
+        await service.registerVersion(name, { version: '2.0.0', processor: slow })
+        const remove = service.routeVersions(name, (job) => (job.data === 'old' ? undefined : '2.0.0'))
+        assert.throws(() => service.routeVersions(name, () => undefined), { code: 'VERSIONS_ROUTED', status: 409 })
+        assert.deepEqual(ran(await attempt('not loaded yet')), ['1.0.0', 'completed'])
+        const { worker, operation } = await service.setCandidates(name, ['2.0.0'])
+        assert.deepEqual([worker.version, operation.state], ['1.0.0', 'applied'])
+        assert.deepEqual((await onNode())?.candidates, [{ version: '2.0.0', busy: 0 }])
+        assert.deepEqual(ran(await attempt('new')), ['2.0.0', 'completed'])
+        assert.deepEqual(ran(await attempt('old')), ['1.0.0', 'completed'])
+        remove()
+        assert.deepEqual(ran(await attempt('new')), ['1.0.0', 'completed'])
+      })
+
+      it('fall back to the active version when a route names another one or fails, which is logged once and counted', async () => {
+        const answers = ['3.0.0', '3.0.0', new Error('lost its map')]
+        const remove = service.routeVersions(name, () => {
+          const answer = answers.shift()
+          if (answer instanceof Error) throw answer
+          return answer
+        })
+        for (const n of [1, 2, 3]) assert.deepEqual(ran(await attempt(n)), ['1.0.0', 'completed'])
+        assert.equal(service.local.list().find((local) => local.name === name)?.routeFallbacks, 3)
+        const told = host.logs.filter((line) => JSON.stringify(line).includes('runs jobs for another one'))
+        assert.equal(told.length, 3)
+        remove()
+      })
+
+      it('end their jobs when they are candidates no longer', async () => {
+        const remove = service.routeVersions(name, () => '2.0.0')
+        release = signal()
+        begun = signal()
+        const ended = nextEnds(1)
+        await service.enqueue(name, 'slow')
+        await begun.promise
+        await service.setCandidates(name, [])
+        const { candidates, draining } = (await onNode()) ?? {}
+        assert.deepEqual([candidates, draining], [undefined, { '2.0.0': 1 }])
+        release.fire()
+        assert.deepEqual(ran((await ended)[0]), ['2.0.0', 'completed'])
+        assert.deepEqual(ran(await attempt('after')), ['1.0.0', 'completed'])
+        remove()
+      })
+
+      it('are refused with what the node says, and leave the active version alone, when they are not healthy', async () => {
+        const processor = () => 1
+        await service.registerVersion(name, { version: '2.1.0', processor, healthCheck: () => ({ healthy: false, error: 'no database' }) })
+        await assert.rejects(service.setCandidates(name, ['2.1.0']), { code: 'VERSION_UNHEALTHY', status: 409, message: /no database/ })
+        const node = await onNode()
+        assert.deepEqual([node?.version, node?.candidates?.[0]?.version], ['1.0.0', '2.1.0'])
+        assert.match(node?.candidates?.[0]?.error ?? '', /no database/)
+        assert.equal((await service.get(name)).lastError, undefined)
+        await service.setCandidates(name, [])
+        await assert.rejects(service.setCandidates(name, ['9.9.9']), { code: 'VERSION_NOT_FOUND', status: 404 })
+        await assert.rejects(service.setCandidates(name, ['x']), { status: 400 })
+        const many = ['4.0.0', '4.0.1', '4.0.2', '4.0.3', '4.0.4', '4.0.5']
+        await assert.rejects(service.setCandidates(name, many), { code: 'TOO_MANY_CANDIDATES', status: 409 })
+      })
+
+      it('become the active version by an activation, and survive a restart', async () => {
+        await service.setCandidates(name, ['2.0.0'])
+        await service.restart(name)
+        assert.deepEqual((await onNode())?.candidates, [{ version: '2.0.0', busy: 0 }])
+        await service.activate(name, '2.0.0')
+        const node = await onNode()
+        assert.deepEqual([node?.version, node?.candidates], ['2.0.0', undefined])
+        assert.deepEqual(ran(await attempt('new')), ['2.0.0', 'completed'])
+      })
+    })
+  })
+}

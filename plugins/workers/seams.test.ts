@@ -1,0 +1,3 @@
+import { workerSeamsContract } from './seams.contract.js'
+
+workerSeamsContract('the embedded stores', {})
