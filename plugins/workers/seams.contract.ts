@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { definePlugin } from 'zin'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
@@ -60,6 +61,7 @@ export function workerSeamsContract(title: string, env: Readonly<Record<string, 
           kv(),
           queues(),
           ops(),
+          cluster(),
           workers(),
           wrapping('last', ['first']),
           wrapping('first', []),

@@ -141,10 +141,11 @@ export class AttemptRecords {
 
   /** @param attempt undefined: the job was failed before it ran. */
   #record(job: Job, attempt: Attempt | undefined, facts: Facts): void {
-    const { clock, counters, node } = this.#parts
+    const { clock, counters, hooks, node } = this.#parts
     const runMs = attempt?.runMs(clock.monotonic()) ?? 0
     const column = countedAs[facts.outcome]
     if (attempt !== undefined && column !== undefined) counters[column](attempt.version, runMs)
+    if (!hooks.onAttemptEnd.active && !hooks.afterAttempt.active) return
     const { version = null, number = Math.max(1, job.attemptsMade) } = attempt ?? {}
     this.#tell(job, { ...facts, version, node, attempt: number, runMs })
   }

@@ -21,7 +21,8 @@ export class Attempt {
   #reason: unknown
   #controller: AbortController | undefined
   #lost: Error | undefined
-  #ended: (AttemptResult & { readonly at: number }) | undefined
+  #ended: AttemptResult | undefined
+  #endedAt = 0
 
   constructor(job: Job, token: string | undefined, version: string, now: number) {
     this.job = job
@@ -73,11 +74,12 @@ export class Attempt {
 
   /** @param now by the monotonic clock, ms. */
   end(outcome: AttemptResult, now: number): void {
-    this.#ended = { ...outcome, at: now }
+    this.#ended = outcome
+    this.#endedAt = now
   }
 
   /** How long it ran, or has run so far, in ms. */
   runMs(now: number): number {
-    return (this.#ended?.at ?? now) - this.begunAt
+    return (this.#ended === undefined ? now : this.#endedAt) - this.begunAt
   }
 }

@@ -77,38 +77,63 @@ export class JobMiddlewares {
 /** Where an attempt runs. */
 export type AttemptPlace = Pick<JobContext, 'worker' | 'node'>
 
-/** Runs the work of an attempt inside of the middlewares. */
-export function runInside(
-  chain: readonly JobMiddleware[],
-  attempt: Attempt,
-  { worker, node }: AttemptPlace,
-  work: () => unknown,
-): Promise<unknown> {
+/** Runs the work of an attempt inside of the middlewares. One that only calls `next()` costs no promise but that of `next()`. */
+export function runInside(chain: readonly JobMiddleware[], attempt: Attempt, place: AttemptPlace, work: () => unknown): unknown {
   let entered = -1
-  const { job, number, token, version } = attempt
-  const context: JobContext = {
-    worker,
-    version,
-    node,
-    job,
-    token,
-    get signal() {
-      return attempt.signal
-    },
-    attempt: number,
-    async delay(ms) {
-      if (entered === chain.length) throw new Error('a job middleware called delay() after the processor had begun')
-      throw delayRequest(ms)
-    },
-  }
-  const enter = async (index: number): Promise<unknown> => {
+  const context = new AttemptContext(attempt, place, () => entered === chain.length)
+  const enter = (index: number): unknown => {
     if (index <= entered) throw new Error('a job middleware called next() more than once')
     entered = index
     const middleware = chain[index]
     if (middleware === undefined) return work()
-    let inner: unknown
-    const given = await middleware(context, async () => (inner = await enter(index + 1)))
-    return given === undefined ? inner : given
+    let inner: Promise<unknown> | undefined
+    const given = middleware(context, () => {
+      inner = begin(() => enter(index + 1))
+      return inner
+    })
+    if (given === inner) return inner
+    // It is the middleware that says how the attempt ends, also when it does not wait for what it began.
+    inner?.catch(() => undefined)
+    return Promise.resolve(given).then((result) => (result === undefined ? inner : result))
   }
   return enter(0)
+}
+
+class AttemptContext implements JobContext {
+  readonly worker: string
+  readonly version: string
+  readonly node: string
+  readonly job: Job
+  readonly token: string | undefined
+  readonly attempt: number
+  readonly delay: JobContext['delay']
+  readonly #attempt: Attempt
+
+  constructor(attempt: Attempt, { node, worker }: AttemptPlace, hasBegun: () => boolean) {
+    this.worker = worker
+    this.version = attempt.version
+    this.node = node
+    this.job = attempt.job
+    this.token = attempt.token
+    this.attempt = attempt.number
+    this.#attempt = attempt
+    // Its own, so that it can be taken out of the context.
+    this.delay = async (ms) => {
+      if (hasBegun()) throw new Error('a job middleware called delay() after the processor had begun')
+      throw delayRequest(ms)
+    }
+  }
+
+  /** Not made before somebody asks for it. */
+  get signal(): AbortSignal {
+    return this.#attempt.signal
+  }
+}
+
+function begin(work: () => unknown): Promise<unknown> {
+  try {
+    return Promise.resolve(work())
+  } catch (error) {
+    return Promise.reject(error)
+  }
 }

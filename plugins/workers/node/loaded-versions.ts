@@ -1,6 +1,6 @@
-import type { CandidateStatus } from '../shared/contract.js'
 import type { Processors } from '../processors/processors.js'
 import { actingConcurrency } from '../record/scaled.js'
+import type { CandidateStatus } from '../shared/contract.js'
 import type { StoredWorker } from '../store/store.js'
 import type { Counters } from './counters.js'
 import { statusError } from './status-error.js'
