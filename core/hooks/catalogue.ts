@@ -103,7 +103,12 @@ export const coreHooks = {
  * Every hook by name. A plugin adds its own:
  *
  * @example
- * declare module 'zin' { interface HookMap extends MyHooks {} }
+ * interface MailHooks {
+ *   onMailSent: Notify<[id: string]>
+ * }
+ * declare module 'zin' {
+ *   interface HookMap extends MailHooks {}
+ * }
  */
 export interface HookMap extends CoreHooks {}
 

@@ -51,7 +51,8 @@ export type DenialStatus = 403 | 409
  * Refuses in a gate listener. `status` is the HTTP status for the caller; where the emitter of the hook sets one itself, it is ignored.
  *
  * @example
- * hooks.on('beforeWorkerStart', (name) => (busy(name) ? deny('too busy') : undefined))
+ * const onHold = new Set(['reports'])
+ * hooks.on('beforeWorkerStart', (worker) => (onHold.has(worker) ? deny('on hold until the audit is over') : undefined))
  * hooks.on('beforeWorkerChange', ({ actor }) => (actor.kind === 'local' ? deny('sign in first', { status: 403 }) : undefined))
  */
 export function deny(reason: string, { status }: { readonly status?: DenialStatus } = {}): Denial {

@@ -43,8 +43,8 @@ const unreadLimit = 1024 * 1024
  * const streams = new EventStreams()
  * ctx.hooks.on('onClose', () => streams.closeAll())
  * ctx.route({ method: 'GET', path: '/events', summary: 'What happens', handler: (request) => {
- *   const stream = streams.open(request, () => stopListening())
- *   const stopListening = listen((data) => void stream.send({ data }))
+ *   const timer = setInterval(() => void stream.send({ data: new Date().toISOString() }), 1000)
+ *   const stream = streams.open(request, () => clearInterval(timer))
  * } })
  */
 export class EventStreams {

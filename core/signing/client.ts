@@ -42,11 +42,11 @@ export type SignedHeaders = Readonly<Record<string, string>>
  * @example
  * const body = JSON.stringify({ to: 'ada@example.com' })
  * const headers = await createHeaders({ method: 'POST', url: 'https://api.example.com/v1/mails', body, keyId, secret })
- * await fetch('https://api.example.com/v1/mails', { method: 'POST', body, headers: { ...headers, authorization: `Bearer ${jwt}` } })
+ * await fetch('https://api.example.com/v1/mails', { method: 'POST', body, headers: { ...headers, authorization: `Bearer ${token}` } })
  *
  * @example RFC 9421, with a key that never leaves the device
  * const { privateKey, publicKey } = await generateDeviceKey() // publicKey goes to the login as devicePublicKey
- * const signed = { method: 'GET', url: 'https://api.example.com/api/me', keyId, privateKey, authorization: `Bearer ${jwt}` }
+ * const signed = { method: 'GET', url: 'https://api.example.com/api/me', keyId, privateKey, authorization: `Bearer ${token}` }
  * const headers = await createHeaders({ profile: 'rfc9421', ...signed })
  */
 export async function createHeaders(options: SignOptions | Rfc9421SignOptions): Promise<SignedHeaders> {
@@ -102,7 +102,7 @@ const SKEW_MS = 5_000
  * The body is read into memory before it is sent. Redirects are handed back, not followed: a signature is good for one path.
  *
  * @example
- * const api = signedFetch({ keyId: deviceId, secret: deviceSecret, token: jwt })
+ * const api = signedFetch({ keyId: deviceId, secret: deviceSecret, token })
  * const me = await (await api('https://api.example.com/api/me')).json()
  */
 export function signedFetch(options: SignedFetchOptions | Rfc9421FetchOptions): typeof globalThis.fetch {

@@ -260,6 +260,7 @@ export interface Workers {
    *
    * @param concurrency 1–1000, or null.
    * @example
+   * const { workers } = ctx.services
    * await workers.scale('email-sender', 20, { reason: '900 jobs wait, the oldest for 80 s' })
    * await workers.scale('email-sender', null)
    */
@@ -349,6 +350,7 @@ export interface Workers {
    * from then on. Returns what takes it back. Throws WORKER_FEATURE_INVALID: the feature, or the plugin's part, has an owner already.
    *
    * @example
+   * const pacing = defineWorkerFeature({ plugin: 'pace', feature: 'pacing' })
    * ctx.onStart(() => ctx.onStop(ctx.services.workers.offerFeature(pacing)))
    */
   offerFeature(feature: WorkerFeature): () => void

@@ -7,7 +7,7 @@ import type { Job } from 'bullmq'
  *
  * @example
  * export const ZinTrustProcessor: WorkerProcessor = async (job, _token, signal) => {
- *   const answer = await fetch(job.data.url, { signal })
+ *   const answer = await fetch(job.data.url, { signal: signal ?? null })
  *   return { status: answer.status }
  * }
  */

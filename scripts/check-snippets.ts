@@ -1,0 +1,95 @@
+// Whether the code in documents and docstrings compiles: every fence `ts` or `js`, and every `@example`. A snippet imports what it names;
+// where it does not, the check adds imports from the file it stands in, scripts/docs/given.ts, zin and its plugins, in this order.
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { examplesOf, exportedNames, fencesOf, freeNames, type Snippet } from './docs/extract.js'
+
+const skipped = new Set(['node_modules', 'dist', 'coverage', '.git', '.zin'])
+
+function files(folder: string): readonly string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    if (skipped.has(entry.name)) return []
+    const path = folder === '.' ? entry.name : `${folder}/${entry.name}`
+    return entry.isDirectory() ? files(path) : [path]
+  })
+}
+
+/** The modules that snippets may import from without saying so, with what they export. The first one that has a name wins. */
+function modules(): ReadonlyMap<string, readonly string[]> {
+  const plugins = readdirSync('plugins').filter((name) => existsSync(`plugins/${name}/index.ts`))
+  const entries = [
+    [resolve('scripts/docs/given.ts'), 'scripts/docs/given.ts'],
+    ['zin', 'core/index.ts'],
+    ['zin/testing', 'core/testing.ts'],
+    ['zin/signer', 'core/signing/client.ts'],
+    ...plugins.map((name) => [`zin/plugins/${name}`, `plugins/${name}/index.ts`]),
+  ] as const
+  return new Map(entries.map(([name = '', path = '']) => [name, exportedNames(path)]))
+}
+
+/** The lines of imports that a snippet leaves out, as one line. */
+function importsFor(snippet: Snippet, shared: ReadonlyMap<string, readonly string[]>): string {
+  const free = new Set(freeNames(snippet))
+  const own = snippet.path.endsWith('.ts') ? [[resolve(snippet.path), exportedNames(snippet.path)] as const] : []
+  const lines = [...own, ...shared].flatMap(([from, names]) => {
+    const taken = names.filter((name) => free.delete(name))
+    return taken.length === 0 ? [] : [`import { ${taken.join(', ')} } from '${from.replaceAll('\\', '/')}'`]
+  })
+  return lines.join('; ')
+}
+
+/** Its errors stand at the lines of the document. */
+function moduleOf(snippet: Snippet, shared: ReadonlyMap<string, readonly string[]>): string {
+  return `${importsFor(snippet, shared)}; export {};${'\n'.repeat(snippet.line - 1)}${snippet.code}`
+}
+
+const config = {
+  extends: resolve('tsconfig.json'),
+  compilerOptions: {
+    verbatimModuleSyntax: false,
+    allowImportingTsExtensions: true,
+    paths: Object.fromEntries(
+      Object.entries({
+        zin: 'core/index.ts',
+        'zin/testing': 'core/testing.ts',
+        'zin/signing': 'core/signing/index.ts',
+        'zin/signer': 'core/signing/client.ts',
+        'zin/plugins': 'plugins/index.ts',
+        'zin/plugins/*': 'plugins/*/index.ts',
+      }).map(([name, path]) => [name, [resolve(path)]]),
+    ),
+  },
+  include: ['**/*.snippet.ts'],
+}
+
+const all = files('.')
+const documents = all.filter((path) => path.endsWith('.md') && path !== 'CHANGELOG.md')
+const sources = all.filter((path) => /^(core|plugins)\/.*(?<!\.(test|contract))\.ts$/.test(path))
+const snippets = [...documents.flatMap((path) => fencesOf(path)), ...sources.flatMap((path) => examplesOf(path))]
+
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'zin-snippets-')))
+try {
+  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'), 'junction')
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  const shared = modules()
+  for (const snippet of snippets) {
+    const file = join(folder, `${snippet.path}.${snippet.line}.snippet.ts`)
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, moduleOf(snippet, shared))
+  }
+  const tsc = spawnSync(
+    process.execPath,
+    [resolve('node_modules/ts7/bin/tsc'), '--noEmit', '--checkers', '1', '--pretty', 'false', '-p', '.'],
+    {
+      cwd: folder,
+      encoding: 'utf8',
+    },
+  )
+  if (tsc.status !== 0) console.error(`${tsc.stdout}${tsc.stderr}`.replaceAll(/\.\d+\.snippet\.ts\(/g, '('))
+  process.exitCode = tsc.status === 0 && snippets.length > 0 ? 0 : 1
+} finally {
+  rmSync(folder, { recursive: true })
+}

@@ -1,0 +1,34 @@
+// What the snippets of documents and docstrings take for granted: the `ctx` of a plugin, a request, and parts of an app that they do
+// not show.
+import type { Context } from 'koa'
+import { defineOptions, definePlugin, type PluginContext, Type } from 'zin'
+import type { workersService } from 'zin/plugins/workers'
+
+// biome-ignore lint/suspicious/noExplicitAny: of a plugin with any options and settings
+export declare const ctx: PluginContext<any, { readonly workers: typeof workersService }, any>
+export declare const hooks: PluginContext['hooks']
+export declare const log: PluginContext['log']
+export declare const request: Context
+
+/** A plugin of the app. */
+export const hello = definePlugin({
+  name: 'hello',
+  version: '1.0.0',
+  options: defineOptions(Type.Object({ who: Type.String({ default: 'world', description: 'Who is greeted' }) })),
+  setup: ({ options, route }) => route({ method: 'GET', path: '/hello', summary: 'Greets', handler: () => ({ hello: options.who }) }),
+})
+
+export declare const apiKeys: ReadonlySet<string>
+export declare const audit: { write(entry: object): void }
+export declare const directory: { check(email: string, password: string): Promise<{ id: string; email: string; role: string } | undefined> }
+export declare const sessions: { find(id: string | undefined): Promise<{ id: string; userId: string; endsAt: number } | undefined> }
+export declare const tenants: { find(key: string): Promise<{ id: string } | undefined> }
+
+/** What a login gave to a client. */
+export declare const email: string
+export declare const password: string
+export declare const token: string
+export declare const deviceId: string
+export declare const deviceSecret: string
+export declare const keyId: string
+export declare const secret: string
