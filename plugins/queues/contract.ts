@@ -62,6 +62,7 @@ export interface Queues {
    * Adds jobs in one round trip, all of them or none, each with the checks and the retention of `add`.
    *
    * @example
+   * const { queues } = ctx.services
    * await queues.addBulk('emails', [{ name: 'welcome', data: { to: 'a@example.com' } }, { name: 'digest' }])
    */
   addBulk(queue: string, jobs: readonly NewJob[]): Promise<readonly Job[]>
@@ -93,6 +94,7 @@ export interface Queues {
    * Takes a few seconds at most for a job of another node.
    *
    * @example
+   * const { queues } = ctx.services
    * const { outcome } = await queues.cancel('emails', '42', 'asked by Ann')
    */
   cancel(queue: string, id: string, reason: string): Promise<Cancellation>
@@ -110,8 +112,10 @@ export interface Queues {
    * own, and ends with its signal, when it is left, or with the plugin.
    *
    * @example
+   * const { queues } = ctx.services
+   * let lastSeen = '0'
    * for await (const { id, event, jobId } of await queues.follow('emails', { after: lastSeen })) {
-   *   if (event === 'failed') await report(jobId)
+   *   if (event === 'failed') log.warn({ job: jobId }, 'an email failed')
    *   lastSeen = id
    * }
    */
@@ -121,7 +125,7 @@ export interface Queues {
    * Returns what ends it for queues and consumers that are made later.
    *
    * @example
-   * queues.setTelemetry(new BullMQOtel('my-app'))
+   * ctx.services.queues.setTelemetry(telemetry)
    */
   setTelemetry(telemetry: Telemetry): () => void
   /** Jobs of one state: waiting oldest first, finished newest first; the same on both backends. */

@@ -335,8 +335,9 @@ export interface Workers {
    * removes it; attempts that run keep it.
    *
    * @example
-   * const remove = workers.useJobMiddleware(
-   *   async ({ worker, delay }, next) => (isOpen(worker) ? delay(30_000) : next()),
+   * const open = new Set<string>()
+   * const remove = ctx.services.workers.useJobMiddleware(
+   *   async ({ worker, delay }, next) => (open.has(worker) ? delay(30_000) : next()),
    *   { plugin: 'my-breaker' },
    * )
    */

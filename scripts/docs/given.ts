@@ -2,10 +2,11 @@
 // not show.
 import type { Context } from 'koa'
 import { defineOptions, definePlugin, type PluginContext, Type } from 'zin'
+import type { Queues, queuesService } from 'zin/plugins/queues'
 import type { workersService } from 'zin/plugins/workers'
 
 // biome-ignore lint/suspicious/noExplicitAny: of a plugin with any options and settings
-export declare const ctx: PluginContext<any, { readonly workers: typeof workersService }, any>
+export declare const ctx: PluginContext<any, { readonly queues: typeof queuesService; readonly workers: typeof workersService }, any>
 export declare const hooks: PluginContext['hooks']
 export declare const log: PluginContext['log']
 export declare const request: Context
@@ -23,6 +24,10 @@ export declare const audit: { write(entry: object): void }
 export declare const directory: { check(email: string, password: string): Promise<{ id: string; email: string; role: string } | undefined> }
 export declare const sessions: { find(id: string | undefined): Promise<{ id: string; userId: string; endsAt: number } | undefined> }
 export declare const tenants: { find(key: string): Promise<{ id: string } | undefined> }
+
+export declare const telemetry: Parameters<Queues['setTelemetry']>[0]
+export declare function seal(data: unknown): Promise<string>
+export declare function unseal(stored: unknown): Promise<unknown>
 
 /** What a login gave to a client. */
 export declare const email: string

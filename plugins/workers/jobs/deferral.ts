@@ -30,7 +30,8 @@ export function delayRequest(ms: number): DelayRequest {
  * Whether an error says that a job was put off (delayed, put back, rate limited, or waits for its children) rather than failed.
  *
  * @example
- * workers.useJobMiddleware(
+ * let failures = 0
+ * ctx.services.workers.useJobMiddleware(
  *   async (_context, next) => {
  *     try {
  *       return await next()
