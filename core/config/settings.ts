@@ -1,11 +1,32 @@
 /** How one environment setting is read. Its reader declares it, and `zin config:check` lists it. */
 export type SettingSpec =
-  | (SettingBase & { readonly type: 'string'; readonly default: string; readonly secret?: boolean; readonly pattern?: string })
-  | (SettingBase & { readonly type: 'int'; readonly default: number; readonly min?: number; readonly max?: number })
+  | (SettingBase & {
+      /** How the text of the environment is read; `bool` is true, 1, yes or on, and false, 0, no or off; `list` is separated by commas. */
+      readonly type: 'string'
+      /** The value when the setting is missing or empty. */
+      readonly default: string
+      /** Masks the value in `zin config:check`. */
+      readonly secret?: boolean
+      /** Of a `string`: a regular expression that the value must match, unless it is the default. */
+      readonly pattern?: string
+    })
+  | (SettingBase & {
+      readonly type: 'int'
+      readonly default: number
+      /** Of an `int` or `number`: the least value. */
+      readonly min?: number
+      /** Of an `int` or `number`: the greatest value. */
+      readonly max?: number
+    })
   | (SettingBase & { readonly type: 'number'; readonly default: number; readonly min?: number; readonly max?: number })
   | (SettingBase & { readonly type: 'bool'; readonly default: boolean })
   | (SettingBase & { readonly type: 'list'; readonly default: readonly string[] })
-  | (SettingBase & { readonly type: 'enum'; readonly default: string; readonly values: readonly string[] })
+  | (SettingBase & {
+      readonly type: 'enum'
+      readonly default: string
+      /** Of an `enum`: what it may be. */
+      readonly values: readonly string[]
+    })
 
 interface SettingBase {
   /** One line: what it does, with its unit. */

@@ -1,4 +1,4 @@
-/** All listeners are called in order and never awaited; a failing one harms nobody. */
+/** All listeners are called in order and never awaited; one that fails does not affect the others or the emitter. */
 export interface Notify<Args extends readonly unknown[]> {
   readonly kind: 'notify'
   readonly args: Args
@@ -8,13 +8,13 @@ export interface Settle<Args extends readonly unknown[]> {
   readonly kind: 'settle'
   readonly args: Args
 }
-/** All listeners run in parallel; each answers a value, and an error is that plugin's answer. */
+/** All listeners run in parallel; each returns a value, and an error stands for its plugin's value. */
 export interface Collect<Args extends readonly unknown[], Value> {
   readonly kind: 'collect'
   readonly args: Args
   readonly value: Value
 }
-/** Listeners run in turn until one answers something other than `undefined`; an error rejects. */
+/** Listeners run in turn until one returns something other than `undefined`; an error rejects. */
 export interface First<Args extends readonly unknown[], Value> {
   readonly kind: 'first'
   readonly args: Args
@@ -73,6 +73,7 @@ export interface ListenerFailure {
 
 /** The run-time half of a hook's declaration. It feeds `zin hooks`, README tables and the bus. */
 export interface HookSpec<H extends AnyHook = AnyHook> {
+  /** `notify`, `settle`, `collect`, `first`, `waterfall` or `gate`: who is awaited, and what a failure does. */
   readonly kind: H['kind']
   /** One line: when it fires and what for. */
   readonly summary: string
@@ -106,6 +107,7 @@ export type ListenerOf<H> =
 
 /** A listener with its order and limits. */
 export interface ListenerOptions<H> {
+  /** The listener itself. */
   readonly handler: ListenerOf<H>
   /** `pre` runs before, `post` after the others; inside a tier the plugin graph decides. */
   readonly order?: 'pre' | 'post'
@@ -118,7 +120,7 @@ export interface ListenerOptions<H> {
 }
 
 interface SlotBase {
-  /** False while nobody listens. Check it before building arguments. */
+  /** False while nobody listens: check it before you build arguments. */
   readonly active: boolean
 }
 export interface NotifySlot<A extends readonly unknown[]> extends SlotBase {

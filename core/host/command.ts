@@ -5,10 +5,15 @@ import type { HostView } from './view.js'
 /** How one command option is read. Values are typed text: `007` stays `007` unless the type says int. */
 export type OptionSpec =
   | {
+      /** How the text of the command line is read. */
       readonly type: 'string'
+      /** One line for `--help`. */
       readonly summary: string
+      /** The value when the option is left out. Without one it is undefined then; of a `boolean`, false. */
       readonly default?: string
+      /** One letter, for `-n`. */
       readonly short?: string
+      /** Of a `string`: what it may be. */
       readonly values?: readonly string[]
     }
   | {
@@ -16,7 +21,9 @@ export type OptionSpec =
       readonly summary: string
       readonly default?: number
       readonly short?: string
+      /** Of an `int` or `number`: the least value. */
       readonly min?: number
+      /** Of an `int` or `number`: the greatest value. */
       readonly max?: number
     }
   | { readonly type: 'boolean'; readonly summary: string; readonly default?: boolean; readonly short?: string }
@@ -36,8 +43,11 @@ type OptionValue<S extends OptionSpec> = S extends { type: 'boolean' }
 /** Typed option values; keys are the option names as written (`max-backups`). */
 export type OptionValues<S extends OptionSpecs> = { readonly [K in keyof S]: OptionValue<S[K]> }
 
+/** How one argument of a command is read. */
 export interface ArgSpec {
+  /** Key in `ctx.args`, and `<name>` in `--help`. */
   readonly name: string
+  /** One line for `--help`. */
   readonly summary: string
   /** Default true. */
   readonly required?: boolean
@@ -45,7 +55,9 @@ export interface ArgSpec {
 
 /** Where a command writes. `table` and `record` print JSON when the user passed `--json`. */
 export interface Printer {
+  /** Whether the user passed `--json`. */
   readonly json: boolean
+  /** One line on stdout; with `--json` on stderr. */
   line(text?: string): void
   /** One line on stderr: after `zin <command>: `, or with `--json` the object `{error, message, code}`. */
   error(text: string): void
@@ -53,6 +65,7 @@ export interface Printer {
   waiting<T>(what: string, work: Promise<T>): Promise<T>
   /** Rows are objects of any type, interfaces included. Without `columns`: all fields. */
   table<Row extends object>(rows: readonly Row[], columns?: readonly (keyof Row & string)[]): void
+  /** The fields of one object. */
   record(value: object): void
 }
 
@@ -62,9 +75,14 @@ export interface Dialog {
   readonly output: Writable
 }
 
-/** HTTP to the running app, with the headers that plugins give a command (hook `authorizeCommand`). A response that is not 2xx throws a ZinError with its code and message. */
+/** HTTP to the running app. */
 export interface AppClient {
+  /** Where the app listens: `http://127.0.0.1:7777`. */
   readonly baseUrl: string
+  /**
+   * Sends a request, with the headers that plugins give a command (hook `authorizeCommand`), and returns the body of the response. A
+   * response that is not 2xx throws a ZinError with its code and message.
+   */
   request<T = unknown>(request: {
     method: string
     path: string
@@ -77,11 +95,17 @@ export interface AppClient {
   }): Promise<T>
 }
 
+/** What a command's `run` gets. */
 export interface CommandContext<O extends OptionSpecs = OptionSpecs> {
+  /** Arguments by name. */
   readonly args: Readonly<Record<string, string | undefined>>
+  /** Values of its options, typed by their declaration. */
   readonly options: OptionValues<O>
+  /** Where it writes. */
   readonly print: Printer
+  /** Folder in which the user is. */
   readonly cwd: string
+  /** The environment of the process. */
   readonly env: Readonly<Record<string, string | undefined>>
   /** Present unless `needs` is `nothing`. */
   readonly host: HostView
@@ -110,14 +134,19 @@ export interface CommandContext<O extends OptionSpecs = OptionSpecs> {
 export interface CommandSpec<O extends OptionSpecs = OptionSpecs> {
   /** `worker:list`, or two words: `queue prune`. */
   readonly name: string
+  /** Other names for it. */
   readonly aliases?: readonly string[]
+  /** One line for `zin --help`. */
   readonly summary: string
+  /** Arguments in order. */
   readonly args?: readonly ArgSpec[]
+  /** Options by name as written: `max-backups`. */
   readonly options?: O
   /** Adds `--json`. */
   readonly json?: boolean
   /** Adds `--yes`, for a command that calls `confirm`. */
   readonly confirms?: boolean
+  /** What runs before it, and what its context has; see the type. */
   readonly needs: 'nothing' | 'config' | 'services' | 'running app'
   /**
    * With `running app`: the route that the command shows, as it is registered: `GET /api/workers/:name`. A message of the app that
@@ -126,6 +155,7 @@ export interface CommandSpec<O extends OptionSpecs = OptionSpecs> {
   readonly route?: string
   /** With `services`: plugins to start instead of the one that owns the command, with all they depend on. */
   readonly starts?: readonly string[]
+  /** Does the work. The returned number is the exit code; nothing means 0, and an error is printed and means 1. */
   run(ctx: CommandContext<O>): number | void | Promise<number | void>
 }
 

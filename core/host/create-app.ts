@@ -11,6 +11,7 @@ import type { ShutdownReport } from './shutdown.js'
 import { runWithSignals } from './signals.js'
 import type { Role } from './view.js'
 
+/** How {@link createApp} runs an app. */
 export interface AppOptions {
   /**
    * Folder of the app, where relative paths start. Default: the working directory; then the app does not note in its data folder where
@@ -23,6 +24,7 @@ export interface AppOptions {
   readonly roles?: readonly Role[]
   /** Default: made from `LOG_LEVEL`, `LOG_CHANNEL` and `LOG_FORMAT`, and closed by `stop`. */
   readonly log?: Logger
+  /** What tells the time. Default: the machine's clock. */
   readonly clock?: Clock
   /** Services given from outside, in the place of plugins. */
   readonly services?: readonly ProvidedService[]

@@ -4,7 +4,10 @@
  */
 // biome-ignore lint/suspicious/noExplicitAny: the database plugin's handle
 export interface Migration<Db = any> {
+  /** `0001_create_users`: a number, then what it does. Unique within the plugin. */
   readonly id: string
+  /** Makes the change. */
   up(db: Db): Promise<void>
+  /** Takes it back, for `zin migrate --rollback`. */
   down(db: Db): Promise<void>
 }

@@ -10,37 +10,43 @@ type MaybePromise<T> = T | Promise<T>
 
 /** What a plugin author writes. */
 export interface PluginSpec<O extends object, U extends Uses, S extends SettingSpecs> {
-  /** kebab-case, unique in an app. */
+  /** kebab-case, such as `slow-jobs`; unique in an app. */
   readonly name: string
-  /** major.minor.patch. */
+  /** major.minor.patch; `dependencies` of other plugins are compared with it. */
   readonly version: string
+  /** Shown by `zin plugins --json`. */
   readonly author?: string
+  /** One line that says what it gives an app, for `zin plugins`. */
   readonly description?: string
   /** Plugins that must be enabled before this one, with an optional range: `database` or `database@^1.0.0`. */
   readonly dependencies?: readonly string[]
-  /** Services it uses; each gives `ctx.services.<key>` and an edge of the graph. */
+  /**
+   * Services it uses, by the key it has in `ctx.services`. The plugin that provides one boots first; without any, the app does not
+   * start, unless the reference is `optional`.
+   */
   readonly uses?: U
+  /** Services it gives to other plugins: `setup` calls `ctx.provide` for each. */
   // biome-ignore lint/suspicious/noExplicitAny: refs of any shape
   readonly provides?: readonly ServiceRef<any>[]
-  /** Hooks this plugin owns and fires. */
+  /** Hooks it fires, by name. Their types are added to `HookMap`. */
   readonly hooks?: Readonly<Record<string, HookSpec>>
-  /** Environment settings it reads. */
+  /** Environment settings it reads, made by `defineSettings`. */
   readonly settings?: S
   /** Defaults of its settings under `zin dev`, where they differ: `{ MAIL_TRANSPORT: 'log' }`. */
   readonly developmentDefaults?: Partial<SettingValues<NoInfer<S>>>
   /** Options of the factory call, made by `defineOptions`. */
   readonly options?: OptionsDeclaration<O>
-  /** Errors it throws, made by `defineErrors`; for the OpenAPI document and its README. */
+  /** Errors it throws, made by `defineErrors`. They appear in the OpenAPI document and in its README. */
   readonly errors?: ErrorTable
   /** `continue`: a failing boot of this plugin does not stop the app; its dependents are skipped. Default `abort`. */
   readonly onBootFailure?: 'abort' | 'continue'
   /** Longest time of a phase in ms. Defaults: setup 10000, start and ready 30000, stop 10000. The app's shutdown has a deadline of its own. */
   readonly deadlines?: Readonly<Partial<Record<PluginPhase, number>>>
-  /** Registers routes, listeners, services and commands. No I/O. */
+  /** Registers routes, listeners, services and commands. No I/O: commands of the CLI run it, too. */
   setup(ctx: PluginContext<O, U, S>): MaybePromise<void>
   /** Opens connections and begins work. */
   start?(ctx: PluginContext<O, U, S>): MaybePromise<void>
-  /** Runs after every plugin started and before the app listens; not for CLI commands. */
+  /** Runs when every plugin has started, before the port opens. Commands of the CLI do not run it. */
   ready?(ctx: PluginContext<O, U, S>): MaybePromise<void>
   /** Ends what `start` began. Runs before the plugin's registrations are undone. */
   stop?(ctx: PluginContext<O, U, S>): MaybePromise<void>

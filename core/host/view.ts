@@ -29,6 +29,7 @@ export type Role = 'http' | 'worker'
 
 /** What a plugin may see and ask of its host. */
 export interface HostView {
+  /** The app and where it runs. */
   readonly app: {
     readonly name: string
     /** `NODE_ENV` as given, default `development`. For people: what depends on it asks `production`. */
@@ -50,14 +51,19 @@ export interface HostView {
   }
   /** What is left of the shutdown's time in ms, for all plugins together; nearly `app.shutdownMs` before it begins. */
   readonly shutdownLeftMs: number
+  /** How far the host has come: `created`, `starting`, `ready`, `draining` or `stopped`. */
   readonly state: HostState
   /** What this process does. `zin start --roles http,worker`; a CLI command has none. */
   readonly roles: ReadonlySet<Role>
   /** Where it listens, once it does. */
   readonly address: Address | undefined
+  /** Every plugin in boot order, as `zin plugins --json` lists them. */
   plugins(): readonly PluginReport[]
+  /** Every route of the enabled plugins. */
   routes(): readonly RouteInfo[]
+  /** Every declared hook with its listeners in order. */
   hooks(): readonly HookReport[]
+  /** Every declared setting with its value, masked where it is a secret. */
   settings(): readonly SettingReport[]
   /** What would keep plugins from starting as they are configured, a line each. */
   problems(): readonly string[]

@@ -26,11 +26,13 @@ export interface RouteContext<P = unknown, Q = unknown, B = unknown, Path extend
 
 /** One fault that validation found in a request. */
 export interface InvalidInput {
+  /** Where in the request. */
   readonly part: 'params' | 'query' | 'body'
   /** Path inside the part: `name`, `items[0].id`; empty for the part itself. */
   readonly field: string
   /** The JSON schema keyword that failed: `required`, `type`, `pattern`, … */
   readonly keyword: string
+  /** What is wrong, in words. */
   readonly message: string
 }
 
@@ -47,18 +49,23 @@ export interface RouteSpec<
   Result extends ResultOf<R> = ResultOf<R>,
   Use extends readonly string[] | undefined = undefined,
 > {
+  /** `HEAD` is served by a `GET` route. */
   readonly method: HttpMethod
-  /** `/api/workers/:name`. */
+  /** `/api/workers/:name`. Matched strictly and case-sensitively; a static path wins over a parameter. */
   readonly path: Path
   /** One line for `/docs` and `zin routes`. */
   readonly summary: string
+  /** More about it, as Markdown for `/docs`. */
   readonly description?: string
   /** Group in `/docs`. Default: the plugin's name. */
   readonly tag?: string
   /** Keys of middleware that runs in this order before the body is read. They type `ctx.state` and `ctx.request.user`. */
   readonly use?: Use
+  /** Schema of the parameters in the path. Text is converted: `42` for an integer. */
   readonly params?: P
+  /** Schema of the query. Text is converted; `?tag=a` fits a list of one. */
   readonly query?: Q
+  /** Schema of the body. Nothing is converted. */
   readonly body?: B
   /** Schema by status. `200: {…}`; error responses share one schema and need not be listed. */
   readonly response?: R
@@ -74,6 +81,11 @@ export interface RouteSpec<
   readonly probe?: boolean
   /** Left out of OpenAPI and `/docs`. */
   readonly hidden?: boolean
+  /**
+   * Serves the request. What it returns is the body of a 200 response, as JSON unless it is text, bytes or a stream; undefined leaves
+   * what it set on Koa's context. A thrown ZinError is the response of its status; any other error is a 500 that says nothing in
+   * production.
+   */
   handler(ctx: RouteContext<P, Q, B, Path, StateOf<Use>>): Result | Promise<Result>
 }
 

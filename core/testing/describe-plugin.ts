@@ -8,10 +8,13 @@ import { type Plugin, type PluginFactory, registerOnly } from '../host/plugin.js
 import { commandName, declaredTables, markdownTable, tableKeys, tableRows } from './readme.js'
 import { createTestHost, type TestHost } from './test-host.js'
 
+/** What {@link describePlugin} needs to boot the plugin. */
 export interface DescribePluginOptions {
   /** The plugin's README, compared with its options, settings, errors, routes, hooks, services and commands. */
   readonly readme: URL | string
+  /** Settings that it requires. */
   readonly env?: Readonly<Record<string, string>>
+  /** Services in the place of other plugins, made by `fake`. */
   readonly services?: readonly ProvidedService[]
   /** Options of the plugin under test; at least those that it requires. */
   readonly options?: object

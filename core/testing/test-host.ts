@@ -24,10 +24,13 @@ export function fake<T extends object>(ref: ServiceRef<T>, service: Partial<T>):
   return { ref, service: guarded }
 }
 
+/** A configuration, and what its host gets instead of the real environment. */
 export interface TestHostOptions extends ZinConfig {
+  /** Services in the place of plugins, made by `fake`. */
   readonly services?: readonly ProvidedService[]
   /** The whole environment of the host; nothing is taken from the process. Default `NODE_ENV=test`, `PORT=0`, `LOG_REQUESTS=false` and a data folder of its own. */
   readonly env?: Readonly<Record<string, string>>
+  /** What tells the time, e.g. `fakeClock()`. Default: the machine's clock. */
   readonly clock?: Clock
   /** Default: a fresh folder that `stop` removes. */
   readonly rootDir?: string
@@ -40,19 +43,25 @@ export interface TestHostOptions extends ZinConfig {
 }
 
 export interface TestHost {
+  /** The host itself: `host.view` lists plugins, routes, hooks and settings. */
   readonly host: Host
   /** `http://127.0.0.1:<port>` when it listens, else empty. */
   readonly url: string
+  /** Folder of the app. */
   readonly rootDir: string
   /** Lines logged so far. */
   readonly logs: readonly MemoryLine[]
   /** All lines logged so far as one text, to search it for what must not be there. */
   logText(): string
+  /** Sends a request through the whole HTTP stack without a socket. */
   inject(request: InjectRequest): Promise<InjectResponse>
+  /** A service of the running app. Throws ZIN_SERVICE_MISSING when no plugin provides it. */
   service<T>(ref: ServiceRef<T>): T
   /** Arguments of every call of a notify or settle hook so far. */
   recorded(hook: string): readonly (readonly unknown[])[]
+  /** Enables a plugin that is disabled or was given by `registerOnly`. */
   enable(plugin: string): Promise<void>
+  /** Disables a plugin. Rejects while another one needs it. */
   disable(plugin: string): Promise<void>
   /** Stops and fails when a plugin stopped badly or left something open. */
   stop(): Promise<ShutdownReport>
@@ -61,11 +70,11 @@ export interface TestHost {
 }
 
 /**
- * Boots plugins for a test.
+ * Boots plugins for a test, with an environment and a data folder of its own. `stop` fails when something was left open.
  *
  * @example
  * const host = await createTestHost({ plugins: [hello({ who: 'you' })] })
- * const answer = await host.inject({ method: 'GET', path: '/hello' })
+ * const response = await host.inject({ method: 'GET', path: '/hello' })
  * await host.stop()
  */
 export async function createTestHost(options: TestHostOptions = {}): Promise<TestHost> {
