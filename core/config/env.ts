@@ -41,6 +41,6 @@ export function envReader(environment: Readonly<Record<string, string | undefine
  * Settings for use inside of `zin.config.ts`: the process environment, then `.env`, then the default. An empty value counts as missing.
  *
  * @example
- * export default defineConfig({ app: { port: env.int('PORT', 7777) }, plugins: [env.bool('WITH_KV') && kv()] })
+ * export default defineConfig({ app: { port: env.int('PORT', 7777) }, plugins: [env.bool('WITH_HELLO') && hello()] })
  */
 export const env: EnvReader = envReader(process.env, 'zin.config.ts')

@@ -26,7 +26,7 @@ export interface DescribePluginOptions {
  * sections Options, Settings and Errors are those of its declarations, word for word.
  *
  * @example
- * describePlugin(() => [database()], kv, { readme: new URL('./README.md', import.meta.url) })
+ * describePlugin(() => [], hello, { readme: new URL('./README.md', import.meta.url) })
  */
 // biome-ignore lint/suspicious/noExplicitAny: a factory of any options
 export function describePlugin(dependencies: () => readonly Plugin[], factory: PluginFactory<any>, given: DescribePluginOptions): void {

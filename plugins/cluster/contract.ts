@@ -76,6 +76,7 @@ export interface Leadership {
  *
  * @example
  * const leadership = cluster.lead('shop.reports', { onGain: (epoch) => reports.start(epoch), onLoss: () => reports.stop() })
+ * const cacheCleared = defineMessage<{ readonly cache: string }>('shop.cache-cleared')
  * const stop = cluster.on(cacheCleared, ({ cache }) => caches.clear(cache))
  * await cluster.send(cacheCleared, { cache: 'prices' })
  */

@@ -1,14 +1,25 @@
-// What the snippets of documents and docstrings take for granted: the `ctx` of a plugin, a request, and parts of an app that they do
-// not show.
+// What the snippets of documents and docstrings take for granted: the `ctx` of a plugin, services under the names that it gives them, a
+// request, and parts of an app that they do not show. Plugins themselves they import.
 import type { Context } from 'koa'
 import { defineOptions, definePlugin, type PluginContext, Type } from 'zin'
+import type { clusterService } from 'zin/plugins/cluster'
+import type { databaseService } from 'zin/plugins/database'
+import type { kvService } from 'zin/plugins/kv'
 import type { Queues, queuesService } from 'zin/plugins/queues'
 import type { workersService } from 'zin/plugins/workers'
 
+type Services = {
+  readonly cluster: typeof clusterService
+  readonly database: typeof databaseService
+  readonly kv: typeof kvService
+  readonly queues: typeof queuesService
+  readonly workers: typeof workersService
+}
+
 // biome-ignore lint/suspicious/noExplicitAny: of a plugin with any options and settings
-export declare const ctx: PluginContext<any, { readonly queues: typeof queuesService; readonly workers: typeof workersService }, any>
-export declare const hooks: PluginContext['hooks']
-export declare const log: PluginContext['log']
+export declare const ctx: PluginContext<any, Services, any>
+export const { hooks, log, services } = ctx
+export const { cluster, database, kv, queues, workers } = services
 export declare const request: Context
 
 /** A plugin of the app. */
@@ -19,12 +30,15 @@ export const hello = definePlugin({
   setup: ({ options, route }) => route({ method: 'GET', path: '/hello', summary: 'Greets', handler: () => ({ hello: options.who }) }),
 })
 
+export declare const id: string
 export declare const apiKeys: ReadonlySet<string>
 export declare const audit: { write(entry: object): void }
+export declare const caches: { clear(name: string): void }
 export declare const directory: { check(email: string, password: string): Promise<{ id: string; email: string; role: string } | undefined> }
+export declare const reports: { start(epoch: number): void; stop(): void }
+export declare function writeReport(): Promise<void>
 export declare const sessions: { find(id: string | undefined): Promise<{ id: string; userId: string; endsAt: number } | undefined> }
 export declare const tenants: { find(key: string): Promise<{ id: string } | undefined> }
-
 export declare const telemetry: Parameters<Queues['setTelemetry']>[0]
 export declare function seal(data: unknown): Promise<string>
 export declare function unseal(stored: unknown): Promise<unknown>
