@@ -1,5 +1,5 @@
 // Whether every plugin has a README of the common form and a test that compares it with the code (describePlugin),
-// and whether links between documents lead somewhere.
+// whether links between documents lead somewhere, and whether the scripts that CONTRIBUTING.md names are there.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
@@ -41,6 +41,12 @@ function documents(folder: string): readonly string[] {
   })
 }
 
-const problems = [...pluginFolders.flatMap(pluginProblems), ...documents('.').flatMap(linkProblems)]
+function scriptProblems(path: string): readonly string[] {
+  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { readonly scripts: Readonly<Record<string, string>> }
+  const named = [...readFileSync(path, 'utf8').matchAll(/npm run ([\w:-]+)/g)].map((match) => match[1] ?? '')
+  return named.filter((name) => !(name in scripts)).map((name) => `${path}: package.json has no script "${name}"`)
+}
+
+const problems = [...pluginFolders.flatMap(pluginProblems), ...documents('.').flatMap(linkProblems), ...scriptProblems('CONTRIBUTING.md')]
 for (const problem of problems) console.error(problem)
 process.exitCode = problems.length > 0 ? 1 : 0

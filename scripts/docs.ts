@@ -1,5 +1,5 @@
-// Writes the tables that follow from declarations (options, settings, errors) into the READMEs of the core and of each plugin.
-// With --check it writes nothing and fails when a README differs.
+// Writes the tables that follow from declarations (options, settings, errors) into the READMEs of the core and of each plugin, and those
+// of the plugin API into its reference. With --check it writes nothing and fails when a document differs.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -7,6 +7,7 @@ import { cliErrors } from '../core/cli/errors.js'
 import { coreErrors } from '../core/host/core-errors.js'
 import type { AnyPluginSpec } from '../core/host/plugin.js'
 import { declaredTables, withTable } from '../core/testing/readme.js'
+import { referencePath, referenceText } from './docs/reference.js'
 
 type Declarations = Parameters<typeof declaredTables>[0]
 
@@ -23,14 +24,21 @@ async function declarationsOf(folder: string): Promise<Declarations> {
   return (factory as { readonly spec: AnyPluginSpec } | undefined)?.spec ?? {}
 }
 
-function update(file: string, declarations: Declarations): void {
+function withTables(declarations: Declarations): (markdown: string) => string {
+  return (markdown) =>
+    Object.entries(declaredTables(declarations)).reduce((text, [section, table]) => withTable(text, section, table), markdown)
+}
+
+function update(file: string, change: (markdown: string) => string): void {
   const before = readFileSync(file, 'utf8')
-  const after = Object.entries(declaredTables(declarations)).reduce((text, [section, table]) => withTable(text, section, table), before)
+  const after = change(before)
   if (after === before) return
   if (!check) writeFileSync(file, after)
   console.error(check ? `${file} differs from what the code declares; run "npm run docs"` : `wrote ${file}`)
   if (check) process.exitCode = 1
 }
 
-update('core/README.md', { errors: { ...coreErrors, ...cliErrors } })
-for (const folder of folders.filter((path) => existsSync(`${path}/index.ts`))) update(`${folder}/README.md`, await declarationsOf(folder))
+update('core/README.md', withTables({ errors: { ...coreErrors, ...cliErrors } }))
+update(referencePath, referenceText)
+for (const folder of folders.filter((path) => existsSync(`${path}/index.ts`)))
+  update(`${folder}/README.md`, withTables(await declarationsOf(folder)))
