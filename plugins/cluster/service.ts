@@ -34,6 +34,9 @@ const leaveMs = 1_000
 /** Leases are looked at so long after their end, in ms. */
 const graceMs = 20
 
+/** Every so many heartbeats it tries for roles of which nobody said that they are vacant. */
+const beatsPerAttempt = 12
+
 /** Longest JSON of the labels of a node. */
 const longestLabels = 4_096
 
@@ -59,6 +62,7 @@ class ClusterService implements OwnedCluster {
   #expiry: NodeJS.Timeout | undefined
   #lossWatch: NodeJS.Timeout | undefined
   #down = false
+  #beats = 0
 
   constructor(options: ClusterOptions) {
     const { log, node, store } = options
@@ -192,7 +196,7 @@ class ClusterService implements OwnedCluster {
       this.#members.late(renewal.late)
       this.#tellChange(before)
       this.#awaitExpiry(renewal)
-      this.#roles.attempt()
+      if (renewal.joined || this.#down || this.#beats++ % beatsPerAttempt === 0) this.#roles.attempt()
     })
   }
 

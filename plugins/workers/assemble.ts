@@ -16,6 +16,7 @@ import { WorkerWrites } from './control/writes.js'
 import { Health } from './health/health.js'
 import { hookSlots } from './hook-slots.js'
 import { WorkerJobs } from './jobs/jobs.js'
+import { stalledCheckMs } from './node/consumer.js'
 import { JobMiddlewares } from './node/job-middleware.js'
 import { Reconciler } from './node/reconciler.js'
 import { VersionRoutes } from './node/version-routes.js'
@@ -61,6 +62,9 @@ export interface WorkerParts {
   readonly pollMs: number
   /** Every second: counts and drained versions. */
   flush(): Promise<void>
+  /** Every `stalledMs`: jobs that lost their process are given to another. */
+  checkStalled(): Promise<void>
+  readonly stalledMs: number
   /** Forgets what is old, in the process that leads. */
   sweep(): Promise<void>
   close(): Promise<void>
@@ -207,6 +211,8 @@ export function assemble(input: AssembleInput): WorkerParts {
       await reconciler.poll()
     },
     flush: async () => node?.flush(),
+    checkStalled: async () => node?.checkStalled(),
+    stalledMs: stalledCheckMs(options.jobLockMs),
     async sweep() {
       if (leadership?.leads === true && (await cluster.isCurrent(leaderRole, leadership.epoch))) await shared.sweep()
     },

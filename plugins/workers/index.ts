@@ -92,6 +92,7 @@ export const workers = definePlugin({
       parts.boot()
       ctx.every(parts.pollMs, () => parts.poll())
       ctx.every(flushMs, () => parts.flush())
+      ctx.every(parts.stalledMs, () => parts.checkStalled())
       ctx.every(sweepMs, () => parts.sweep())
     })
     ctx.onStop(() => parts.close())

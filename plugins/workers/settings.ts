@@ -34,8 +34,7 @@ export const workerSettings = defineSettings({
     default: 5000,
     min: 200,
     max: 60_000,
-    summary:
-      'How often a process says that it lives and looks for changes it did not hear of, in ms; it counts as lost after three times that',
+    summary: 'How often a process asks which workers changed, for changes that it did not hear of, in ms',
   },
   WORKER_CONCURRENCY: {
     type: 'int',

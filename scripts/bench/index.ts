@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { benchAuth } from './auth.js'
 import { benchBoot } from './boot.js'
+import { benchControlPlane } from './control-plane.js'
 import { benchHooks } from './hooks.js'
 import { benchHttp } from './http.js'
 import { type BenchRow, formatRows } from './row.js'
@@ -15,6 +16,7 @@ const suites: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
   auth: benchAuth,
   boot: benchBoot,
   workers: benchWorkers,
+  'control-plane': benchControlPlane,
 }
 
 const wanted = process.argv.slice(2)

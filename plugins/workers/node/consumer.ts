@@ -37,7 +37,19 @@ const closeMs = 2_000
 /** How long a store that answers takes at most to note the outcome of a job, in ms. */
 const settleMs = 500
 
-const stalledCheckMs = 5_000
+/** How often a queue is looked at for jobs that lost their process, in ms, at most. */
+const mostStalledCheckMs = 5_000
+
+/** How often one node of each worker looks for jobs that lost their process, in ms. */
+export function stalledCheckMs(jobLockMs: number): number {
+  return Math.min(jobLockMs, mostStalledCheckMs)
+}
+
+/** Of that time, for how long another check of the queue does nothing: a timer that is early must not be for nothing. */
+const stalledCheckShare = 0.8
+
+/** How long an idle worker waits for a job before it asks again, in s: jobs wake it, so this is only what idling costs. */
+const drainDelay = 15
 
 /** The same complaint of a store that is down is logged once in this time. */
 const quietMs = 30_000
@@ -69,7 +81,10 @@ export class Consumer {
       concurrency: actingConcurrency(record),
       autorun: false,
       lockDuration: parts.jobLockMs,
-      stalledInterval: Math.min(parts.jobLockMs, stalledCheckMs),
+      drainDelay,
+      // One node does it for all: see `checkStalled`.
+      skipStalledCheck: true,
+      stalledInterval: Math.floor(stalledCheckMs(parts.jobLockMs) * stalledCheckShare),
       maxStalledCount: parts.maxStalls,
       ...(record.rateLimit === null ? {} : { limiter: record.rateLimit }),
     })
@@ -100,6 +115,16 @@ export class Consumer {
 
   get busy(): number {
     return this.#jobs.count
+  }
+
+  /** Gives jobs of the queue that lost their process to another. Never rejects. */
+  async checkStalled(): Promise<void> {
+    try {
+      const moved = this.#worker.getBackend().moveStalledJobsToWait()
+      for (const id of await withDeadline(moved, closeMs, `no answer within ${closeMs} ms`)) this.#worker.emit('stalled', id, 'active')
+    } catch (error) {
+      if (!this.#worker.closing) this.#worker.emit('error', error instanceof Error ? error : new Error(messageOf(error)))
+    }
   }
 
   /** Takes effect at once when it grows, and as jobs end when it shrinks. */

@@ -15,6 +15,8 @@ export interface Place {
   /** The processes that should run the worker. */
   readonly order: readonly string[]
   readonly placed: boolean
+  /** Of the processes that should run the worker and are not known to fail, this one is first. */
+  readonly first: boolean
   /** This process could not start it, and stays ready to try again while another runs it. */
   readonly waits: boolean
 }
@@ -44,7 +46,7 @@ export class FailingNodes {
     const failing = new Set([...told.map(([node]) => node), ...(failed ? [me] : [])])
     const order = placementOf(placement, name, nodes, failing)
     const waits = failed && placementOf({ ...placement, nodes: 'all' }, name, nodes).includes(me)
-    return { order, placed: order.includes(me), waits }
+    return { order, placed: order.includes(me), first: order.find((id) => !failing.has(id)) === me, waits }
   }
 
   forget(worker: string): void {

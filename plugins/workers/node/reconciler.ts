@@ -239,11 +239,11 @@ export class Reconciler {
     }
     await node.slot(owner).apply(worker, async ({ status, version: current }) => {
       const { record, desired } = worker
-      const { order, placed, waits } = this.#failing.place(worker, { ...place, status, nodes: shared.known() })
+      const { first, order, placed, waits } = this.#failing.place(worker, { ...place, status, nodes: shared.known() })
       const run = desired.state === 'running' && record.activeStatus && (placed || waits) && !this.#held.holds(worker)
       const view = { me: shared.node, current, begins: status === undefined, order }
       const statuses = run && asksOthers(worker, view) ? await shared.statusesOf(name) : []
-      return { goal: goalOf(worker, { run, version: versionFor(worker, { ...view, statuses }) }), placed }
+      return { goal: goalOf(worker, { run, version: versionFor(worker, { ...view, statuses }) }), placed, checksStalled: first }
     })
   }
 
@@ -295,7 +295,7 @@ export class Reconciler {
         const { worker, state, generation, version, error } = message.status
         const text = error === undefined ? {} : { error: error.message }
         emit({ type: 'status', worker, node: message.node, state, generation, version, ...text, at })
-        const moved = this.#failing.note(message.node, message.status) && this.#workers.get(worker)?.record.placement.nodes !== 'all'
+        const moved = this.#failing.note(message.node, message.status)
         // Another process took its turn: it may be this one's.
         const turn = message.node !== shared.node && this.#isBehind(worker)
         if (moved || turn) this.#background(this.#apply(worker))

@@ -32,8 +32,16 @@ export interface SlotView {
   readonly version: string | undefined
 }
 
-/** What it should do instead. `placed`: whether the placement chose this process. */
-export type Decide = (slot: SlotView) => Promise<{ readonly goal: Goal; readonly placed: boolean }>
+export interface Decision {
+  readonly goal: Goal
+  /** Whether the placement chose this process. */
+  readonly placed: boolean
+  /** Whether this process looks for jobs of the worker that lost theirs, for all. */
+  readonly checksStalled: boolean
+}
+
+/** What it should do instead. */
+export type Decide = (slot: SlotView) => Promise<Decision>
 
 export interface LosingSlot extends SlotOwner {
   readonly version: string | undefined

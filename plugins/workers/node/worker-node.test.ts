@@ -126,7 +126,7 @@ it('an attempt that was lost with its process counts for the version that ran th
   })
   const worker = stored('mail', { desired: desired({ state: 'running' }) })
   const slot = node.slot({ name: 'mail', id: worker.id })
-  await slot.apply(worker, async () => ({ goal: goalOf(worker, { run: true, version: '1.0.0' }), placed: true }))
+  await slot.apply(worker, async () => ({ goal: goalOf(worker, { run: true, version: '1.0.0' }), placed: true, checksStalled: true }))
   const minutes = async () => {
     await node.flush()
     return (await shared.minutes('mail', 0)).map(({ version, failed, lost }) => [version, failed, lost])

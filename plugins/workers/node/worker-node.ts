@@ -18,6 +18,9 @@ export interface NodeParts extends Omit<SlotParts, 'changed' | 'startLanes' | 'l
 /** How many workers start at the same time: a store that has just come back gets no more than these connections at once. */
 const startsAtOnce = 20
 
+/** How many queues are looked at for lost jobs at the same time. */
+const checksAtOnce = 10
+
 /** How long the others may take to be told of the end, in ms. */
 const leaveMs = 2_000
 
@@ -34,6 +37,7 @@ export class WorkerNode {
   /** What others were told last. */
   readonly #reported = new Map<WorkerSlot, NodeStatus>()
   #reporting: Promise<void> | undefined
+  #checking: Promise<void> | undefined
   #told = false
 
   constructor(parts: NodeParts) {
@@ -136,6 +140,20 @@ export class WorkerNode {
       this.#complain(error, 'attempts were not counted yet')
     }
     await Promise.all([...this.#slots.values()].map((slot) => slot.drain()))
+  }
+
+  /** For the workers of which this node does so, a few at a time. Does not overlap. */
+  checkStalled(): Promise<void> {
+    this.#checking ??= (async () => {
+      const slots = [...this.#slots.values()]
+      const lane = async (): Promise<void> => {
+        for (let slot = slots.pop(); slot !== undefined; slot = slots.pop()) await slot.checkStalled()
+      }
+      await Promise.all(Array.from({ length: checksAtOnce }, lane))
+    })().finally(() => {
+      this.#checking = undefined
+    })
+    return this.#checking
   }
 
   #changed(slot: WorkerSlot): void {

@@ -33,6 +33,7 @@ export class WorkerSlot {
   readonly #refusals: Refusals
   #worker: StoredWorker | undefined
   #consumer: Consumer | undefined
+  #checksStalled = false
   /** The end of the last step; steps never overlap. */
   #tail: Promise<unknown>
 
@@ -69,10 +70,11 @@ export class WorkerSlot {
     return this.#inTurn(async () => {
       if (this.#closed || worker.generation < (this.#record.seen?.generation ?? 0)) return
       const before = this.status()
-      const { goal, placed } = await decide({ status: before, version: this.version })
+      const { goal, placed, checksStalled } = await decide({ status: before, version: this.version })
       const steps = plan(goal, this.#record.seen)
       this.#worker = worker
       this.#record.placed = placed
+      this.#checksStalled = checksStalled
       this.#record.aim(goal)
       await this.#refusals.store()
       try {
@@ -118,6 +120,11 @@ export class WorkerSlot {
 
   cancel(job: string, reason: string): boolean {
     return this.#consumer?.cancel(job, reason) ?? false
+  }
+
+  /** Looks for jobs that lost their process, if this node does so for the worker. */
+  async checkStalled(): Promise<void> {
+    if (this.#checksStalled) await this.#consumer?.checkStalled()
   }
 
   /** Ends replaced versions that run no jobs any more. */
