@@ -58,7 +58,7 @@ interface Started {
 }
 
 async function idle(kind: string, hosts: number, workers: number) {
-  return onRedis(kind, hosts, workers, async (apps, admin, started) => {
+  return onRedis(kind, hosts, workers, async (_apps, admin, started) => {
     await pause(settleMs)
     return { started, traffic: await traffic(admin, hosts, workers === 0 || kind === 'nodes' ? shortMs : longMs) }
   })
