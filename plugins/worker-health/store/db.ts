@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Database } from 'zin/plugins/database'
+import { type Database, deleteBefore } from 'zin/plugins/database'
 import type { HealthSample } from '../outcome.js'
 import type { HistoryStore } from './contract.js'
 
@@ -48,7 +48,7 @@ export function databaseHistory(database: Database): HistoryStore {
       return rows.map(sampleOf)
     },
     async prune(before) {
-      await tables().deleteFrom(table).where('at', '<', before).execute()
+      await deleteBefore(tables(), { table, key: ['id'], column: 'at', before })
     },
   }
 }
