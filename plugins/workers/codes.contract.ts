@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { before, describe, it } from 'node:test'
+import { Type } from 'zin'
 import { kvService } from 'zin/plugins/kv'
 import { queuesService } from 'zin/plugins/queues'
+import { defineWorkerFeature } from './record/define-feature.js'
 import type { ApiHost } from './testing/api-host.js'
 import { givenCodes } from './testing/given-codes.js'
 import { refusedCreations, refusedJobs, refusedSchedules, refusedUpdates, refusedVersions, testedElsewhere } from './testing/refusals.js'
@@ -143,6 +145,44 @@ export function codesContract(api: () => ApiHost): void {
       for (const concurrency of [0, 1001, 1.5, '2', undefined]) {
         await refused('INVALID_CONCURRENCY', 400, ['POST', at('idle', '/scale'), { concurrency }])
       }
+    })
+
+    it('refuses features and parts of plugins that are not as they must be', async () => {
+      const { run, service } = api()
+      const schema = Type.Object({ perMinute: Type.Integer() }, { additionalProperties: false })
+      const declare = (feature: string, version: number) =>
+        defineWorkerFeature({ plugin: 'pace', feature, schema, version, upgrade: (data) => data })
+      assert.throws(() => service.offerFeature(declare('canary', 1)), { code: 'WORKER_FEATURE_INVALID', message: /^pace: .*"canary"/ })
+      const withdraw = service.offerFeature(declare('pacing', 2))
+      const paced = (perMinute: unknown) => creation(`paced-${run}`, { extensions: { pace: { perMinute } } })
+      assert.match(
+        (await refused('INVALID_EXTENSION', 400, ['POST', '/api/workers', paced('many')])).message,
+        /"extensions.pace.perMinute"/,
+      )
+      assert.equal((await api().call('POST', '/api/workers', paced(5))).status, 201)
+      const worker = await service.get(`paced-${run}`)
+      assert.throws(() => declare('pacing', 1).of(worker), { code: 'WORKER_EXTENSION_UNREADABLE' })
+      withdraw()
+      for (const code of ['WORKER_FEATURE_INVALID', 'WORKER_EXTENSION_UNREADABLE']) seen.add(code)
+    })
+
+    it('fails an attempt that takes too long', async () => {
+      const { host, run, service } = api()
+      const name = `late-${run}`
+      await service.create({
+        name,
+        queueName: name,
+        processor: () => new Promise(() => undefined),
+        jobOptions: { attempts: 1, timeout: 1 },
+      })
+      await service.enqueue(name, 1)
+      await api().until(at('late', '/metrics'), (body) => body.metrics.failed === 1)
+      const failed = host.recorded('onJobFailed').filter(([worker]) => worker === name)
+      assert.deepEqual(
+        failed.map(([, , error]) => (error as { readonly code?: string }).code),
+        ['JOB_TIMEOUT'],
+      )
+      seen.add('JOB_TIMEOUT')
     })
 
     it('refuses versions of a worker that has none', async () => {

@@ -134,12 +134,8 @@ export const refusedSchedules: Refusals = {
 
 /** Codes that no request of this contract can cause, and the tests that do. */
 export const testedElsewhere: Readonly<Record<string, string>> = {
-  INVALID_EXTENSION: 'extensions.test.ts',
-  WORKER_EXTENSION_UNREADABLE: 'extensions.test.ts',
-  WORKER_FEATURE_INVALID: 'extensions.test.ts',
   VERSIONS_ROUTED: 'seams.contract.ts',
   TOO_MANY_CANDIDATES: 'seams.contract.ts',
-  JOB_TIMEOUT: 'jobs/jobs.contract.ts',
   JOB_LOCK_LOST: 'jobs/lost-locks.contract.ts',
   PROCESSOR_DIED: 'processors/sandbox/sandbox.test.ts',
   PROCESSOR_KILLED: 'processors/sandbox/sandbox.test.ts',
