@@ -55,18 +55,24 @@ function write(made: ReadonlyMap<string, string>): void {
   for (const [name, text] of made) writeFileSync(join(folder, name), text)
 }
 
+/** Compares or writes; returns the exit code. */
+function run(made: ReadonlyMap<string, string>, check: boolean): number {
+  if (!check) {
+    write(made)
+    return 0
+  }
+  const problems = compare(made)
+  for (const problem of problems) console.error(problem)
+  if (problems.length > 0) console.error('If that is meant: npm run api, and commit what it writes')
+  return problems.length > 0 ? 1 : 0
+}
+
 const declarations = mkdtempSync(join(tmpdir(), 'zin-api-'))
 try {
   const args = ['node_modules/ts7/bin/tsc', '-p', 'tsconfig.build.json', '--outDir', declarations]
+  // It has printed what is wrong.
   const { status } = spawnSync(process.execPath, args, { stdio: 'inherit' })
-  if (status !== 0) throw new Error('the declarations could not be made')
-  const made = texts(declarations)
-  if (process.argv.includes('--check')) {
-    const problems = compare(made)
-    for (const problem of problems) console.error(problem)
-    if (problems.length > 0) console.error('If that is meant: npm run api, and commit what it writes')
-    process.exitCode = problems.length > 0 ? 1 : 0
-  } else write(made)
+  process.exitCode = status === 0 ? run(texts(declarations), process.argv.includes('--check')) : 1
 } finally {
   rmSync(declarations, { recursive: true })
 }
