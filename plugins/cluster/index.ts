@@ -51,6 +51,7 @@ export const cluster = definePlugin({
     const service = createCluster({ store, node, clock, log, leaseMs: heartbeatMs * 3 })
     if (store.kind === 'sql') ctx.migration(createClusterTables)
     ctx.provide(clusterService, service)
+    ctx.describe(() => store.kind)
     ctx.onReady(async () => {
       await service.open()
       const sweeper = service.lead(sweepRole)
