@@ -79,7 +79,7 @@ export interface CoreHooks {
 export const coreHooks = {
   onReady: { kind: 'settle', args: ['address'], summary: 'The app listens; address is absent when it serves no HTTP' },
   onClose: { kind: 'settle', args: ['reason'], summary: 'Shutdown begins; readiness answers 503 from here on' },
-  onRequestError: { kind: 'notify', args: ['error', 'request'], summary: 'A request ended with a 5xx answer' },
+  onRequestError: { kind: 'notify', args: ['error', 'request'], summary: 'A request ended with a 5xx response' },
   onListenerMuted: { kind: 'notify', args: ['listener'], summary: 'A listener failed 50 times in a row and is muted for a while' },
   onPluginEnabled: { kind: 'notify', args: ['plugin'], summary: 'A plugin was enabled after boot' },
   onPluginDisabled: { kind: 'notify', args: ['plugin'], summary: 'A plugin was disabled at run time' },
@@ -92,9 +92,9 @@ export const coreHooks = {
   authorizeCommand: {
     kind: 'first',
     args: ['request'],
-    summary: 'A command of the CLI is about to ask the running app; the answer has the headers that let it in',
+    summary: 'A command of the CLI is about to send a request to the running app; return the headers that authorize it',
   },
-  transformErrorBody: { kind: 'waterfall', args: ['body', 'error', 'request'], summary: 'The body of an error answer before it is sent' },
+  transformErrorBody: { kind: 'waterfall', args: ['body', 'error', 'request'], summary: 'The body of an error response before it is sent' },
   collectReadiness: { kind: 'collect', args: [], summary: 'Readiness of every plugin that wants to say so' },
   collectMetrics: { kind: 'collect', args: [], summary: 'Metric samples of every plugin' },
 } satisfies HookSpecs<CoreHooks>

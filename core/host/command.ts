@@ -111,11 +111,11 @@ export interface CommandContext<O extends OptionSpecs = OptionSpecs> {
   readonly host: HostView
   /** Present when `needs` is `running app`. */
   readonly app: AppClient
-  /** Present on a terminal, unless the user passed `--json`. Lists and questions of @clack/prompts take it as it is. */
+  /** Present on a terminal, unless the user passed `--json`. It can be passed to the functions of `@clack/prompts`. */
   readonly dialog: Dialog | undefined
   /**
-   * To be called before something is lost that cannot be brought back; `loss` says what, as a sentence without its stop. A person at a
-   * terminal has to type the name of the app; elsewhere the user has to pass `--yes`. Throws when that does not happen.
+   * Call it before data is lost for good; `loss` says what is lost, as a sentence without a full stop. A person at a terminal has to
+   * type the name of the app; elsewhere the user has to pass `--yes`. Throws when that does not happen.
    */
   confirm(loss: string): Promise<void>
   /** A service, when `needs` is `services`. */
@@ -146,7 +146,7 @@ export interface CommandSpec<O extends OptionSpecs = OptionSpecs> {
   readonly json?: boolean
   /** Adds `--yes`, for a command that calls `confirm`. */
   readonly confirms?: boolean
-  /** What runs before it, and what its context has; see the type. */
+  /** What runs before it: nothing, `setup` of the plugins (`config`, `running app`), or also `start` of its own one (`services`). */
   readonly needs: 'nothing' | 'config' | 'services' | 'running app'
   /**
    * With `running app`: the route that the command shows, as it is registered: `GET /api/workers/:name`. A message of the app that

@@ -8,6 +8,6 @@ export interface Migration<Db = any> {
   readonly id: string
   /** Makes the change. */
   up(db: Db): Promise<void>
-  /** Takes it back, for `zin migrate --rollback`. */
+  /** Reverts it, for `zin migrate --rollback`. */
   down(db: Db): Promise<void>
 }

@@ -55,7 +55,7 @@ export interface RouteSpec<
   readonly path: Path
   /** One line for `/docs` and `zin routes`. */
   readonly summary: string
-  /** More about it, as Markdown for `/docs`. */
+  /** A paragraph about it for OpenAPI and `/docs`. */
   readonly description?: string
   /** Group in `/docs`. Default: the plugin's name. */
   readonly tag?: string
