@@ -12,7 +12,7 @@ export interface MigrateCommandDeps {
 export function migrateCommand({ migrations, app }: MigrateCommandDeps): Command {
   return migrationCommand({
     name: 'migrate',
-    summary: 'Apply waiting migrations; show or undo applied ones',
+    summary: 'Apply pending migrations; show or undo applied ones',
     app,
     scope: { name: 'plugin', spec: { type: 'string', summary: 'Only the migrations of this plugin' } },
     migrations: () => migrations,
@@ -28,19 +28,19 @@ export interface MigrationCommand {
   readonly name: string
   readonly summary: string
   readonly app: HostView['app']
-  /** The option that says whose migrations are meant. */
+  /** The option that selects the plugins. */
   readonly scope: { readonly name: string; readonly spec: OptionSpec }
   /** Called when the command runs; may throw. */
   migrations(): Migrations
-  /** Plugins whose migrations are meant; undefined: all. */
+  /** The selected plugins; undefined: all. */
   plugins(options: Readonly<Record<string, unknown>>, host: HostView): readonly string[] | undefined
 }
 
 const modes = ['status', 'rollback', 'reset', 'fresh'] as const
 
 /**
- * Makes a command with the options of `zin migrate` for the migrations of some plugins. It starts nothing but the database, so
- * that it works while migrations wait and while the app runs.
+ * Creates a command with the options of `zin migrate` for the migrations of some plugins. It starts only the database, so
+ * it works while migrations are pending and while the app runs.
  */
 export function migrationCommand({ name, summary, app, scope, migrations, plugins }: MigrationCommand): Command {
   const specs = {
@@ -54,11 +54,11 @@ export function migrationCommand({ name, summary, app, scope, migrations, plugin
   const run = async ({ options, print, host, confirm }: CommandContext<typeof specs>): Promise<number> => {
     const { status, rollback, step, reset, fresh, force } = options
     const chosen = modes.filter((mode) => options[mode]).map((mode) => `--${mode}`)
-    if (chosen.length > 1) throw databaseErrors.MIGRATION_REFUSED(`${chosen.join(' and ')} exclude each other; give one`)
-    if (step !== undefined && !rollback) throw databaseErrors.MIGRATION_REFUSED('--step goes with --rollback')
+    if (chosen.length > 1) throw databaseErrors.MIGRATION_REFUSED(`${chosen.join(' and ')} are mutually exclusive; pass one`)
+    if (step !== undefined && !rollback) throw databaseErrors.MIGRATION_REFUSED('--step requires --rollback')
     const filter = { plugins: plugins(options, host) }
     if ((rollback || reset || fresh) && app.production && !force) {
-      throw databaseErrors.MIGRATION_REFUSED(`${chosen[0]} loses data; in production add --force if you mean it`)
+      throw databaseErrors.MIGRATION_REFUSED(`${chosen[0]} deletes data; in production, confirm with --force`)
     }
     const history = migrations()
     if (status) {
@@ -74,11 +74,11 @@ export function migrationCommand({ name, summary, app, scope, migrations, plugin
       const scope = !rollback ? 'all' : step === undefined ? 'batch' : { steps: step }
       const undone = await history.undoable(scope, filter)
       if (undone.length > 0)
-        await confirm(`${chosen[0]} undoes ${undone.length} migration(s) and drops what they made, with all rows: ${namesOf(undone)}`)
-      results.push(...(await print.waiting('the lock of the migrations, or a migration', history.down(scope, filter))))
+        await confirm(`${chosen[0]} undoes ${undone.length} migration(s) and drops their tables with all rows: ${namesOf(undone)}`)
+      results.push(...(await print.waiting('the migration lock, or a migration', history.down(scope, filter))))
     }
     if (!rollback && !reset && !hasFailed(results))
-      results.push(...(await print.waiting('the lock of the migrations, or a migration', history.up(filter))))
+      results.push(...(await print.waiting('the migration lock, or a migration', history.up(filter))))
     return report(results, print)
   }
   return defineCommand({

@@ -47,7 +47,7 @@ const never = defineMigration({ id: '0003_never', up: () => Promise.reject(new E
 /** How long statements may take in tests that are not about it, in ms. */
 export const limits = { statementTimeoutMs: 5000, migrationTimeoutMs: 60_000 }
 
-/** What every store must do. */
+/** The behavior of every backend. */
 export function databaseContract(name: string, makeStore: () => Promise<ContractStore>): void {
   describe(`database on ${name}`, () => {
     let store: ContractStore
@@ -73,12 +73,12 @@ export function databaseContract(name: string, makeStore: () => Promise<Contract
       await store.clean()
     })
 
-    it('says in words that it is not open before connect', () => {
+    it('reports that it is not open before connect', () => {
       assert.equal(database.connected, false)
       assert.throws(() => database.tables(), { code: 'DATABASE_NOT_STARTED' })
     })
 
-    it('connects twice as once, and answers a ping in whole milliseconds', async () => {
+    it('ignores a second connect, and reports a ping in whole milliseconds', async () => {
       await Promise.all([database.connect(), database.connect()])
       await database.connect()
       assert.equal(database.connected, true)
@@ -102,7 +102,7 @@ export function databaseContract(name: string, makeStore: () => Promise<Contract
       )
     })
 
-    it('reports a failing migration with its plugin, skips the rest of that plugin, and goes on with others', async () => {
+    it('reports a failing migration with its plugin, skips the rest of that plugin, and continues with others', async () => {
       const known = [
         ['notes', createNotes],
         ['notes', broken],
@@ -120,7 +120,7 @@ export function databaseContract(name: string, makeStore: () => Promise<Contract
       )
     })
 
-    it('warns once about an applied migration that the code no longer has, and does not undo it', async () => {
+    it('warns once about an applied migration that no longer exists in the code, and does not undo it', async () => {
       const migrator = migratorOf(database, [
         ['tags', createTags],
         ['notes', broken],
@@ -137,7 +137,7 @@ export function databaseContract(name: string, makeStore: () => Promise<Contract
           ['0001_create_notes', 'failed'],
         ],
       )
-      assert.match(undone[1]?.error ?? '', /no longer has migration 0001_create_notes/)
+      assert.match(undone[1]?.error ?? '', /Migration 0001_create_notes .* no longer exists in the code/)
     })
 
     it('undoes the last batch, and applies it again', async () => {
@@ -162,7 +162,7 @@ export function databaseContract(name: string, makeStore: () => Promise<Contract
       )
     })
 
-    it('upserts: inserts a new key and updates the other columns of one that exists', async () => {
+    it('upsert inserts a new key and updates the other columns of an existing one', async () => {
       await database.upsert('notes', ['id'], { id: 'a', title: 'first', at: 1_700_000_000_000 })
       await database.upsert('notes', ['id'], { id: 'a', title: "it's ünïcode 🎈", at: 1_700_000_000_001 })
       assert.deepEqual(await notes().selectFrom('notes').selectAll().execute(), [
@@ -172,7 +172,7 @@ export function databaseContract(name: string, makeStore: () => Promise<Contract
       await database.upsert('tags', ['id'], { id: 't' })
     })
 
-    it('inserts if absent: of 20 at once exactly one wins, and other errors are not swallowed', async () => {
+    it('insertIfAbsent lets exactly one of 20 concurrent inserts win, and does not swallow other errors', async () => {
       const won = await Promise.all(
         Array.from({ length: 20 }, (_, i) => database.insertIfAbsent('notes', { id: 'race', title: `t${i}`, at: i })),
       )
@@ -180,7 +180,7 @@ export function databaseContract(name: string, makeStore: () => Promise<Contract
       await assert.rejects(database.insertIfAbsent('notes', { id: 'other', title: null, at: 1 }))
     })
 
-    it('recognises a unique violation and nothing else as one', async () => {
+    it('recognizes unique violations only', async () => {
       const again = notes().insertInto('notes').values({ id: 'a', title: 'x', at: 1 }).execute()
       const error = await again.then(
         () => undefined,
@@ -201,7 +201,7 @@ export function databaseContract(name: string, makeStore: () => Promise<Contract
       assert.equal(database.isUnavailable(syntax), false)
     })
 
-    it('keeps what a transaction wrote only when it commits', async () => {
+    it('keeps writes of a transaction only when it commits', async () => {
       const failing = notes()
         .transaction()
         .execute(async (tx) => {
@@ -217,7 +217,7 @@ export function databaseContract(name: string, makeStore: () => Promise<Contract
       assert.equal((await notes().selectFrom('notes').select('id').where('id', '=', 'kept').execute()).length, 1)
     })
 
-    it('gives up waiting for a connection after the bounded time, and works again once one is free', async () => {
+    it('stops waiting for a connection at the deadline, and works again once one is free', async () => {
       let free: () => void = () => undefined
       const held = new Promise<void>((resolve) => {
         free = resolve
@@ -243,7 +243,7 @@ export function databaseContract(name: string, makeStore: () => Promise<Contract
       assert.ok((await notes().selectFrom('notes').select('id').execute()).length > 0)
     })
 
-    it('is closed after close', async () => {
+    it('refuses calls after close', async () => {
       await database.close()
       assert.equal(database.connected, false)
       assert.throws(() => database.tables(), { code: 'DATABASE_NOT_STARTED' })

@@ -42,7 +42,7 @@ const makeDatabase = async (): Promise<{ config: MysqlConfig; clean(): Promise<v
 
 databaseContract('MySQL or MariaDB', makeDatabase)
 
-describe('database on a server that answers with a refusal', () => {
+describe('database on a server that refuses the connection', () => {
   let store: Awaited<ReturnType<typeof makeDatabase>>
   let database: OwnedDatabase
   const open = (config: MysqlConfig): OwnedDatabase =>
@@ -57,7 +57,7 @@ describe('database on a server that answers with a refusal', () => {
     await store.clean()
   })
 
-  it('fails at once on a wrong password or a missing database, and says what to correct', async () => {
+  it('fails immediately on a wrong password or a missing database, and names what to correct', async () => {
     await assert.rejects(open({ ...store.config, password: 'wrong-password' }).connect(), (error) => {
       assert.match(String(error), /DB_USERNAME and DB_PASSWORD/)
       assert.doesNotMatch(String(error), /wrong-password/)
@@ -69,7 +69,7 @@ describe('database on a server that answers with a refusal', () => {
     })
   })
 
-  it('recovers by itself when the server closed its connections', async () => {
+  it('reconnects when the server closed its connections', async () => {
     const { rows } = {
       rows: await database
         .tables()
@@ -95,7 +95,7 @@ describe('database on a server that answers with a refusal', () => {
   })
 })
 
-describe('database on a server that gives up one of two that wait for each other', () => {
+describe('database after a deadlock', () => {
   let store: Awaited<ReturnType<typeof makeDatabase>>
   let database: OwnedDatabase
   before(async () => {
@@ -121,7 +121,7 @@ describe('database on a server that gives up one of two that wait for each other
 
   const add = (db: QueryExecutorProvider, id: number) => sql`update counters set n = n + 1 where id = ${id}`.execute(db)
 
-  /** Holds row 1, then wants row 2 as soon as `other` holds it; the server gives up the one that changed less: `other`. */
+  /** Holds row 1, then updates row 2 once `other` holds it; the server rolls back the one with fewer changes: `other`. */
   const conflictWith = async (other: () => Promise<unknown>): Promise<void> => {
     const work = database.tables().transaction()
     let begun: Promise<unknown> | undefined
@@ -139,12 +139,12 @@ describe('database on a server that gives up one of two that wait for each other
     return rows.map(({ n }) => n)
   }
 
-  it('does a statement again that stood by itself', async () => {
+  it('retries a single statement', async () => {
     await conflictWith(() => sql`update counters set n = n + 10 where id < 3 order by id desc`.execute(database.tables()))
     assert.deepEqual(await counters(), [11, 11])
   })
 
-  it('does a transaction again as a whole', async () => {
+  it('retries a transaction as a whole', async () => {
     let times = 0
     await conflictWith(() =>
       database.transaction(async (tx) => {
@@ -157,7 +157,7 @@ describe('database on a server that gives up one of two that wait for each other
     assert.deepEqual(await counters(), [2, 2])
   })
 
-  it('does not repeat one statement of a transaction, whose others the server has undone', async () => {
+  it('does not retry a single statement of a transaction that was rolled back', async () => {
     await conflictWith(() => {
       const other = database.tables().transaction()
       const lost = other.execute(async (tx) => {

@@ -44,7 +44,7 @@ describe('database configuration', () => {
     assert.deepEqual(connectionConfigs(input), [{ name: 'default', driver: 'sqlite', file: '/data/app.db' }])
   })
 
-  it('refuses connections it does not support and names those it does', () => {
+  it('refuses unsupported connections and lists the supported ones', () => {
     for (const changed of [
       { DB_CONNECTION: 'edge-remote' },
       { DB_CONNECTION: 'postgres' },
@@ -57,7 +57,7 @@ describe('database configuration', () => {
     }
   })
 
-  it('refuses root with an empty password in production, on every connection, and allows it elsewhere', () => {
+  it('refuses root with an empty password in production only, on every connection', () => {
     const rdb = { ...input, settings: { ...settings, DB_CONNECTION: 'rdb' } }
     assert.equal(connectionConfigs(rdb).length, 1)
     assert.throws(() => connectionConfigs({ ...rdb, production: true }), { message: /root with an empty password.*DB_PASSWORD/ })
@@ -65,7 +65,7 @@ describe('database configuration', () => {
     assert.throws(() => connectionConfigs(named), { message: /connections\.reports/ })
   })
 
-  it('adds named connections with their own values', () => {
+  it('adds named connections with separate values', () => {
     const options = {
       connections: { reports: { driver: 'rdb' as const, host: 'db2', username: 'r', password: 'p' }, cache: { driver: 'sqlite' as const } },
     }
@@ -81,7 +81,7 @@ describe('a SQLite file', { skip: process.platform === 'win32' }, () => {
   const umask = process.umask(0o022)
   after(() => void process.umask(umask))
 
-  it('lies in a folder, with files beside it, that only its user can read, also when it was there before', async () => {
+  it('is readable for its owner only, with its folder and WAL files, also when it existed before', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'zin-database-'))
     const file = join(dir, 'zin', 'data', 'app.db')
     const all = [file, `${file}-wal`, `${file}-shm`]
@@ -110,7 +110,7 @@ describe('a SQLite file', { skip: process.platform === 'win32' }, () => {
 describe('database that cannot be opened', () => {
   it('names the file when it is not a database', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'zin-database-'))
-    await writeFile(join(dir, 'app.db'), 'this is not a database, and long enough to be looked at as one. '.repeat(20))
+    await writeFile(join(dir, 'app.db'), 'this is not a database, but long enough to be read as one. '.repeat(20))
     await assert.rejects(openOne({ name: 'default', driver: 'sqlite', file: join(dir, 'app.db') }).connect(), {
       code: 'DATABASE_UNAVAILABLE',
       message: /app\.db cannot be opened/,
@@ -118,7 +118,7 @@ describe('database that cannot be opened', () => {
     await rm(dir, { recursive: true, force: true })
   })
 
-  it('waits a bounded time for a server, then says who, where and what to do, without the password', async () => {
+  it('stops waiting for a server at the deadline, and reports the connection and the fix without the password', async () => {
     const config = {
       name: 'default',
       driver: 'rdb',
@@ -141,7 +141,7 @@ describe('database that cannot be opened', () => {
     await database.close()
   })
 
-  it('names the connections it has when asked for another', () => {
+  it('lists the configured connections when another is requested', () => {
     assert.throws(() => openOne({ name: 'default', driver: 'sqlite', file: '/x' }).tables('reports'), {
       code: 'DATABASE_UNKNOWN_CONNECTION',
       message: /known: default/,

@@ -10,12 +10,12 @@ export const databaseErrors = defineErrors({
     status: 503,
     message: (what: string) => what,
     when: 'The server or file cannot be reached, does not respond in time, or is locked by another process',
-    fix: 'Check the server and `DB_*`; requests may be tried again',
+    fix: 'Check the server and `DB_*`; requests can be retried',
   },
   DATABASE_BUSY: {
     status: 503,
     message: (name: string, waitedMs: number) =>
-      `No connection of database "${name}" became free within ${waitedMs} ms. A transaction holds it for too long, or code inside a transaction uses tables() where it must use the transaction's own handle`,
+      `No connection of database "${name}" became free within ${waitedMs} ms. A transaction holds it for too long, or code inside a transaction uses tables() instead of the transaction's own handle`,
     when: 'No connection became free within `DB_ACQUIRE_TIMEOUT_MS`',
     fix: "Shorten transactions, use the transaction's own handle inside of them, or raise `DB_POOL_LIMIT`",
   },
@@ -36,16 +36,16 @@ export const databaseErrors = defineErrors({
   DATABASE_OTHER_APP: {
     status: 409,
     message: (where: string, owner: string, name: string) =>
-      `The database ${where} belongs to the app "${owner}", and this app is "${name}" (APP_NAME). Give each app a database of its own (DB_DATABASE); if "${owner}" was renamed, set APP_RENAMED_FROM to its old name for the next start`,
-    when: 'At boot and by `zin migrate`: the database belongs to an app of another name',
-    fix: 'Give each app its own `DB_DATABASE`; after a renaming, set `APP_RENAMED_FROM` once',
+      `The database ${where} belongs to the app "${owner}", and this app is "${name}" (APP_NAME). Use a separate database for each app (DB_DATABASE); if "${owner}" was renamed, set APP_RENAMED_FROM to its old name for the next start`,
+    when: 'At boot and in `zin migrate`: the database belongs to an app with another name',
+    fix: 'Use a separate `DB_DATABASE` for each app; after renaming an app, set `APP_RENAMED_FROM` once',
   },
   MIGRATION_LOCKED: {
     status: 503,
     message: (where: string, waitedMs: number) =>
-      `Another process has been migrating ${where} for more than ${waitedMs} ms; wait for it to end and try again`,
+      `Another process has been migrating ${where} for more than ${waitedMs} ms; wait until it ends and retry`,
     when: 'Another process has been migrating for more than 5 minutes',
-    fix: 'Wait for it to end and try again',
+    fix: 'Wait until it ends and retry',
   },
   MIGRATION_REFUSED: {
     status: 409,

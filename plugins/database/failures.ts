@@ -30,18 +30,18 @@ const unavailableCodes = new Set([
   'SQLITE_FULL',
 ])
 
-/** MySQL ends one of two that wait for each other (1213), and MariaDB one whose rows another one changed (1020). */
+/** A deadlock (1213), and on MariaDB a row changed by another transaction (1020). */
 const conflictNumbers = new Set([1213, 1020])
 
-/** Error numbers whose name the driver does not know on every server: too many connections, shutdown, killed, a lock not got. */
+/** Error numbers without a name in the driver on some servers: too many connections, shutdown, killed, lock wait timeout. */
 const unavailableNumbers = new Set([1040, 1053, 1077, 1203, 1927, 1205, ...conflictNumbers])
 
-/** Whether an error, or one of its causes, says that a unique key exists already. */
+/** Whether an error, or one of its causes, is a violation of a unique key. */
 export function isUniqueViolation(error: unknown): boolean {
   return some(error, ({ code, errno }) => uniqueCodes.has(code) || errno === 1062)
 }
 
-/** Whether an error, or one of its causes, says that the server or the file cannot be reached now. */
+/** Whether an error, or one of its causes, means that the server or the file is unavailable. */
 export function isUnavailable(error: unknown): boolean {
   return some(
     error,
@@ -50,7 +50,7 @@ export function isUnavailable(error: unknown): boolean {
   )
 }
 
-/** Whether an error, or one of its causes, says that the server gave up a statement, and its transaction, in favour of another one. */
+/** Whether an error, or one of its causes, means that the server rolled back a transaction in favor of another one. */
 export function isConflict(error: unknown): boolean {
   return some(error, ({ errno }) => conflictNumbers.has(errno))
 }

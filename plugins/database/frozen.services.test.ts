@@ -37,7 +37,7 @@ describe('a database server that hangs', () => {
   }
   const late = /zin on 127\.0\.0\.1:\d+ did not respond to a statement within 300 ms/
 
-  it('fails a statement, a transaction and what waits for a connection with a 503, and works again when it does', async () => {
+  it('fails a statement, a transaction and a wait for a connection with a 503, and works again once the server does', async () => {
     await Promise.all([count(), count(), count()])
     const open = sockets()
     let entered = (): void => undefined
@@ -63,29 +63,29 @@ describe('a database server that hangs', () => {
       ...[1, 2].map(() => unavailable(count(), /did not respond|cannot be reached/)),
     ])
     assert.equal(db.connected, false)
-    assert.ok(sockets() <= open, 'no connection to the server is kept')
+    assert.ok(sockets() <= open, 'no connection to the server is left')
 
     server.resume()
     const before = await counted()
-    // What hung may have taken effect once; nothing was sent a second time.
+    // The statement that hung may have taken effect once; nothing was sent twice.
     assert.ok(before !== undefined && before >= 3 && before <= 8, `counted ${before}`)
     await Promise.all([count(), count(), count(), count()])
     assert.equal(await counted(), before + 4)
     assert.equal(db.connected, true)
   })
 
-  it('ends a statement on the server when it was late for another reason', async () => {
+  it('kills a slow statement on the server', async () => {
     await unavailable(sql`select sleep(600)`.execute(db.tables()), late)
     const running = sql`select 1 from information_schema.processlist where info like 'select sleep(600)'`
     while ((await running.execute(db.tables())).rows.length > 0);
   })
 
-  it('gives up a stream that gets no further rows', async () => {
+  it('ends a stream that receives no further rows', async () => {
     const rows = db.tables<{ counters: { n: number } }>().selectFrom('counters').select(sql<number>`sleep(n)`.as('slept')).stream()
     await unavailable(rows.next(), late)
   })
 
-  it('stops the boot when it hangs before migrations', async () => {
+  it('stops the boot when the server hangs before migrations', async () => {
     server.hang()
     await assert.rejects(
       createTestHost({ plugins: [database()], env: { ...server.env, DB_CONNECT_TIMEOUT_MS: '300' } }),

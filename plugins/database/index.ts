@@ -23,11 +23,11 @@ export type { DatabaseOptions, RdbConnectionOptions, SqliteConnectionOptions } f
 export type { DeleteBefore, SqlTools, UpsertRows } from './sql-tools.js'
 export { deleteBefore, sqlTools, upsertRows } from './sql-tools.js'
 
-/** SQL tables behind Kysely: SQLite in the data directory, or MySQL and MariaDB; and the migrations of all plugins. */
+/** SQL tables through Kysely on SQLite, MySQL or MariaDB, and the migrations of all plugins. */
 export const database = definePlugin({
   name: 'database',
   version: '0.1.0',
-  description: 'SQL tables behind Kysely on SQLite, MySQL or MariaDB, with migrations per plugin',
+  description: 'SQL tables through Kysely on SQLite, MySQL or MariaDB, with migrations per plugin',
   provides: [databaseService],
   errors: databaseErrors,
   settings: databaseSettings,

@@ -40,7 +40,7 @@ describe('a SQLite file that another connection has locked', () => {
   const write = (id: string, to = db) => to.insertIfAbsent('notes', { id })
   const ids = async () => (await sql<{ id: string }>`select id from notes order by id`.execute(db.tables())).rows.map(({ id }) => id)
 
-  it('holds up neither liveness nor reads while writes and transactions wait, and these go through in the end', async () => {
+  it('blocks neither liveness nor reads while writes and transactions wait, and these succeed in the end', async () => {
     other.exec('begin exclusive')
     const done: string[] = []
     const waiting = [write('a'), db.transaction((tx) => tx.insertInto('notes').values({ id: 'b' }).execute())]
@@ -55,7 +55,7 @@ describe('a SQLite file that another connection has locked', () => {
     assert.deepEqual(await ids(), ['a', 'b'])
   })
 
-  it('ends in a 503 after the time of a statement, and nothing of it is written later', async () => {
+  it('causes a 503 at the deadline of a statement, which is not written later', async () => {
     const second = await boot({ DB_STATEMENT_TIMEOUT_MS: '100' })
     const impatient = second.service(databaseService)
     other.exec('begin exclusive')
@@ -73,7 +73,7 @@ describe('a SQLite file that another connection has locked', () => {
     await second.stop()
   })
 
-  it('makes migrations wait, which say what they wait for', async () => {
+  it('makes migrations wait and log the reason', async () => {
     await sql`drop table notes`.execute(db.tables())
     await sql`delete from zin_migrations`.execute(db.tables())
     other.exec('begin exclusive')

@@ -17,7 +17,7 @@ const rdbConnection = Type.Object(
 
 const sqliteConnection = Type.Object({ driver: Type.Literal('sqlite'), file: Type.Optional(text) }, { additionalProperties: false })
 
-/** A further MySQL or MariaDB server. What is left out has the default of its setting: `host` is `localhost`, as `DB_HOST`. */
+/** A further MySQL or MariaDB server. Omitted fields have the defaults of their settings: `host` is `localhost`, as `DB_HOST`. */
 export type RdbConnectionOptions = Readonly<Static<typeof rdbConnection>>
 
 /** A further SQLite file; `file` is relative to the data directory, default `<name>.db`. */
@@ -31,7 +31,7 @@ export const databaseOptions = defineOptions(
       propertyNames: { pattern: '^(?!default$)[a-z][a-z0-9_-]{0,39}$' },
       default: {},
       description:
-        "Further connections for `tables(name)`: `{ reports: { driver: 'rdb', host, port, database, username, password, poolLimit } }` or `{ cache: { driver: 'sqlite', file } }`. Fields left out have the defaults of the settings below; `file` is relative to the data directory and `<name>.db` by default",
+        "Further connections for `tables(name)`: `{ reports: { driver: 'rdb', host, port, database, username, password, poolLimit } }` or `{ cache: { driver: 'sqlite', file } }`. Omitted fields have the defaults of the settings below; `file` is relative to the data directory and `<name>.db` by default",
     }),
   }),
 )

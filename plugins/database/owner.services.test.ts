@@ -12,12 +12,12 @@ describe('a database on a server', () => {
   const boot = (APP_NAME: string, more: Readonly<Record<string, string>> = {}): Promise<TestHost> =>
     createTestHost({ plugins: [database(), kv()], env: { ...env, APP_NAME, ...more } })
 
-  it('takes all processes of one app, also those that start at once', async () => {
+  it('accepts all processes of one app, also when they start at the same time', async () => {
     const hosts = await Promise.all([boot('shop'), boot('shop'), boot('shop')])
     for (const host of hosts) await host.stop()
   })
 
-  it('is refused to an app of another name, with both names and what to do', async () => {
+  it('refuses an app with another name, and reports both names and the fix', async () => {
     for (const DB_MIGRATE of ['auto', 'manual']) {
       await assert.rejects(boot('blog', { DB_MIGRATE }), (error: Error) => {
         for (const part of [name, '"shop"', '"blog"', 'APP_NAME', 'DB_DATABASE', 'APP_RENAMED_FROM'])
@@ -27,7 +27,7 @@ describe('a database on a server', () => {
     }
   })
 
-  it('goes along with an app that was renamed, and leaves the old name behind', async () => {
+  it('follows an app that was renamed, and refuses the old name afterwards', async () => {
     const renamed = await boot('boutique', { APP_RENAMED_FROM: 'shop' })
     const rows = await renamed.service(databaseService).tables().selectFrom('zin_app').selectAll().execute()
     assert.deepEqual(rows, [{ id: 1, name: 'boutique' }])

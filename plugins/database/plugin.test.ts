@@ -61,7 +61,7 @@ describe('the plugin database', () => {
     await assert.rejects(boot, { message: /migration 0002_broken of plugin "sums" failed: cannot work/ })
   })
 
-  it('stops the boot in manual mode while a migration waits, and says what to run', async () => {
+  it('stops the boot in manual mode while a migration is pending, and names the command to run', async () => {
     const env = { DB_MIGRATE: 'manual' }
     await assert.rejects(createTestHost({ plugins: [database(), plugin('notes', [table('0001_notes', 'notes')])], env }), {
       message: /0001_notes.*run `zin migrate`/s,
@@ -70,7 +70,7 @@ describe('the plugin database', () => {
     await host.stop()
   })
 
-  it('stops the boot with what to do on a connection it does not support, and on root without password in production', async () => {
+  it('stops the boot on an unsupported connection, and on root without password in production, and names the fix', async () => {
     await assert.rejects(createTestHost({ plugins: [database()], env: { DB_CONNECTION: 'edge-remote' } }), {
       message: /DB_CONNECTION is "edge-remote"\. Supported/,
     })
@@ -79,7 +79,7 @@ describe('the plugin database', () => {
     })
   })
 
-  it('serves named connections beside the default one', async () => {
+  it('provides named connections beside the default one', async () => {
     const host = await createTestHost({ plugins: [database({ connections: { reports: { driver: 'sqlite' } } })] })
     const service = host.service(databaseService)
     await service
@@ -97,7 +97,7 @@ describe('the plugin database', () => {
 })
 
 describe('the migrations of the service', () => {
-  it('are those of all plugins, or of some, and are undone newest first', async () => {
+  it('cover all plugins or some, and are undone newest first', async () => {
     const names = ['notes', 'tags', 'sums']
     const host = await createTestHost({ plugins: [database(), ...names.map((name) => plugin(name, [table(`0001_${name}`, name)]))] })
     const { migrations } = host.service(databaseService)
@@ -170,7 +170,7 @@ describe('zin migrate', () => {
     await migrate({})
   })
 
-  it('asks before it undoes anything, and says what is lost', async () => {
+  it('asks for confirmation before undoing, and lists what is lost', async () => {
     const losses: string[] = []
     const refuse = async (loss: string): Promise<void> => {
       losses.push(loss)
@@ -179,7 +179,7 @@ describe('zin migrate', () => {
     for (const options of [{ rollback: true, step: 1 }, { reset: true, plugin: 'notes' }, { fresh: true }])
       await assert.rejects(migrate(options, refuse), { message: 'no' })
     const lost = (option: string, ...names: string[]): string =>
-      `--${option} undoes ${names.length} migration(s) and drops what they made, with all rows: ${names.join(', ')}`
+      `--${option} undoes ${names.length} migration(s) and drops their tables with all rows: ${names.join(', ')}`
     assert.deepEqual(losses, [
       lost('rollback', 'tags 0001_tags'),
       lost('reset', 'notes 0001_notes'),
@@ -191,20 +191,20 @@ describe('zin migrate', () => {
     )
   })
 
-  it('does not ask when there is nothing to undo or to lose', async () => {
+  it('does not ask for confirmation when nothing is lost', async () => {
     const never = async (): Promise<void> => assert.fail('asked')
     await migrate({ rollback: true, plugin: 'notes' })
     assert.deepEqual((await migrate({ reset: true, plugin: 'notes' }, never)).rows, [])
     assert.deepEqual((await migrate({}, never)).rows, [['notes', '0001_notes', 'up', 'done']])
   })
 
-  it('refuses options that exclude each other, and plugins that do not exist', async () => {
+  it('refuses mutually exclusive options and unknown plugins', async () => {
     await assert.rejects(migrate({ reset: true, fresh: true }), { code: 'MIGRATION_REFUSED', message: /--reset and --fresh/ })
-    await assert.rejects(migrate({ step: 1 }), { message: /--step goes with --rollback/ })
+    await assert.rejects(migrate({ step: 1 }), { message: /--step requires --rollback/ })
     await assert.rejects(migrate({ plugin: 'nope' }), { message: /No plugin is named "nope"/ })
   })
 
-  it('refuses to undo in production unless it is forced', async () => {
+  it('refuses to undo in production without --force', async () => {
     const production = await createTestHost({
       plugins: [database(), plugin('notes', [table('0001_notes', 'notes')])],
       env: { NODE_ENV: 'production' },
@@ -213,7 +213,7 @@ describe('zin migrate', () => {
     const print: Pick<Printer, 'json' | 'table' | 'waiting'> = { json: true, table: () => undefined, waiting: (_what, work) => work }
     const confirm = async (): Promise<void> => undefined
     const context = (options: object) => ({ args: {}, options, print, confirm, host: production.host.view }) as unknown as CommandContext
-    await assert.rejects(async () => command?.run(context({ reset: true })), { message: /--reset loses data; in production add --force/ })
+    await assert.rejects(async () => command?.run(context({ reset: true })), { message: /--reset deletes data; in production, confirm with --force/ })
     assert.equal(await command?.run(context({ reset: true, force: true })), 0)
     await production.stop()
   })

@@ -15,9 +15,9 @@ export interface DatabaseDeps {
   readonly configs: readonly [ConnectionConfig, ...ConnectionConfig[]]
   readonly clock: Clock
   readonly log: Logger
-  /** Migrations of all plugins, in the order in which they apply. Default: none. */
+  /** Migrations of all plugins, in the order of application. Default: none. */
   readonly known?: () => readonly { readonly plugin: string; readonly migration: Migration }[]
-  /** The app to which the database has to belong. Default: any. */
+  /** The app that must own the database. Default: any. */
   readonly app?: App
   readonly connectTimeoutMs: number
   readonly acquireTimeoutMs: number
@@ -25,7 +25,7 @@ export interface DatabaseDeps {
   readonly migrationTimeoutMs: number
 }
 
-/** The service and what only the plugin itself may do with it. */
+/** The service, with the methods reserved for the plugin itself. */
 export interface OwnedDatabase extends Database {
   /** The connection `default`. */
   readonly main: Connection

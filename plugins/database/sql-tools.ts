@@ -1,14 +1,14 @@
 import type { Kysely, RawBuilder } from 'kysely'
 
-/** Expressions that mean the same on SQLite and on MySQL. Times are ms since 1970 by the database's clock, whatever its time zone. */
+/** Expressions for both SQLite and MySQL. Times are ms since 1970 by the clock of the database, independent of its time zone. */
 export interface SqlTools {
   readonly mysql: boolean
   readonly now: RawBuilder<number>
   /** Start of the current minute. */
   readonly minute: RawBuilder<number>
-  /** That time, and so many ms before or after it. */
+  /** A time plus `ms`, which may be negative. */
   nowPlus(ms: number): RawBuilder<number>
-  /** A text in a column of JSON. */
+  /** A string in a JSON column. */
   jsonText(column: string, name: string): RawBuilder<string>
 }
 
@@ -16,7 +16,7 @@ export interface SqlTools {
 type Tables = Kysely<any>
 
 /**
- * The expressions for the dialect of a handle that `Database.tables` gave.
+ * The expressions for the dialect of a handle from `Database.tables`.
  *
  * @example
  * const { now } = await sqlTools(database.tables())
@@ -47,11 +47,11 @@ export interface UpsertRows {
   readonly key: readonly string[]
   /** All with the same columns. */
   readonly rows: readonly Row[]
-  /** What a row that exists gets: the new values, or the sums. */
+  /** How an existing row changes: set to the new values, or add them. */
   readonly existing: 'replace' | 'add'
 }
 
-/** One statement: inserts rows, or changes the columns outside of the key where the key exists. */
+/** One statement: inserts rows, or updates the non-key columns of existing ones. */
 export async function upsertRows(db: Tables, { table, key, rows, existing }: UpsertRows): Promise<void> {
   const { MysqlAdapter } = await import('kysely')
   const changed = Object.keys(rows[0] ?? {}).filter((column) => !key.includes(column))
@@ -78,9 +78,9 @@ export async function upsertRows(db: Tables, { table, key, rows, existing }: Ups
   ).execute()
 }
 
-/** Rows that one statement of {@link deleteBefore} deletes, and statements of one call. */
-const deletedAtOnce = 1_000
-const mostDeletes = 100
+/** Rows per statement of {@link deleteBefore}, and statements per call. */
+const rowsPerStatement = 1_000
+const maxStatements = 100
 
 export interface DeleteBefore {
   readonly table: string
@@ -88,20 +88,20 @@ export interface DeleteBefore {
   readonly key: readonly string[]
   /** A column of times, with an index. */
   readonly column: string
-  /** Rows that are older go: ms since 1970, or an expression. */
+  /** Older rows are deleted: ms since 1970, or an expression. */
   readonly before: number | RawBuilder<number>
 }
 
 /**
- * Deletes old rows in short statements, so that nobody waits long for a lock: at most 100,000 rows in one call. True: there may be more.
+ * Deletes old rows in short statements, so that locks are held only briefly: at most 100,000 rows per call. Returns true when more may be left.
  */
 export async function deleteBefore(db: Tables, { table, key, column, before }: DeleteBefore): Promise<boolean> {
-  for (let round = 0; round < mostDeletes; round++) {
+  for (let round = 0; round < maxStatements; round++) {
     const rows: readonly Row[] = await db
       .selectFrom(table)
       .select([...key])
       .where(column, '<', before)
-      .limit(deletedAtOnce)
+      .limit(rowsPerStatement)
       .execute()
     const [only] = key
     if (rows.length > 0 && key.length === 1 && only !== undefined) {
@@ -119,7 +119,7 @@ export async function deleteBefore(db: Tables, { table, key, column, before }: D
         .where((eb) => eb.or(rows.map((row) => eb.and(row as Record<string, string>))))
         .execute()
     }
-    if (rows.length < deletedAtOnce) return false
+    if (rows.length < rowsPerStatement) return false
   }
   return true
 }

@@ -5,7 +5,7 @@ type Row = Readonly<Record<string, unknown>>
 // biome-ignore lint/suspicious/noExplicitAny: tables are named by the caller
 type Tables = Kysely<any>
 
-/** One statement: INSERT, or update of the columns outside of the key. */
+/** One statement: INSERT, or UPDATE of the non-key columns. */
 export async function upsert(db: Tables, dialect: 'sqlite' | 'mysql', table: string, key: readonly string[], row: Row): Promise<void> {
   const changed = Object.keys(row).filter((column) => !key.includes(column))
   const insert = db.insertInto(table).values(row)
@@ -21,7 +21,7 @@ export async function upsert(db: Tables, dialect: 'sqlite' | 'mysql', table: str
     return
   }
   const { sql } = await import('kysely')
-  // With nothing to change, a key column is set to itself: MySQL has no form for "do nothing" that keeps other errors.
+  // Without columns to update, a key column is set to itself: "do nothing" in MySQL (`insert ignore`) would hide other errors.
   const set =
     changed.length === 0
       ? key.slice(0, 1).map((column) => [column, sql.ref(column)] as const)
@@ -29,7 +29,7 @@ export async function upsert(db: Tables, dialect: 'sqlite' | 'mysql', table: str
   await insert.onDuplicateKeyUpdate(Object.fromEntries(set)).execute()
 }
 
-/** One INSERT; a unique key that exists already is the answer `false`, every other error is thrown. */
+/** One INSERT; false when a unique key exists already, every other error is thrown. */
 export async function insertIfAbsent(db: Tables, table: string, row: Row): Promise<boolean> {
   try {
     await db.insertInto(table).values(row).execute()

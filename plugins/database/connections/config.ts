@@ -57,7 +57,7 @@ function defaultConfig({ settings, dataDir }: ConfigInput): ConnectionConfig {
   const kind = settings.DB_CONNECTION
   if (settings.USE_RDB_PROXY) {
     throw databaseErrors.DATABASE_CONFIG(
-      'USE_RDB_PROXY=true is not supported by this version. Unset it and let DB_HOST and DB_PORT name the server itself',
+      'USE_RDB_PROXY=true is not supported by this version. Unset it and set DB_HOST and DB_PORT to the server itself',
     )
   }
   if (kind === '') return { name: 'default', driver: 'sqlite', file: join(dataDir, 'app.db') }
@@ -82,6 +82,6 @@ function refuseOpenRoot(config: ConnectionConfig): void {
   if (config.driver === 'sqlite' || config.username !== 'root' || config.password !== '') return
   const where = config.name === 'default' ? 'DB_USERNAME and DB_PASSWORD' : `username and password of connections.${config.name}`
   throw databaseErrors.DATABASE_CONFIG(
-    `connection "${config.name}" would log in as root with an empty password, which is refused in production. Make a user for this app and set ${where}`,
+    `connection "${config.name}" would log in as root with an empty password, which is refused in production. Create a user for this app and set ${where}`,
   )
 }

@@ -2,10 +2,10 @@ import type { DatabaseConnection, Driver } from 'kysely'
 import { isConflict } from '../failures.js'
 import { forwardingDriver } from './driver.js'
 
-/** Tries in all. Every conflict lets at least one of those that wait for each other through. */
+/** Attempts in all. Every deadlock lets at least one of its transactions succeed. */
 const attempts = 10
 
-/** Does the work again when the server gave it up in favour of another one; the last error is thrown. */
+/** Retries the work when it lost a deadlock; throws the last error. */
 export async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -13,14 +13,14 @@ export async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
     } catch (error) {
       if (!isConflict(error) || attempt === attempts) throw error
     }
-    // Those that met once would meet again: each waits for another time.
+    // A random delay, so that the same transactions do not collide again.
     await new Promise((resolve) => setTimeout(resolve, Math.random() * attempt * 5))
   }
 }
 
 /**
- * A Kysely driver that does a statement again when the server gave it up in favour of another one. Inside a transaction the
- * server has undone what came before as well: there the error is the caller's, who has the whole transaction to repeat.
+ * A Kysely driver that retries a statement that lost a deadlock. Inside a transaction the server has rolled back the earlier
+ * statements as well: the error goes to the caller, which must retry the whole transaction.
  */
 export function retryingDriver(inner: Driver): Driver {
   const known = new WeakSet<DatabaseConnection>()

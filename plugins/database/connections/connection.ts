@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** One store behind Kysely, opened and closed by the plugin. */
+/** One database behind Kysely, opened and closed by the plugin. */
 export interface Connection {
   readonly name: string
   readonly dialect: 'sqlite' | 'mysql'
@@ -14,9 +14,9 @@ export interface Connection {
   connect(): Promise<void>
   /** Integer ms. */
   ping(signal?: AbortSignal): Promise<number>
-  /** Runs migrations while no other process migrates the same store. */
+  /** Runs migrations while no other process migrates the same database. */
   exclusive<T>(task: () => Promise<T>): Promise<T>
-  /** Runs one migration: in a transaction where the store can roll back changes of tables. */
+  /** Runs one migration: in a transaction where the database can roll back DDL. */
   // biome-ignore lint/suspicious/noExplicitAny: as tables()
   step<T>(task: (db: Kysely<any>) => Promise<T>): Promise<T>
   close(): Promise<void>

@@ -5,11 +5,11 @@ export interface BoundedDriverOptions {
   readonly acquireTimeoutMs: number
   /** The error when no connection became free in time. */
   readonly late: () => ZinError
-  /** Told about the outcome of every acquire that reached the store. */
+  /** Called with the outcome of every acquire that reached the database. */
   readonly onAcquire?: (error: unknown) => void
 }
 
-/** A driver that passes everything on, to be changed in part. */
+/** A driver that delegates everything; subclasses override parts of it. */
 export function forwardingDriver(inner: Driver): Driver {
   const { savepoint, rollbackToSavepoint, releaseSavepoint } = inner
   return {
@@ -26,7 +26,7 @@ export function forwardingDriver(inner: Driver): Driver {
   }
 }
 
-/** A Kysely driver that waits for a connection only so long; the pool does not bound this by itself. */
+/** A Kysely driver with a limit on the wait for a connection; the pool has none. */
 export function boundedDriver(inner: Driver, options: BoundedDriverOptions): Driver {
   return {
     ...forwardingDriver(inner),

@@ -7,7 +7,7 @@ import { query } from './mysql-socket.js'
 export interface MigrationLockOptions {
   readonly database: string
   readonly where: string
-  /** How long the server may take to respond, in ms. */
+  /** Response deadline of the server, in ms. */
   readonly limitMs: number
   readonly log: Logger
 }
@@ -15,17 +15,17 @@ export interface MigrationLockOptions {
 /** How long a process waits for another one's migrations, in ms. */
 const waitMs = 300_000
 
-/** Takes the lock for migrations, which belongs to the connection: it ends with the process, however that ends. */
+/** Acquires the migration lock. It belongs to the connection, so the server releases it when the process ends. */
 export async function migrationLock(holder: MysqlSocket, { database, where, limitMs, log }: MigrationLockOptions): Promise<void> {
   const name = `zin_migrate:${database}`.slice(0, 64)
-  const ask = (seconds: number) => query<{ got: number | null }>(holder, 'select get_lock(?, ?) as got', [name, seconds])
-  // Waiting for another process happens in real time, whatever clock the app has.
+  const acquire = (seconds: number) => query<{ got: number | null }>(holder, 'select get_lock(?, ?) as got', [name, seconds])
+  // Real time, not the app's clock: this waits for another process.
   const deadline = systemClock.monotonic() + waitMs
-  for (let told = false; ; told = true) {
-    // The server waits at most 1 s of each question, so that one that hangs is noticed.
-    const [row] = await withDeadline(ask(told ? 1 : 0), limitMs + 1000, () => silent(where, limitMs))
+  for (let warned = false; ; warned = true) {
+    // Each call waits at most 1 s on the server, so that a server that hangs is noticed.
+    const [row] = await withDeadline(acquire(warned ? 1 : 0), limitMs + 1000, () => silent(where, limitMs))
     if (row?.got === 1) return
     if (systemClock.monotonic() > deadline) throw databaseErrors.MIGRATION_LOCKED(where, waitMs)
-    if (!told) log.warn({ database: where }, 'waiting for another process that migrates this database')
+    if (!warned) log.warn({ database: where }, 'waiting for another process that is migrating this database')
   }
 }

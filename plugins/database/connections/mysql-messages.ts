@@ -2,10 +2,10 @@ import { messageOf, type ZinError } from 'zin'
 import { databaseErrors } from '../errors.js'
 import type { MysqlConfig } from './config.js'
 
-/** The boot error of a server that did not answer in time. */
+/** The boot error of a server that did not respond in time. */
 export function unreachable(config: MysqlConfig, waitedMs: number, error: unknown): ZinError {
   return databaseErrors.DATABASE_UNAVAILABLE(
-    `${whoIs(config)} could not be reached within ${waitedMs} ms: ${reasonOf(error)}. ${mend(config, 'Start the server, or correct', 'host and port', 'DB_HOST and DB_PORT')}`,
+    `${nameOf(config)} could not be reached within ${waitedMs} ms: ${reasonOf(error)}. ${fix(config, 'Start the server, or correct', 'host and port', 'DB_HOST and DB_PORT')}`,
   )
 }
 
@@ -14,28 +14,28 @@ export function silent(where: string, waitedMs: number): ZinError {
   return databaseErrors.DATABASE_UNAVAILABLE(`Database ${where} did not respond within ${waitedMs} ms`)
 }
 
-/** The boot error of a server that answered and refused. */
+/** The boot error of a server that refused the connection. */
 export function refusal(config: MysqlConfig, error: unknown): ZinError {
   const hints: Readonly<Record<string, string>> = {
-    ER_ACCESS_DENIED_ERROR: mend(config, 'Correct', 'username and password', 'DB_USERNAME and DB_PASSWORD'),
-    ER_DBACCESS_DENIED_ERROR: `Grant the user "${config.username}" rights on the database "${config.database}"`,
-    ER_BAD_DB_ERROR: `Make the database (create database ${config.database} character set utf8mb4), or ${mend(config, 'correct', 'database', 'DB_DATABASE')}`,
+    ER_ACCESS_DENIED_ERROR: fix(config, 'Correct', 'username and password', 'DB_USERNAME and DB_PASSWORD'),
+    ER_DBACCESS_DENIED_ERROR: `Grant the user "${config.username}" privileges on the database "${config.database}"`,
+    ER_BAD_DB_ERROR: `Create the database (create database ${config.database} character set utf8mb4), or ${fix(config, 'correct', 'database', 'DB_DATABASE')}`,
   }
   return databaseErrors.DATABASE_CONFIG(
-    `${whoIs(config)} refused the connection: ${codeOf(error)}. ${hints[codeOf(error)] ?? messageOf(error)}`,
+    `${nameOf(config)} refused the connection: ${codeOf(error)}. ${hints[codeOf(error)] ?? messageOf(error)}`,
   )
 }
 
-/** Some errors of sockets have a code and no message. */
+/** Some socket errors have a code and no message. */
 export function reasonOf(error: unknown): string {
   return messageOf(error) || codeOf(error)
 }
 
-function whoIs(config: MysqlConfig): string {
+function nameOf(config: MysqlConfig): string {
   return `database "${config.name}" (${config.database} on ${config.host}:${config.port})`
 }
 
-function mend(config: MysqlConfig, verb: string, fields: string, settings: string): string {
+function fix(config: MysqlConfig, verb: string, fields: string, settings: string): string {
   return `${verb} ${config.name === 'default' ? settings : `${fields} of connections.${config.name}`}`
 }
 

@@ -11,7 +11,7 @@ export interface Pinger {
 
 const limitMs = 5000
 
-/** Pings on a connection of its own, so that a busy pool is not taken for a broken server. */
+/** Pings on a separate connection, so that a busy pool does not look like a broken server. */
 export function createPinger(open: OpenSocket, clock: Clock, where: string): Pinger {
   let kept: MysqlSocket | undefined
   let opening: Promise<MysqlSocket> | undefined
@@ -46,7 +46,7 @@ export function createPinger(open: OpenSocket, clock: Clock, where: string): Pin
     async ping(signal) {
       signal?.throwIfAborted()
       const started = clock.monotonic()
-      // A kept connection may have died unseen; only a fresh one proves that the server is gone.
+      // An idle connection may have died unnoticed; only a new one proves that the server is unreachable.
       const alive =
         kept !== undefined &&
         (await roundTrip(kept, signal).then(
@@ -66,13 +66,13 @@ export function createPinger(open: OpenSocket, clock: Clock, where: string): Pin
   }
 }
 
-/** The timer and the listener go when either side has decided, even if the work itself never ends. */
+/** Removes the timer and the listener once either side has settled, even if the work itself never ends. */
 async function bounded<T>(work: Promise<T>, where: string, signal: AbortSignal | undefined): Promise<T> {
   let end: () => void = () => undefined
   const limit = new Promise<never>((_resolve, reject) => {
     const onAbort = (): void => reject(signal?.reason)
     const timer = setTimeout(
-      () => reject(databaseErrors.DATABASE_UNAVAILABLE(`Database ${where} did not answer a ping within ${limitMs} ms`)),
+      () => reject(databaseErrors.DATABASE_UNAVAILABLE(`Database ${where} did not respond to a ping within ${limitMs} ms`)),
       limitMs,
     )
     signal?.addEventListener('abort', onAbort, { once: true })

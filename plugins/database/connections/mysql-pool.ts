@@ -11,13 +11,13 @@ export interface BoundedPoolOptions {
   readonly statementTimeoutMs: number
   /** For messages. */
   readonly where: string
-  /** Called after a connection was given up because the server did not respond. */
+  /** Called after a connection was discarded because the server did not respond. */
   readonly onLost: (connection: PoolConnection, error: ZinError) => void
 }
 
 /**
- * What Kysely needs of a pool, with a deadline on each statement. A connection whose statement was late never returns to the pool:
- * the late response would be taken for that of the next statement. Whether the statement took effect is unknown, so it is not repeated.
+ * What Kysely needs of a pool, with a deadline on each statement. A connection whose statement timed out never returns to the pool:
+ * the late response would be read as that of the next statement. Whether the statement took effect is unknown, so it is not retried.
  */
 export function boundedPool(pool: Pool, options: BoundedPoolOptions): MysqlPool {
   const known = new WeakMap<PoolConnection, MysqlPoolConnection>()
@@ -64,7 +64,7 @@ function boundedConnection(connection: PoolConnection, { statementTimeoutMs, whe
     const stream = connection.query(sql, [...values]).stream({ objectMode: true })
     const rows = stream[Symbol.asyncIterator]()
     try {
-      // Only the wait for a row counts, not what the reader does between two of them.
+      // Only the wait for a row counts, not the time the reader spends between rows.
       for (let next = await inTime(() => rows.next()); !next.done; next = await inTime(() => rows.next())) yield next.value
     } finally {
       stream.destroy()
@@ -81,7 +81,7 @@ function boundedConnection(connection: PoolConnection, { statementTimeoutMs, whe
   }
 }
 
-/** The driver's own error becomes a 503 when the server is away; what another transaction caused stays, to be repeated. */
+/** Maps a driver error to a 503 when the server is unavailable; a deadlock error stays as it is, to be retried. */
 function honest(error: unknown, what: string): unknown {
   if (!isUnavailable(error) || isConflict(error)) return error
   return Object.assign(databaseErrors.DATABASE_UNAVAILABLE(`${what}: ${reasonOf(error)}`), { cause: error })

@@ -4,7 +4,7 @@ import { withDeadline } from 'zin'
 
 const killMs = 2000
 
-/** Opens a connection outside of the pool. It is the caller's to destroy. */
+/** Opens a connection outside of the pool. The caller must destroy it. */
 export type OpenSocket = (limitMs: number) => Promise<MysqlSocket>
 
 /** Connects within `limitMs`, or rejects with ETIMEDOUT. */
@@ -12,11 +12,11 @@ export async function openSocket(options: ConnectionOptions, limitMs: number): P
   const { createConnection } = await import('mysql2')
   return new Promise((resolve, reject) => {
     const socket = createConnection(options)
-    // An error after the log-in is seen by whoever uses the connection next.
+    // An error after the login rejects the next query on the connection.
     socket.on('error', () => undefined)
     const timer = setTimeout(() => {
       discard(socket)
-      reject(Object.assign(new Error(`no answer within ${Math.round(limitMs)} ms`), { code: 'ETIMEDOUT' }))
+      reject(Object.assign(new Error(`no response within ${Math.round(limitMs)} ms`), { code: 'ETIMEDOUT' }))
     }, limitMs)
     socket.connect((error) => {
       clearTimeout(timer)
@@ -28,17 +28,17 @@ export async function openSocket(options: ConnectionOptions, limitMs: number): P
   })
 }
 
-/** Ends a connection now: `destroy` of mysql2 alone waits for the server to end it as well, which one that hangs never does. */
+/** Closes a connection now: `destroy` of mysql2 alone waits for the server to close it, too, which a hung server never does. */
 export function discard(socket: MysqlSocket): void {
   socket.destroy()
   ;(socket as unknown as { readonly stream: Duplex }).stream.destroy()
 }
 
-/** Ends the connection of that number and what runs on it, if the server does so within 2 s. */
+/** Kills the connection with that id and its running query, if the server responds within 2 s. */
 export async function killOn(open: OpenSocket, threadId: number): Promise<void> {
   const socket = await open(killMs).catch(() => undefined)
   if (socket === undefined) return
-  // A server that hung and runs again has ended it by itself.
+  // A server that resumed after a hang has killed it already.
   await withDeadline(query(socket, 'kill ?', [threadId]), killMs, '').catch(() => undefined)
   discard(socket)
 }

@@ -64,7 +64,7 @@ export function mysqlConnection(config: MysqlConfig, deps: MysqlDeps): Connectio
     const onLost = (connection: PoolConnection, error: unknown): void => {
       sockets.delete(connection)
       saw(error)
-      // The server may be well and the statement slow: it must not run on beside those that take its place in the pool.
+      // The server may be healthy and only the statement slow: it must not keep running beside its replacement in the pool.
       void killOn(socket, connection.threadId)
     }
     const handle = (statementTimeoutMs: number): Kysely<unknown> => {
@@ -152,11 +152,11 @@ interface OpenPool {
   readonly patient: Kysely<unknown>
 }
 
-/** Tries to log in until it works or the time is over; a refusal (wrong password, no such database) is not retried. */
+/** Tries to log in until it succeeds or the time is up; a refusal (wrong password, unknown database) is not retried. */
 async function reach(socket: OpenSocket, config: MysqlConfig, { log, connectTimeoutMs }: MysqlDeps): Promise<void> {
-  // Waiting for a server happens in real time, whatever clock the app has.
+  // Real time, not the app's clock: this waits for a server.
   const deadline = systemClock.monotonic() + connectTimeoutMs
-  for (let wait = 100, told = false; ; wait = Math.min(wait * 2, 2000)) {
+  for (let wait = 100, warned = false; ; wait = Math.min(wait * 2, 2000)) {
     let attempt: MysqlSocket | undefined
     try {
       attempt = await socket(Math.max(1, deadline - systemClock.monotonic()))
@@ -164,8 +164,8 @@ async function reach(socket: OpenSocket, config: MysqlConfig, { log, connectTime
     } catch (error) {
       if (!isUnavailable(error)) throw refusal(config, error)
       if (systemClock.monotonic() + wait >= deadline) throw unreachable(config, connectTimeoutMs, error)
-      if (!told) log.warn({ host: config.host, port: config.port, reason: messageOf(error) }, 'database not reachable yet, trying again')
-      told = true
+      if (!warned) log.warn({ host: config.host, port: config.port, reason: messageOf(error) }, 'database not reachable yet, retrying')
+      warned = true
     } finally {
       if (attempt) discard(attempt)
     }

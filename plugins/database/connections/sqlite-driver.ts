@@ -17,7 +17,7 @@ export interface SqliteDriverOptions {
 
 const writes = /^\s*(?:insert|update|delete|replace|create|alter|drop|with\b[\s\S]*\b(?:insert|update|delete))\b/i
 
-/** The lock comes first: a prepared statement of libsql that finds the file locked stays open, and no later commit would succeed. */
+/** Locks first: a prepared statement of libsql that finds the file locked stays open, and no later commit would succeed. */
 function alone<T>(file: Libsql.Database, run: () => T): T {
   file.exec('begin immediate')
   try {
@@ -31,8 +31,8 @@ function alone<T>(file: Libsql.Database, run: () => T): T {
 }
 
 /**
- * All callers share the one connection of the file. Statements of a transaction stand together: others wait for its end. What
- * another process has locked is tried again without blocking, and meanwhile other statements run.
+ * All callers share one connection. Statements of a transaction run together; others wait for its end. A statement that finds
+ * the file locked by another process is retried without blocking, and other statements run meanwhile.
  */
 export function sqliteDriver(inner: Driver, { file, name, path, acquireTimeoutMs, statementTimeoutMs }: SqliteDriverOptions): Driver {
   let owner: DatabaseConnection | undefined
@@ -86,7 +86,7 @@ export function sqliteDriver(inner: Driver, { file, name, path, acquireTimeoutMs
       }
       return connection
     },
-    // A transaction that read first and wrote later would fail as soon as another process wrote in between.
+    // A deferred transaction that reads first and writes later fails when another process writes in between.
     beginTransaction: (connection) =>
       attempt(connection, () => {
         file.exec('begin immediate')

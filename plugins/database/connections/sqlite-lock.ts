@@ -11,11 +11,11 @@ export interface LockWait {
 }
 
 /**
- * Repeats the work while another process has the SQLite file locked. SQLite's own wait would stop the whole process, so it is
- * set to 0 and this one takes its place.
+ * Retries the work while another process has the SQLite file locked. SQLite's own busy timeout would block the whole process, so
+ * it is set to 0 and replaced by this one.
  */
 export async function whileLocked<T>({ limitMs, late, signal, onWait }: LockWait, work: () => T | Promise<T>): Promise<T> {
-  // Waiting for another process happens in real time, whatever clock the app has.
+  // Real time, not the app's clock: this waits for another process.
   const deadline = systemClock.monotonic() + limitMs
   for (let wait = 2; ; wait = Math.min(wait * 2, 50)) {
     try {
@@ -30,7 +30,7 @@ export async function whileLocked<T>({ limitMs, late, signal, onWait }: LockWait
   }
 }
 
-/** The error of a file that stayed locked. */
+/** The error of a file that is still locked at the deadline. */
 export function locked(path: string, waitedMs: number): ZinError {
   return databaseErrors.DATABASE_UNAVAILABLE(`The database file ${path} has been locked by another process for ${waitedMs} ms`)
 }

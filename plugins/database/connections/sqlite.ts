@@ -91,7 +91,7 @@ export function sqliteConnection(config: SqliteConfig, deps: SqliteDeps): Connec
       await unlocked(pingLimitMs, () => opened().file.prepare('select count(*) from sqlite_schema').get(), { signal })
       return Math.round(clock.monotonic() - started)
     },
-    // Every step is one transaction that reads the ledger first, so the file's own write lock is the lock.
+    // Every step is one transaction that reads the ledger first, so the write lock of the file is the migration lock.
     exclusive: (task) => task(),
     step: (task) =>
       unlocked(migrationWaitMs, () => opened().tables.transaction().execute(task), {
@@ -107,8 +107,8 @@ export function sqliteConnection(config: SqliteConfig, deps: SqliteDeps): Connec
 }
 
 /**
- * Lets no other user of the machine read the database: SQLite gives the files beside it the mode of the file itself. What the
- * file system, or another owner, does not let be changed stays as it is.
+ * Makes the database readable for its owner only; SQLite gives the WAL files the mode of the database file. A mode that cannot
+ * be changed, because of the file system or another owner, stays as it is.
  */
 async function keepPrivate(file: string): Promise<void> {
   if (process.platform === 'win32') return

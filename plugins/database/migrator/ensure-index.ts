@@ -6,7 +6,7 @@ export interface Index {
   readonly columns: readonly string[]
 }
 
-/** Makes an index unless the table has one of that name. For migrations: MySQL has no `create index if not exists`. */
+/** Creates an index unless the table has one with that name. For migrations: MySQL has no `create index if not exists`. */
 // biome-ignore lint/suspicious/noExplicitAny: a migration names its own tables
 export async function ensureIndex(db: Kysely<any>, { name, table, columns }: Index): Promise<void> {
   const { MysqlAdapter, sql } = await import('kysely')

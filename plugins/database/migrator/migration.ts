@@ -5,9 +5,9 @@ import type { Migration } from 'zin'
 export type DatabaseMigration = Migration<Kysely<any>>
 
 /**
- * Types a migration of the plugin `database`; it returns what it gets. Give it to `ctx.migration`.
- * `db` is a transaction on SQLite: use it alone, and begin none of your own. MySQL commits each change of a table by
- * itself, so make steps that can be repeated (`ifNotExists`, `ifExists`, `ensureIndex`).
+ * Types a migration of the plugin `database` and returns it unchanged. Pass it to `ctx.migration`.
+ * On SQLite `db` is a transaction: use only `db`, and start no other transaction. MySQL commits each DDL statement
+ * immediately, so write steps that can be repeated (`ifNotExists`, `ifExists`, `ensureIndex`).
  *
  * @example
  * export const createNotes = defineMigration({

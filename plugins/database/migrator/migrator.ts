@@ -8,9 +8,9 @@ import { type AppliedMigration, type KnownMigration, pendingOf, rollbackOf, stat
 
 export interface MigratorDeps {
   readonly connection: Connection
-  /** In the order in which they apply. */
+  /** In the order of application. */
   readonly known: () => readonly { readonly plugin: string; readonly migration: Migration }[]
-  /** Default: none, and the store may belong to any app. */
+  /** Default: none, and the database may belong to any app. */
   readonly app?: App | undefined
   readonly clock: Clock
   readonly log: Logger
@@ -25,7 +25,7 @@ export function createMigrator({ connection, known, app, clock, log }: MigratorD
   const warned = new Set<string>()
   let claimed = false
 
-  // Plugins start in parallel, and each wants its turn.
+  // Plugins start in parallel; their migrations run one after the other.
   const inTurn = <T>(task: () => Promise<T>): Promise<T> => {
     const turn = queue.then(task, task)
     queue = turn.catch(() => undefined)
@@ -37,7 +37,7 @@ export function createMigrator({ connection, known, app, clock, log }: MigratorD
       .filter((entry) => plugins?.includes(entry.plugin) !== false)
       .map((entry) => ({ plugin: entry.plugin, id: entry.migration.id, run: entry.migration }))
 
-  /** A SQLite file is in the app's own data directory. */
+  /** A SQLite file is in the data directory of the app, so it needs no owner. */
   const claim = async (): Promise<void> => {
     if (claimed || app === undefined || connection.dialect === 'sqlite') return
     await connection.step((db) => claimDatabase(db, app, connection.where))
@@ -55,10 +55,7 @@ export function createMigrator({ connection, known, app, clock, log }: MigratorD
     for (const { plugin, id } of unknownOf(steps, rows)) {
       if (!plugins.has(plugin) || warned.has(`${plugin} ${id}`)) continue
       warned.add(`${plugin} ${id}`)
-      log.warn(
-        { migration: id, of: plugin },
-        'this migration was applied by another version of the plugin, or when it was set up otherwise',
-      )
+      log.warn({ migration: id, of: plugin }, 'this migration was applied by another version or configuration of the plugin')
     }
   }
 
@@ -99,7 +96,7 @@ export function createMigrator({ connection, known, app, clock, log }: MigratorD
         if (!(await ledger.has(db, step))) return false
         if (!step.run)
           throw new Error(
-            `The code no longer has migration ${step.id} of plugin "${step.plugin}", so it cannot be undone; enable the version that has it`,
+            `Migration ${step.id} of plugin "${step.plugin}" no longer exists in the code, so it cannot be undone; enable a version of the plugin that includes it`,
           )
         await step.run.down(db)
         await ledger.remove(db, step)
@@ -116,7 +113,7 @@ export function createMigrator({ connection, known, app, clock, log }: MigratorD
         if (steps.length === 0) return []
         const before = await applied(filter)
         warnUnknown(steps, before)
-        // The lock costs a connection: a boot with nothing to do takes none.
+        // The lock costs a connection: a boot without pending migrations skips it.
         if (pendingOf(steps, before).length === 0) return []
         return connection.exclusive(async () => {
           const rows = await applied({})

@@ -10,13 +10,13 @@ interface OwnerTables {
 /** The app that opens a database. */
 export interface App {
   readonly name: string
-  /** Name that the app had before; empty when it was never renamed. */
+  /** Previous name of the app; empty when it was never renamed. */
   readonly renamedFrom: string
 }
 
 /**
- * Notes in the table `zin_app` which app a MySQL or MariaDB database belongs to, and refuses any other with DATABASE_OTHER_APP:
- * apps that share one by mistake would run each other's workers and know each other's users.
+ * Records in the table `zin_app` which app a MySQL or MariaDB database belongs to, and refuses any other with DATABASE_OTHER_APP:
+ * apps that share a database by mistake would run each other's workers and accept each other's users.
  */
 // biome-ignore lint/suspicious/noExplicitAny: migrations share one handle with the table
 export async function claimDatabase(db: Kysely<any>, app: App, where: string): Promise<void> {

@@ -1,4 +1,4 @@
-/** A migration that the code knows. */
+/** A migration in the code. */
 export interface KnownMigration {
   readonly plugin: string
   readonly id: string
@@ -12,7 +12,7 @@ export interface AppliedMigration extends KnownMigration {
 }
 
 export interface MigrationStatus extends KnownMigration {
-  /** `unknown`: applied, and the code no longer has it. */
+  /** `unknown`: applied, but no longer in the code. */
   readonly status: 'applied' | 'pending' | 'unknown'
   readonly batch: number | null
   readonly appliedAt: number | null
@@ -21,18 +21,18 @@ export interface MigrationStatus extends KnownMigration {
 /** What to undo: the last batch, the last `steps` migrations, or all. */
 export type RollbackScope = 'batch' | 'all' | { readonly steps: number }
 
-/** Known migrations that the ledger lacks, in the order given. */
+/** Migrations in the code that are missing in the ledger, in the order given. */
 export function pendingOf<K extends KnownMigration>(known: readonly K[], applied: readonly KnownMigration[]): readonly K[] {
   const done = new Set(applied.map(keyOf))
   return known.filter((migration) => !done.has(keyOf(migration)))
 }
 
-/** Rows of the ledger that the code no longer has. */
+/** Rows of the ledger without a migration in the code. */
 export function unknownOf(known: readonly KnownMigration[], applied: readonly AppliedMigration[]): readonly AppliedMigration[] {
   return pendingOf(applied, known)
 }
 
-/** One row per migration: the known ones in their order, then what only the ledger has. */
+/** One row per migration: those in the code in their order, then those only in the ledger. */
 export function statusOf(known: readonly KnownMigration[], applied: readonly AppliedMigration[]): readonly MigrationStatus[] {
   const rows = new Map(applied.map((row) => [keyOf(row), row]))
   const fromCode = known.map(({ plugin, id }): MigrationStatus => {
@@ -43,7 +43,7 @@ export function statusOf(known: readonly KnownMigration[], applied: readonly App
   return [...fromCode, ...fromLedger]
 }
 
-/** What a rollback undoes, the newest first. */
+/** The rows that a rollback undoes, newest first. */
 export function rollbackOf(
   known: readonly KnownMigration[],
   applied: readonly AppliedMigration[],

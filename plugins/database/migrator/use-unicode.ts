@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
 
 /**
- * Makes the text of tables UTF-8 that is compared by its bytes, whatever the database's default is: ids that differ in case or
- * accents stay different. For migrations: after `createTable`, and for tables created earlier. Can be repeated; SQLite needs nothing.
+ * Converts tables to UTF-8 text that is compared by bytes, whatever the default of the database is: ids that differ in case or
+ * accents stay distinct. For migrations: after `createTable`, and for existing tables. Can be repeated; does nothing on SQLite.
  */
 // biome-ignore lint/suspicious/noExplicitAny: a migration names its own tables
 export async function useUnicode(db: Kysely<any>, ...tables: readonly [string, ...string[]]): Promise<void> {
