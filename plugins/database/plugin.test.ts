@@ -213,7 +213,9 @@ describe('zin migrate', () => {
     const print: Pick<Printer, 'json' | 'table' | 'waiting'> = { json: true, table: () => undefined, waiting: (_what, work) => work }
     const confirm = async (): Promise<void> => undefined
     const context = (options: object) => ({ args: {}, options, print, confirm, host: production.host.view }) as unknown as CommandContext
-    await assert.rejects(async () => command?.run(context({ reset: true })), { message: /--reset deletes data; in production, confirm with --force/ })
+    await assert.rejects(async () => command?.run(context({ reset: true })), {
+      message: /--reset deletes data; in production, confirm with --force/,
+    })
     assert.equal(await command?.run(context({ reset: true, force: true })), 0)
     await production.stop()
   })

@@ -2,7 +2,7 @@ import type { Cluster, Redis } from 'ioredis'
 import { defineService } from 'zin'
 
 export interface SetOptions {
-  /** Life in ms; without it the key stays. */
+  /** Time to live in ms; without it the key does not expire. */
   readonly ttlMs?: number
   /** Write only when the key is absent; atomic. */
   readonly ifAbsent?: boolean
@@ -10,7 +10,7 @@ export interface SetOptions {
   readonly ifValue?: string
 }
 
-/** A small key-value store shared by all processes of the app. Keys and values are text. */
+/** A small key-value store shared by all processes of the app. Keys and values are strings. */
 export interface Kv {
   readonly driver: 'redis' | 'database'
   get(key: string): Promise<string | null>
@@ -18,19 +18,19 @@ export interface Kv {
   getMany(keys: readonly string[]): Promise<readonly (string | null)[]>
   /** True when written. */
   set(key: string, value: string, options?: SetOptions): Promise<boolean>
-  /** True when there was one. */
+  /** True when the key existed. */
   delete(key: string): Promise<boolean>
-  /** Adds `by` (default 1) and gives the sum; `ttlMs` counts from the first increment. Atomic. */
+  /** Adds `by` (default 1) and returns the sum; `ttlMs` counts from the first increment. Atomic. */
   increment(key: string, options?: { readonly by?: number; readonly ttlMs?: number }): Promise<number>
-  /** Holds since when the store remembers, as {@link birth} gives it; to be read together with other keys. Absent after the store was emptied. */
+  /** The key that holds the value of {@link birth}, to be read together with other keys. Absent after a flush. */
   readonly birthKey: string
-  /** Since when the store remembers, in ms since 1970: what was written earlier may be lost. A store that was emptied begins anew. */
+  /** Since when the store has kept its data, in ms since 1970: earlier writes may be lost. A flush resets it. */
   birth(): Promise<number>
   /** Round trip in integer ms. */
   ping(signal?: AbortSignal): Promise<number>
-  /** Whether an error says that the store cannot be reached. */
+  /** Whether an error means that the store is unavailable. */
   isUnavailable(error: unknown): boolean
-  /** The client behind it, when the driver is redis and the plugin has started; owned by this plugin. It puts the prefix before keys by itself. */
+  /** The Redis client, when the driver is redis and the plugin has started; owned by this plugin. It adds the key prefix itself. */
   readonly redis: Redis | Cluster | undefined
 }
 

@@ -3,7 +3,7 @@ import { defineErrors } from 'zin'
 export const kvErrors = defineErrors({
   KV_NO_STORE: {
     message: () => 'The plugin kv has no store. Set REDIS_URL, or add database() to plugins in zin.config.ts',
-    when: 'At boot: neither `REDIS_URL` nor the plugin `database` is there',
+    when: 'At boot: neither `REDIS_URL` is set nor the plugin `database` is enabled',
     fix: 'Set `REDIS_URL` or enable `database`',
   },
   KV_NOT_STARTED: {
@@ -16,11 +16,11 @@ export const kvErrors = defineErrors({
     status: 503,
     message: (where: string, reason: string) => `The key-value store (${where}) cannot be reached: ${reason}`,
     when: 'Redis cannot be reached or does not respond',
-    fix: 'Check Redis and `REDIS_URL`; requests may be tried again',
+    fix: 'Check Redis and `REDIS_URL`; requests can be retried',
   },
   KV_NOT_A_NUMBER: {
     status: 500,
-    message: (key: string) => `increment works on whole numbers, and the value at key "${key}" is not an integer`,
+    message: (key: string) => `increment requires an integer, and the value at key "${key}" is not an integer`,
     when: '`increment` of a value that is not an integer',
     fix: 'Use another key for it',
   },

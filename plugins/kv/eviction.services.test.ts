@@ -6,7 +6,7 @@ import { type RedisServer, redisServer } from '../../scripts/testing/redis-serve
 import { kv } from './index.js'
 
 for (const [name, plugin, keeps] of [
-  ['kv', () => kv(), 'used nonces and revocations of tokens'],
+  ['kv', () => kv(), 'used nonces and token revocations'],
   ['queues', () => queues(), 'jobs'],
 ] as const) {
   describe(`${name} on a Redis that evicts keys`, () => {
@@ -23,7 +23,7 @@ for (const [name, plugin, keeps] of [
       return host.logs.filter((line) => line.level === 'warn' && line.plugin === name).map((line) => line.msg)
     }
 
-    it('does not start in production, and says who, where, what and how to mend it', async () => {
+    it('does not start in production, and reports the plugin, the server, the risk and the fix', async () => {
       await assert.rejects(boot({ NODE_ENV: 'production' }), (error) => {
         assert.match(
           String(error),
@@ -33,14 +33,14 @@ for (const [name, plugin, keeps] of [
       })
     })
 
-    it('starts elsewhere, and for a command, with a warning', async () => {
+    it('starts with a warning outside of production, and for a command', async () => {
       for (const host of [await boot(), await boot({ NODE_ENV: 'production' }, [])]) {
         const said = (await warnings(host)).filter((line) => /volatile-lru/.test(line ?? ''))
         assert.equal(said.length, 1)
       }
     })
 
-    it('warns once when Redis does not tell its policy', async () => {
+    it('warns once when Redis does not report its policy', async () => {
       const url = redis.url.replace('redis://', 'redis://app:hunter2@')
       const said = (await warnings(await boot({ NODE_ENV: 'production', REDIS_URL: url }))).filter((line) =>
         /maxmemory-policy/.test(line ?? ''),

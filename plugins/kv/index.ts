@@ -21,7 +21,7 @@ const sweepEveryMs = 60_000
 export const kv = definePlugin({
   name: 'kv',
   version: '0.1.0',
-  description: 'Keys and values with a life, on Redis or in a table of the database',
+  description: 'Key-value store with TTLs, on Redis or in a table of the database',
   uses: { database: optional(databaseService) },
   provides: [kvService],
   errors: { ...kvErrors, ...redisErrors },
@@ -62,7 +62,7 @@ export const kv = definePlugin({
       })
       service.open(redisStore({ client, clock, where }))
       const strict = host.app.production && host.roles.size > 0
-      await checkEviction({ client, plugin: 'kv', where, keeps: 'used nonces and revocations of tokens', strict, log })
+      await checkEviction({ client, plugin: 'kv', where, keeps: 'used nonces and token revocations', strict, log })
       await service.birth()
     })
     ctx.onStop(() => service.close())

@@ -5,11 +5,11 @@ import { type Kv, kvService } from './index.js'
 
 export interface KvContractStore {
   readonly host: TestHostOptions
-  /** Lets time pass for the store. */
+  /** Advances the time of the store. */
   readonly pass: 'clock' | 'wait'
 }
 
-/** What every backend must do, through the service of a booted host. */
+/** The behavior of every backend, through the service of a booted host. */
 export function kvContract(name: string, makeStore: () => Promise<KvContractStore>): void {
   describe(`kv on ${name}`, () => {
     const clock = fakeClock()
@@ -25,7 +25,7 @@ export function kvContract(name: string, makeStore: () => Promise<KvContractStor
     })
     after(() => host.stop())
 
-    it('gives back what was set, and null for what was not', async () => {
+    it('returns a value that was set, and null for an unset key', async () => {
       assert.equal(await kv.get('text'), null)
       const value = `{"a":"'ünï🎈"}${'x'.repeat(100_000)}`
       assert.equal(await kv.set('text', value), true)
@@ -34,21 +34,21 @@ export function kvContract(name: string, makeStore: () => Promise<KvContractStor
       assert.equal(await kv.get('text'), '')
     })
 
-    it('tells keys apart by case, trailing spaces and every byte of long ones', async () => {
+    it('distinguishes keys by case, trailing spaces and every byte of long keys', async () => {
       const long = 'k'.repeat(1000)
       const keys = ['Key', 'key', 'key ', 'kéy', `${long}1`, `${long}2`]
       for (const [i, key] of keys.entries()) await kv.set(key, String(i))
       assert.deepEqual(await kv.getMany(keys), ['0', '1', '2', '3', '4', '5'])
     })
 
-    it('gives many values in the order of the keys', async () => {
+    it('returns many values in the order of the keys', async () => {
       await kv.set('many:1', 'one')
       await kv.set('many:2', 'two')
       assert.deepEqual(await kv.getMany(['many:2', 'none', 'many:1', 'many:2']), ['two', null, 'one', 'two'])
       assert.deepEqual(await kv.getMany([]), [])
     })
 
-    it('forgets a key at the end of its life', async () => {
+    it('expires a key at the end of its TTL', async () => {
       await kv.set('short', 'x', { ttlMs: 40 })
       assert.equal(await kv.get('short'), 'x')
       await pass(40)
@@ -57,21 +57,21 @@ export function kvContract(name: string, makeStore: () => Promise<KvContractStor
       assert.equal(await kv.delete('short'), false)
     })
 
-    it('keeps a key whose new value has no life', async () => {
+    it('keeps a key whose new value has no TTL', async () => {
       await kv.set('kept', 'x', { ttlMs: 40 })
       await kv.set('kept', 'y')
       await pass(40)
       assert.equal(await kv.get('kept'), 'y')
     })
 
-    it('deletes, and says whether there was one', async () => {
+    it('deletes a key, and reports whether it existed', async () => {
       await kv.set('gone', 'x')
       assert.equal(await kv.delete('gone'), true)
       assert.equal(await kv.delete('gone'), false)
       assert.equal(await kv.get('gone'), null)
     })
 
-    it('sets an absent key once among 30 that try, and again after it expired', async () => {
+    it('sets an absent key once among 30 concurrent calls, and again after it expired', async () => {
       const race = async () => {
         const won = await Promise.all(Array.from({ length: 30 }, (_, i) => kv.set('nonce', `v${i}`, { ifAbsent: true, ttlMs: 500 })))
         return won.filter(Boolean).length
@@ -82,7 +82,7 @@ export function kvContract(name: string, makeStore: () => Promise<KvContractStor
       assert.equal(await race(), 1)
     })
 
-    it('writes over the value that is expected, and over no other', async () => {
+    it('overwrites the expected value only', async () => {
       assert.equal(await kv.set('swap', 'b', { ifValue: 'a' }), false)
       assert.equal(await kv.get('swap'), null)
       await kv.set('swap', 'é')
@@ -93,7 +93,7 @@ export function kvContract(name: string, makeStore: () => Promise<KvContractStor
       assert.equal(await kv.get('swap'), 'z')
     })
 
-    it('lets one of 30 that try write over a value, with the life that it gives', async () => {
+    it('lets one of 30 concurrent calls overwrite a value, with its TTL', async () => {
       await kv.set('race', 'begin', { ttlMs: 60_000 })
       const won = await Promise.all(Array.from({ length: 30 }, (_, i) => kv.set('race', `v${i}`, { ifValue: 'begin' })))
       assert.deepEqual(won.filter(Boolean), [true])
@@ -104,7 +104,7 @@ export function kvContract(name: string, makeStore: () => Promise<KvContractStor
       assert.equal(await kv.get('race'), null)
     })
 
-    it('counts 50 increments at once without losing one', async () => {
+    it('counts 50 concurrent increments without losing one', async () => {
       const sums = await Promise.all(Array.from({ length: 50 }, () => kv.increment('counter')))
       assert.deepEqual(
         sums.toSorted((a, b) => a - b),
@@ -114,7 +114,7 @@ export function kvContract(name: string, makeStore: () => Promise<KvContractStor
       assert.equal(await kv.get('counter'), '43')
     })
 
-    it('counts the life of a counter from its first increment', async () => {
+    it('starts the TTL of a counter at its first increment', async () => {
       assert.equal(await kv.increment('window', { ttlMs: 400 }), 1)
       await pass(250)
       assert.equal(await kv.increment('window', { ttlMs: 400 }), 2)
@@ -122,7 +122,7 @@ export function kvContract(name: string, makeStore: () => Promise<KvContractStor
       assert.equal(await kv.increment('window', { ttlMs: 400 }), 1)
     })
 
-    it('tells since when it remembers, and begins anew when it was emptied', async () => {
+    it('returns the time since which it has kept its data, and resets it after a flush', async () => {
       const birth = await kv.birth()
       assert.ok(birth > 0)
       assert.deepEqual(await kv.getMany([kv.birthKey]), [String(birth)])
@@ -135,13 +135,13 @@ export function kvContract(name: string, makeStore: () => Promise<KvContractStor
       assert.ok(begun[0] >= birth + 20)
     })
 
-    it('refuses to count what is not a number', async () => {
+    it('refuses to increment a value that is not an integer', async () => {
       await kv.set('word', 'abc')
       await assert.rejects(kv.increment('word'), { code: 'KV_NOT_A_NUMBER' })
       assert.equal(await kv.get('word'), 'abc')
     })
 
-    it('answers a ping in whole milliseconds, and none that was aborted', async () => {
+    it('reports a ping in whole milliseconds, and rejects an aborted one', async () => {
       assert.ok(Number.isInteger(await kv.ping()))
       await assert.rejects(kv.ping(AbortSignal.abort()), { name: 'AbortError' })
     })

@@ -17,7 +17,7 @@ kvContract('Redis', async () => ({
 }))
 
 describe('kv of two apps on one Redis', () => {
-  it('keeps their keys apart, whatever alphabet their names are in', async () => {
+  it('keeps their keys separate, whatever alphabet their names use', async () => {
     const run = randomUUID()
     const start = (name: string) => createTestHost({ plugins: [kv()], env: { REDIS_URL: redisUrl, APP_NAME: `${name}${run}` } })
     const [one, two] = await Promise.all([start('商店'), start('订单')])
@@ -27,15 +27,15 @@ describe('kv of two apps on one Redis', () => {
   })
 })
 
-describe('kv on MySQL or MariaDB, with a database of its own', () => {
+describe('kv on MySQL or MariaDB, with a separate database', () => {
   const { env, create, drop } = mysqlDatabase('kv')
   before(create)
   after(drop)
   kvContract('MySQL or MariaDB', async () => ({ host: { plugins: [database(), kv()], env }, pass: 'clock' }))
 })
 
-describe('kv when Redis goes away', () => {
-  it('fails with a typed error while the connection is down, and works again by itself when it is back', async () => {
+describe('kv when Redis becomes unreachable', () => {
+  it('fails with a typed error while the connection is down, and recovers when it is back', async () => {
     const upstream = new URL(redisUrl)
     const proxy = await openProxy({ host: upstream.hostname, port: Number(upstream.port || 6379) })
     const host = await createTestHost({
@@ -59,7 +59,7 @@ describe('kv when Redis goes away', () => {
   })
 })
 
-/** A line to a server that a test can cut and mend. */
+/** A proxy to a server that a test can cut and restore. */
 async function openProxy(upstream: { readonly host: string; readonly port: number }) {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {

@@ -8,11 +8,11 @@ import { kvContract } from './kv.contract.js'
 kvContract('SQLite', async () => ({ host: { plugins: [database(), kv()] }, pass: 'clock' }))
 
 describe('kv', () => {
-  it('stops the boot with what to do when there is no store', async () => {
+  it('stops the boot without a store, and names the fix', async () => {
     await assert.rejects(createTestHost({ plugins: [kv()] }), { message: /kv.*Set REDIS_URL, or add database\(\)/s })
   })
 
-  it('stops the boot when Redis cannot be reached, and says neither user nor password', async () => {
+  it('stops the boot when Redis cannot be reached, and reveals neither user nor password', async () => {
     const env = { REDIS_URL: 'redis://someone:hunter2@127.0.0.1:1/0', REDIS_CONNECT_TIMEOUT_MS: '300' }
     await assert.rejects(createTestHost({ plugins: [kv()], env }), (error) => {
       assert.match(String(error), /Redis at 127\.0\.0\.1:1 could not be reached within 300 ms.*REDIS_URL/)
@@ -21,7 +21,7 @@ describe('kv', () => {
     })
   })
 
-  it('keeps values over a restart of the app', async () => {
+  it('keeps values across a restart of the app', async () => {
     const { mkdtemp, rm } = await import('node:fs/promises')
     const { join } = await import('node:path')
     const { tmpdir } = await import('node:os')
@@ -36,7 +36,7 @@ describe('kv', () => {
     await rm(rootDir, { recursive: true, force: true })
   })
 
-  it('does not keep the keys themselves in the table', async () => {
+  it('does not store the keys themselves in the table', async () => {
     const host = await createTestHost({ plugins: [database(), kv()] })
     await host.service(kvService).set('secret-name', 'v')
     const rows = await host.service(databaseService).tables().selectFrom('zin_kv').select('id').execute()

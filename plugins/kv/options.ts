@@ -8,7 +8,7 @@ export const kvOptions = defineOptions(
       Type.String({
         pattern: '^[A-Za-z0-9._-]{1,64}$',
         description:
-          'Begins every key in Redis, followed by `:kv:`. Default: the name of the app, blanks as `_`, with a hash when it has characters beyond ASCII letters, digits, `.`, `_` and `-`',
+          'Prefix of every key in Redis, followed by `:kv:`. Default: the app name with spaces as `_`, plus a hash when it has characters other than ASCII letters, digits, `.`, `_` and `-`',
       }),
     ),
   }),

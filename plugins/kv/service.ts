@@ -4,7 +4,7 @@ import { kvErrors } from './errors.js'
 import type { KvStore } from './store/contract.js'
 import { isKvUnavailable } from './store/redis.js'
 
-/** The service as others hold it: known from setup on, usable from start to stop. */
+/** The service as other plugins see it: available from setup on, usable from start to stop. */
 export interface OwnedKv extends Kv {
   open(store: KvStore): void
   sweep(): Promise<void>

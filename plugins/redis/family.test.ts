@@ -4,36 +4,36 @@ import { describe, it } from 'node:test'
 import { Redis } from 'ioredis'
 import { RedisFamily } from './family.js'
 
-/** Port 1 refuses. The next attempt is further away than any test waits. */
+/** Port 1 refuses connections. The next attempt is later than the end of any test. */
 const refused = { host: '127.0.0.1', port: 1, lazyConnect: true, maxRetriesPerRequest: null, retryStrategy: () => 3_600_000 }
 
-/** A client between two attempts. */
+/** A client between two connection attempts. */
 async function reconnecting(client: Redis): Promise<Redis> {
   client.on('error', () => undefined)
-  const told = new Promise((resolve) => client.once('reconnecting', resolve))
+  const waiting = new Promise((resolve) => client.once('reconnecting', resolve))
   client.connect().catch(() => undefined)
-  await told
+  await waiting
   return client
 }
 
 describe('a family of Redis clients', () => {
-  it('ends a client that is told to between two attempts, with all that it was asked', async () => {
+  it('ends a client between two connection attempts, and rejects its pending commands', async () => {
     const client = await reconnecting(new RedisFamily().adopt(new Redis(refused)))
-    const asked = client.get('a')
+    const pending = client.get('a')
     const ended = once(client, 'end')
     client.disconnect()
     await ended
-    await assert.rejects(asked, /Connection is closed/)
+    await assert.rejects(pending, /Connection is closed/)
   })
 
-  it('connects a client again that was told to end', async () => {
+  it('reconnects a client that was disconnected', async () => {
     const client = await reconnecting(new RedisFamily().adopt(new Redis(refused)))
     client.disconnect()
     await reconnecting(client)
     client.disconnect()
   })
 
-  it('closes duplicates of duplicates for good', async () => {
+  it('closes duplicates of duplicates permanently', async () => {
     const family = new RedisFamily()
     const client = family.adopt(new Redis(refused))
     const clients = await Promise.all([client, client.duplicate(), client.duplicate().duplicate()].map(reconnecting))

@@ -1,11 +1,11 @@
 import type { RedisClient } from './client.js'
 
-/** A client and its duplicates, of which BullMQ makes one for each consumer: they end when they are told to, and together. */
+/** A client and its duplicates (BullMQ creates one per consumer), which are closed together. */
 export class RedisFamily {
   readonly #members = new Set<RedisClient>()
   #closed = false
 
-  /** The same client, changed; what it duplicates belongs to the family, too. */
+  /** Patches and returns the client; its duplicates join the family, too. */
   adopt<T extends RedisClient>(client: T): T {
     const connect = client.connect.bind(client)
     const disconnect = client.disconnect.bind(client)
@@ -16,18 +16,18 @@ export class RedisFamily {
       return connect()
     }
     client.disconnect = (reconnect = false) => {
-      // Between two attempts ioredis only forgets the next one: no `end` comes, and commands wait for ever. One that waits to begin ends.
+      // Between two attempts, ioredis only cancels the next one: it emits no `end`, and commands wait forever. With the status `wait` it ends.
       if (!reconnect && client.status === 'reconnecting') client.status = 'wait'
       disconnect(reconnect)
     }
     client.duplicate = ((...args: unknown[]) => this.adopt(duplicate(...args))) as T['duplicate']
-    // It may have begun anew by the time this is told.
+    // It may have reconnected by the time of this event.
     client.on('end', () => client.status === 'end' && this.#members.delete(client))
     this.#members.add(client)
     return client
   }
 
-  /** For good: BullMQ connects a client again when a pause ends after the close of its worker. */
+  /** Closes permanently: BullMQ reconnects a client when a pause ends after its worker was closed. */
   close(): void {
     this.#closed = true
     for (const client of this.#members) client.disconnect()

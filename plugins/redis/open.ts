@@ -7,7 +7,7 @@ import { RedisFamily } from './family.js'
 import { describeRedis, type RedisTarget } from './target.js'
 
 export type OwnedRedisClient = RedisClient & {
-  /** Closes it and its duplicates for good: what they were asked rejects, and so does an attempt to connect one again. */
+  /** Closes it and its duplicates permanently: pending commands and later attempts to connect reject. */
   closeAll(): void
 }
 
@@ -15,35 +15,35 @@ export interface OpenRedisOptions {
   readonly target: RedisTarget
   /** Name of the setting that holds the URL, for messages. */
   readonly setting: string
-  /** Shown by CLIENT LIST. */
+  /** The connection name in CLIENT LIST. */
   readonly name: string
   readonly connectTimeoutMs: number
   readonly log: Logger
   /**
-   * `fail-fast`: a command rejects when the connection is down or the answer takes more than 5 s.
-   * `patient`: commands wait for the connection to come back, for consumers that have nothing else to do.
+   * `fail-fast`: a command rejects when the connection is down or the reply takes more than 5 s.
+   * `patient`: commands wait until the connection is back, for consumers.
    */
   readonly mode: 'fail-fast' | 'patient'
-  /** Put before every key. */
+  /** Prefix of every key. */
   readonly keyPrefix?: string
 }
 
-/** Connects within the time given, else throws REDIS_UNAVAILABLE. The client is the caller's to close. */
+/** Connects before the deadline, otherwise throws REDIS_UNAVAILABLE. The caller must close the client. */
 export async function openRedis(options: OpenRedisOptions): Promise<OwnedRedisClient> {
   const family = new RedisFamily()
   const client = Object.assign(family.adopt(makeClient(options)), { closeAll: () => family.close() })
   let lastError: unknown
-  let told = false
+  let warned = false
   client.on('error', (error: unknown) => {
     lastError = error
-    if (!told) options.log.warn({ redis: describeRedis(options.target), reason: messageOf(error) }, 'Redis connection failed, trying again')
-    told = true
+    if (!warned) options.log.warn({ redis: describeRedis(options.target), reason: messageOf(error) }, 'Redis connection failed, retrying')
+    warned = true
   })
   client.on('ready', () => {
-    if (told) options.log.info({ redis: describeRedis(options.target) }, 'Redis connection is up')
-    told = false
+    if (warned) options.log.info({ redis: describeRedis(options.target) }, 'Redis connection is up')
+    warned = false
   })
-  // The outcome is read from the client's state: a first failure does not end its attempts.
+  // The client's status decides the outcome: it keeps trying after a first failure.
   client.connect().catch((error: unknown) => {
     lastError ??= error
   })
@@ -51,13 +51,13 @@ export async function openRedis(options: OpenRedisOptions): Promise<OwnedRedisCl
   client.closeAll()
   const where = describeRedis(options.target)
   throw isRefusal(lastError)
-    ? redisErrors.REDIS_UNAVAILABLE(`${where} refused the log-in: ${messageOf(lastError)}. Correct user and password in ${options.setting}`)
+    ? redisErrors.REDIS_UNAVAILABLE(`${where} refused the login: ${messageOf(lastError)}. Correct user and password in ${options.setting}`)
     : redisErrors.REDIS_UNAVAILABLE(
         `${where} could not be reached within ${options.connectTimeoutMs} ms${lastError === undefined ? '' : `: ${reasonOf(lastError)}`}. Start the server, or correct ${options.setting}`,
       )
 }
 
-/** True once the client is ready; false when the time is over or it ended. */
+/** True once the client is ready; false when the time is up or the client has ended. */
 export function whenReady(client: RedisClient, limitMs: number, giveUp: () => boolean = () => false): Promise<boolean> {
   if (client.status === 'ready') return Promise.resolve(true)
   return new Promise((resolve) => {
@@ -76,7 +76,7 @@ export function whenReady(client: RedisClient, limitMs: number, giveUp: () => bo
   })
 }
 
-/** Whether an error says that Redis cannot be reached or does not answer. */
+/** Whether an error means that Redis is unreachable or does not respond. */
 export function isRedisUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error ? String(error.code) : ''
@@ -115,7 +115,7 @@ function reasonOf(error: unknown): string {
 const commandTimeoutMs = 5000
 
 function makeClient({ target, name, mode, connectTimeoutMs, keyPrefix }: OpenRedisOptions): RedisClient {
-  // Not import(), which reads every file twice: once to find the names that it exports.
+  // Not import(), which reads every file twice: once to find its exported names.
   const ioredis = createRequire(import.meta.url)('ioredis') as typeof import('ioredis')
   const failFast = mode === 'fail-fast'
   const retry = (times: number): number => Math.min(50 * 2 ** Math.min(times, 6), 2000)
@@ -123,13 +123,13 @@ function makeClient({ target, name, mode, connectTimeoutMs, keyPrefix }: OpenRed
     connectionName: name,
     connectTimeout: Math.min(connectTimeoutMs, 5000),
     enableOfflineQueue: !failFast,
-    // 0: what was sent and not answered rejects when the connection breaks; repeating it could count twice.
+    // 0: commands in flight reject when the connection breaks, because a retry could apply them twice.
     maxRetriesPerRequest: failFast ? 0 : null,
     retryStrategy: retry,
-    // A socket that was gone before keeps a timer of this length.
+    // A socket that was already closed keeps a timer of this length.
     disconnectTimeout: 1000,
     lazyConnect: true,
-    // A connection without any response that long is given up: what is sent to a server that hangs would pile up.
+    // A connection without any reply for that long is closed: commands to a hung server would pile up.
     ...(failFast && { commandTimeout: commandTimeoutMs, socketTimeout: commandTimeoutMs }),
     ...(keyPrefix !== undefined && { keyPrefix }),
     ...(target.username !== undefined && { username: target.username }),
@@ -156,7 +156,7 @@ function makeClient({ target, name, mode, connectTimeoutMs, keyPrefix }: OpenRed
     clusterRetryStrategy: retry,
     redisOptions,
     ...(keyPrefix !== undefined && { keyPrefix }),
-    // Certificates name hosts; the addresses that nodes announce would not match them.
+    // Certificates are issued for host names; the addresses that nodes report would not match them.
     ...(target.tls && { dnsLookup: (address: string, done: (error: null, address: string) => void) => done(null, address) }),
   }
   return new ioredis.Cluster(

@@ -2,15 +2,15 @@ import { messageOf } from 'zin'
 import type { RedisClient } from './client.js'
 import { isRedisUnavailable, whenReady } from './open.js'
 
-/** How long a command waits for a connection that is coming back, in ms. */
-const patienceMs = 1_000
+/** How long a command waits for a lost connection, in ms. */
+const reconnectWaitMs = 1_000
 
 export interface RedisScriptsOptions {
   /** The client; undefined before its owner has started. */
   readonly redis: () => RedisClient | undefined
-  /** Begins every key of the scripts, after the client's own prefix: KEYS[1]. With one pair of braces, so that all keys share a slot. */
+  /** KEYS[1], the prefix of every key of the scripts, after the client's own prefix. With one pair of braces, so that all keys share a slot. */
   readonly base: string
-  /** The error when Redis cannot be reached, from the reason. */
+  /** Creates the error for an unavailable Redis from the reason. */
   readonly unavailable: (why: string) => Error
 }
 
@@ -29,7 +29,7 @@ export class RedisScripts {
     this.#options = options
   }
 
-  /** Throws what `unavailable` gives when its owner has not started, or has ended. */
+  /** The client. Throws the error from `unavailable` before its owner has started and after it has stopped. */
   client(): RedisClient {
     const client = this.#options.redis()
     if (client === undefined) throw this.#options.unavailable('it is not connected')
@@ -37,8 +37,8 @@ export class RedisScripts {
   }
 
   /**
-   * Sends the text of a script: Redis does not compile again what it has seen, and unlike a digest the text is right after Redis was
-   * restarted, so that what a process sends keeps its order then too.
+   * Runs a script with EVAL: Redis caches compiled scripts. Unlike EVALSHA this also works after a restart of Redis, so that the
+   * commands of a process keep their order.
    */
   async run<Reply>(script: string, ...values: readonly (string | number)[]): Promise<Reply> {
     const { base, unavailable } = this.#options
@@ -51,9 +51,9 @@ export class RedisScripts {
     }
   }
 
-  /** One wait for all commands that come in the meantime. */
+  /** One wait shared by all commands. */
   #ready(client: RedisClient): Promise<boolean> {
-    this.#waiting ??= whenReady(client, patienceMs).finally(() => {
+    this.#waiting ??= whenReady(client, reconnectWaitMs).finally(() => {
       this.#waiting = undefined
     })
     return this.#waiting

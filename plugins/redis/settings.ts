@@ -1,12 +1,12 @@
 import { defineSettings } from 'zin'
 
-/** How plugins reach Redis. A plugin that reads them lists them in its `settings`, so that all have one declaration. */
+/** Settings of the Redis connection. A plugin that reads them includes them in its `settings`, so that there is one declaration. */
 export const redisSettings = defineSettings({
   REDIS_URL: {
     type: 'string',
     default: '',
     secret: true,
-    summary: 'Redis, Redis Cluster or Sentinel, for the forms see `plugins/redis`; empty for the embedded stores',
+    summary: 'URL of Redis, Redis Cluster or Sentinel (for the forms see `plugins/redis`); empty for the embedded stores',
   },
   REDIS_CONNECT_TIMEOUT_MS: { type: 'int', default: 10_000, min: 100, max: 600_000, summary: 'How long the boot waits for Redis, in ms' },
 })

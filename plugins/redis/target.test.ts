@@ -5,7 +5,7 @@ import { describeRedis, redisTarget } from './target.js'
 const read = (url: string) => redisTarget('REDIS_URL', url)
 
 describe('Redis URLs', () => {
-  it('name a server, a database, a user and an encoded password', () => {
+  it('contain a server, a database, a user and an encoded password', () => {
     assert.deepEqual(read('redis://localhost'), { kind: 'single', tls: false, nodes: [{ host: 'localhost', port: 6379 }], db: 0 })
     assert.deepEqual(read('rediss://app:p%40ss%2Fword@[::1]:6380/3'), {
       kind: 'single',
@@ -18,7 +18,7 @@ describe('Redis URLs', () => {
     assert.equal(read('redis://:secret@h').password, 'secret')
   })
 
-  it('name a cluster or the sentinels of a master', () => {
+  it('contain a cluster or the sentinels of a master', () => {
     assert.deepEqual(read('redis-cluster://a:7000,b:7001').nodes, [
       { host: 'a', port: 7000 },
       { host: 'b', port: 7001 },
@@ -43,7 +43,7 @@ describe('Redis URLs', () => {
     assert.equal(describeRedis(read('redis-sentinel://:hunter2@a,b/main')), 'Redis at main by sentinels a:26379, b:26379')
   })
 
-  it('are refused when malformed, in words that do not repeat them', () => {
+  it('are refused when malformed, with a message that does not repeat them', () => {
     const malformed = [
       'http://hunter2',
       'redis://',

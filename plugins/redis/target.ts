@@ -5,7 +5,7 @@ export interface RedisNode {
   readonly port: number
 }
 
-/** Where Redis is and how to log in: what a URL of a setting says. */
+/** A parsed Redis URL: where Redis is, and the credentials. */
 export interface RedisTarget {
   readonly kind: 'single' | 'cluster' | 'sentinel'
   readonly nodes: readonly [RedisNode, ...RedisNode[]]
@@ -30,26 +30,26 @@ const schemes: Readonly<Record<string, Pick<RedisTarget, 'kind' | 'tls'>>> = {
   'rediss-sentinel': { kind: 'sentinel', tls: true },
 }
 
-/** Reads a Redis URL. Throws REDIS_URL_INVALID, whose message never repeats the URL. Pure. */
+/** Parses a Redis URL. Throws REDIS_URL_INVALID, whose message never repeats the URL. Pure. */
 export function redisTarget(setting: string, url: string): RedisTarget {
   const refuse = (what: string) => redisErrors.REDIS_URL_INVALID(setting, what, shapes)
   const parts = /^([a-z-]+):\/\/(?:([^@/?#]*)@)?([^@/?#]+)(\/[^?#]*)?(\?[^#]*)?$/.exec(url.trim())
   const scheme = schemes[parts?.[1] ?? '']
-  if (!parts || !scheme) throw refuse('it does not have one of the known forms')
+  if (!parts || !scheme) throw refuse('it has none of the supported forms')
   const [, , login = '', hosts = '', path = '', search = ''] = parts
   const nodes = hosts.split(',').map((host) => redisNode(host, scheme.kind === 'sentinel' ? 26_379 : 6379) ?? host)
   const bad = nodes.findIndex((node) => typeof node === 'string')
   const [first, ...others] = nodes.filter((node) => typeof node !== 'string')
-  if (!first || bad >= 0) throw refuse(`host number ${bad + 1} is not host or host:port with a port from 1 to 65535`)
+  if (!first || bad >= 0) throw refuse(`host number ${bad + 1} is not of the form host or host:port with a port from 1 to 65535`)
   if (scheme.kind === 'single' && others.length > 0) throw refuse('it lists several hosts; use redis-cluster:// or redis-sentinel://')
   const segments = path.split('/').filter((segment) => segment !== '')
   const master = scheme.kind === 'sentinel' ? segments.shift() : undefined
-  if (scheme.kind === 'sentinel' && master === undefined) throw refuse('it lacks the name of the master after the hosts')
+  if (scheme.kind === 'sentinel' && master === undefined) throw refuse('the name of the master is missing after the hosts')
   const db = segments.length === 0 ? 0 : Number(segments[0])
-  if (segments.length > 1 || !Number.isInteger(db) || db < 0 || db > 65_535) throw refuse('the path is not the number of a database')
+  if (segments.length > 1 || !Number.isInteger(db) || db < 0 || db > 65_535) throw refuse('the path is not a database number')
   if (scheme.kind === 'cluster' && db !== 0) throw refuse('a cluster has only database 0')
   const { username, password } = redisLogin(login) ?? {}
-  if (login !== '' && username === undefined && password === undefined) throw refuse('user or password are not URL-encoded')
+  if (login !== '' && username === undefined && password === undefined) throw refuse('user or password is not URL-encoded')
   const sentinelPassword = new URLSearchParams(search).get('sentinelPassword') ?? undefined
   return {
     ...scheme,

@@ -8,7 +8,7 @@ export const createKv = defineMigration({
       .createTable('zin_kv')
       .ifNotExists()
       .addColumn('id', 'varchar(64)', (column) => column.primaryKey())
-      // SQLite takes any name of a type; MySQL's `text` would end at 64 KiB.
+      // SQLite accepts any type name; `text` of MySQL would be limited to 64 KiB.
       .addColumn('value', sql`mediumtext`, (column) => column.notNull())
       .addColumn('expires_at', 'bigint')
       .execute()

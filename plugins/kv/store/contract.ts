@@ -2,7 +2,7 @@ import type { Kv } from '../contract.js'
 
 /** One backend of the service. */
 export interface KvStore extends Omit<Kv, 'birthKey' | 'birth'> {
-  /** Forgets what has expired; a backend that does so by itself does nothing. */
+  /** Deletes expired keys; does nothing on a backend that expires them itself. */
   sweep(): Promise<void>
   close(): Promise<void>
 }

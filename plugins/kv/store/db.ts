@@ -8,10 +8,10 @@ import { isKvUnavailable } from './redis.js'
 
 interface KvTables {
   readonly zin_kv: {
-    /** SHA-256 of the key: of one length for any key, and compared exactly whatever the collation of the server. */
+    /** SHA-256 of the key: one length for any key, and compared exactly whatever the collation of the server. */
     readonly id: string
     readonly value: string
-    /** ms since 1970; null: stays. */
+    /** ms since 1970; null: does not expire. */
     readonly expires_at: number | null
   }
 }
@@ -32,7 +32,7 @@ export function databaseStore({ database, clock }: { readonly database: Database
     const now = clock.now()
     const row = rowOf(key, value, ttlMs, now)
     if (await database.insertIfAbsent('zin_kv', row)) return true
-    // An expired row is absent: whoever removes it tries again, and of all that try, the key lets one through.
+    // An expired row counts as absent: remove it and retry the insert, which succeeds for one caller.
     const expired = await tables().deleteFrom('zin_kv').where('id', '=', row.id).where('expires_at', '<=', now).executeTakeFirst()
     return expired.numDeletedRows > 0n && database.insertIfAbsent('zin_kv', row)
   }
@@ -42,7 +42,7 @@ export function databaseStore({ database, clock }: { readonly database: Database
     const now = clock.now()
     const { id, ...columns } = rowOf(key, value, ttlMs, now)
     const held = sql.ref('value')
-    // A collation of MySQL takes several texts for one; bytes are what counts.
+    // MySQL collations treat different strings as equal, so compare bytes.
     const same =
       database.dialect === 'mysql'
         ? sql<SqlBool>`cast(convert(${held} using utf8mb4) as binary) = cast(${before} as binary)`
@@ -60,7 +60,7 @@ export function databaseStore({ database, clock }: { readonly database: Database
     const expiresAt = sql.ref('zin_kv.expires_at')
     const integer = mysql ? sql`signed` : sql`integer`
     const changes = {
-      // MySQL assigns from left to right: the value comes first, because it looks at the old end.
+      // MySQL assigns from left to right: the value comes first, because it reads the old expiry.
       value: sql<string>`case when ${expiresAt} <= ${now} then ${String(by)} else cast(cast(${value} as ${integer}) + ${by} as ${integer}) end`,
       expires_at: sql<
         number | null
@@ -103,8 +103,8 @@ export function databaseStore({ database, clock }: { readonly database: Database
       return true
     },
     async delete(key) {
-      const gone = await tables().deleteFrom('zin_kv').where('id', '=', idOf(key)).where(alive(clock.now())).executeTakeFirst()
-      return gone.numDeletedRows > 0n
+      const deleted = await tables().deleteFrom('zin_kv').where('id', '=', idOf(key)).where(alive(clock.now())).executeTakeFirst()
+      return deleted.numDeletedRows > 0n
     },
     async increment(key, { by = 1, ttlMs } = {}) {
       const current = await this.get(key)

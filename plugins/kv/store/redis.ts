@@ -3,16 +3,16 @@ import { abortable, isRedisUnavailable, type RedisClient, whenReady } from 'zin/
 import { kvErrors } from '../errors.js'
 import type { KvStore } from './contract.js'
 
-/** How long a command waits for a connection that is coming back, in ms. */
-const patienceMs = 1000
+/** How long a command waits for a lost connection, in ms. */
+const reconnectWaitMs = 1000
 
-/** Adds, and gives a key that has no end its life: one step, so a crash cannot leave a counter that never expires. */
+/** Adds, and sets the TTL of a key that has none: atomic, so that a crash cannot leave a counter that never expires. */
 const incrementScript = `
 local sum = redis.call('INCRBY', KEYS[1], ARGV[1])
 if ARGV[2] ~= '0' and redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 return sum`
 
-/** Writes over one value and no other. An argument 0 is a key that stays. */
+/** Compare-and-set. A TTL of 0 means that the key does not expire. */
 const swapScript = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 if ARGV[3] == '0' then redis.call('SET', KEYS[1], ARGV[2]) else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
@@ -26,9 +26,9 @@ export interface RedisStoreDeps {
 }
 
 export function redisStore({ client, clock, where }: RedisStoreDeps): KvStore {
-  const ask = async <T>(command: () => Promise<T>): Promise<T> => {
+  const send = async <T>(command: () => Promise<T>): Promise<T> => {
     try {
-      if (client.status !== 'ready' && !(await whenReady(client, patienceMs)))
+      if (client.status !== 'ready' && !(await whenReady(client, reconnectWaitMs)))
         throw kvErrors.KV_UNAVAILABLE(where, 'the connection is down')
       return await command()
     } catch (error) {
@@ -39,23 +39,23 @@ export function redisStore({ client, clock, where }: RedisStoreDeps): KvStore {
   return {
     driver: 'redis',
     redis: client,
-    get: (key) => ask(() => client.get(key)),
+    get: (key) => send(() => client.get(key)),
     getMany: (keys) => {
       if (keys.length === 0) return Promise.resolve([])
-      // Keys of a cluster live on several nodes; these go out together and come back together.
-      return client.isCluster ? ask(() => Promise.all(keys.map((key) => client.get(key)))) : ask(() => client.mget(...keys))
+      // The keys are on several nodes of a cluster, so each has its own command; all are sent at once.
+      return client.isCluster ? send(() => Promise.all(keys.map((key) => client.get(key)))) : send(() => client.mget(...keys))
     },
     set: (key, value, { ttlMs, ifAbsent = false, ifValue } = {}) =>
-      ask(async () => {
+      send(async () => {
         if (ifValue !== undefined)
           return (await client.eval(swapScript, 1, key, ifValue, value, ttlMs === undefined ? 0 : lifeOf(ttlMs))) === 1
         if (ttlMs === undefined) return (ifAbsent ? await client.set(key, value, 'NX') : await client.set(key, value)) === 'OK'
         const life = lifeOf(ttlMs)
         return (ifAbsent ? await client.set(key, value, 'PX', life, 'NX') : await client.set(key, value, 'PX', life)) === 'OK'
       }),
-    delete: (key) => ask(async () => (await client.del(key)) > 0),
+    delete: (key) => send(async () => (await client.del(key)) > 0),
     increment: (key, { by = 1, ttlMs } = {}) =>
-      ask(async () => {
+      send(async () => {
         try {
           return Number(await client.eval(incrementScript, 1, key, by, ttlMs === undefined ? 0 : lifeOf(ttlMs)))
         } catch (error) {
@@ -65,7 +65,7 @@ export function redisStore({ client, clock, where }: RedisStoreDeps): KvStore {
     async ping(signal) {
       signal?.throwIfAborted()
       const started = clock.monotonic()
-      await ask(() => abortable(client.ping(), signal))
+      await send(() => abortable(client.ping(), signal))
       return Math.round(clock.monotonic() - started)
     },
     isUnavailable: (error) => isKvUnavailable(error) || isRedisUnavailable(error),
@@ -77,7 +77,7 @@ export function redisStore({ client, clock, where }: RedisStoreDeps): KvStore {
   }
 }
 
-/** Redis takes whole ms from 1. */
+/** Redis accepts integers from 1. */
 function lifeOf(ttlMs: number): number {
   return Math.max(1, Math.ceil(ttlMs))
 }
