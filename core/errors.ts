@@ -69,7 +69,7 @@ type Longer<A extends readonly unknown[], B extends readonly unknown[]> = A exte
 export interface ErrorFactory<R extends ErrorRow = ErrorRow> {
   (...args: Longer<ArgumentsOf<R['cause']>, Longer<ArgumentsOf<R['details']>, Parameters<R['message']>>>): ZinError
   readonly code: string
-  readonly row: R
+  readonly row: ErrorRow
 }
 
 /** A table of errors, by code. */
@@ -92,9 +92,7 @@ export type ErrorTable = Readonly<Record<string, ErrorFactory<any>>>
  * })
  * throw mailErrors.MAILBOX_FULL('anna', 30)
  */
-export function defineErrors<const T extends Readonly<Record<string, ErrorRow>>>(
-  table: T,
-): { readonly [K in keyof T]: ErrorFactory<T[K]> } {
+export function defineErrors<T extends Readonly<Record<string, ErrorRow>>>(table: T): { readonly [K in keyof T]: ErrorFactory<T[K]> } {
   const factories = Object.entries(table).map(([code, row]) => [code, errorFactory(code, row)])
   return Object.fromEntries(factories)
 }
