@@ -4,6 +4,7 @@ import type { Database } from 'zin/plugins/database'
 import type { Kv } from 'zin/plugins/kv'
 import type { Ops } from 'zin/plugins/ops'
 import type { Queues } from 'zin/plugins/queues'
+import type { WorkerEvent, Workers } from './contract.js'
 import { Cancels } from './control/cancels.js'
 import { Changes } from './control/changes.js'
 import { DesiredStates } from './control/desired-states.js'
@@ -32,7 +33,6 @@ import { chooseState } from './shared/choose.js'
 import { SharedState } from './shared/state.js'
 import { StoreDirectory } from './store/directory.js'
 import { openStores } from './store/open.js'
-import type { WorkerEvent, Workers } from './types.js'
 
 export interface AssembleInput extends Pick<PluginContext, 'hooks' | 'clock' | 'log' | 'host'> {
   readonly settings: WorkerSettings

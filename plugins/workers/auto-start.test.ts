@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { autoStart } from './auto-start.js'
 import { recordOf } from './record/make.js'
 import type { CreateWorker } from './record/record.js'
-import type { Desired } from './store/store.js'
+import type { Desired } from './store/contract.js'
 import { desired } from './testing/stored-worker.js'
 
 const record = (input: Partial<CreateWorker>) => recordOf({ name: 'abc', queueName: 'abc', ...input }, { concurrency: 5, driver: 'memory' })

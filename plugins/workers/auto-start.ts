@@ -1,5 +1,5 @@
 import type { PersistenceDriver, WorkerRecord } from './record/record.js'
-import type { Desired } from './store/store.js'
+import type { Desired } from './store/contract.js'
 
 export interface AutoStartSettings {
   /** `WORKER_AUTO_START`. */

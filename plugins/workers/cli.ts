@@ -1,5 +1,5 @@
 import { type AppClient, type Command, defineCommand, type Printer } from 'zin'
-import type { NodeView, OperationResult, VersionView, WorkerOnNode, WorkerPage, WorkerStatus, WorkerView } from './types.js'
+import type { NodeView, OperationResult, VersionView, WorkerOnNode, WorkerPage, WorkerStatus, WorkerView } from './contract.js'
 
 const named = [{ name: 'name', summary: 'Name of the worker' }]
 const at = (name: string | undefined, rest = ''): string => `/api/workers/${encodeURIComponent(name ?? '')}${rest}`

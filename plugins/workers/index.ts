@@ -7,13 +7,16 @@ import { opsService } from 'zin/plugins/ops'
 import { queuesService } from 'zin/plugins/queues'
 import { assemble } from './assemble.js'
 import { workerCommands } from './cli.js'
+import { workersService } from './contract.js'
+import { workerErrors } from './errors.js'
 import { workerHooks } from './hooks.js'
 import { migrateWorkerCommand } from './migrate.js'
 import { workersOptions } from './options.js'
 import { routesOf } from './routes/index.js'
-import { workersService } from './service.js'
 import { workerSettings } from './settings.js'
 
+export type * from './contract.js'
+export { workersService } from './contract.js'
 export type * from './control/change.js'
 export type { CheckReport, HealthCheckResult, WorkerHealthCheck } from './health/check.js'
 export type { HealthReport, HealthTerm, PluginHealthTerm } from './health/score.js'
@@ -44,10 +47,8 @@ export type {
   WorkerRecord,
 } from './record/record.js'
 export { featureNames } from './record/record.js'
-export { workersService } from './service.js'
 export type { KnownNode, NodeStatus, WorkerState } from './shared/contract.js'
-export type { Desired } from './store/store.js'
-export type * from './types.js'
+export type { Desired } from './store/contract.js'
 
 const flushMs = 1_000
 const sweepMs = 60_000
@@ -62,6 +63,7 @@ export const workers = definePlugin({
   uses: { cluster: clusterService, queues: queuesService, ops: opsService, database: optional(databaseService), kv: optional(kvService) },
   provides: [workersService],
   hooks: workerHooks,
+  errors: workerErrors,
   settings: workerSettings,
   options: workersOptions,
   // Running jobs decide how long a stop takes; the app's own shutdown deadline still holds.

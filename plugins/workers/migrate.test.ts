@@ -4,7 +4,7 @@ import { type CommandContext, definePlugin, type Printer } from 'zin'
 import { database, databaseService, defineMigration } from 'zin/plugins/database'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { dependentsOf, migrateWorkerCommand } from './migrate.js'
-import { workersMigration } from './migrations/create-workers.js'
+import { workersMigration } from './migrations/0001-create-workers.js'
 
 const table = (name: string) =>
   defineMigration({

@@ -1,6 +1,7 @@
 import { AsyncResource } from 'node:async_hooks'
-import { type Clock, defineService } from 'zin'
+import type { Clock } from 'zin'
 import type { Actor } from 'zin/plugins/ops'
+import type { ListOptions, LocalWorkers, OperationResult, WorkerEvent, WorkerPage, Workers, WorkerView } from './contract.js'
 import type { Changes } from './control/changes.js'
 import type { DesiredStates } from './control/desired-states.js'
 import { type Act, jobActions } from './control/job-actions.js'
@@ -20,12 +21,9 @@ import { isIntIn, problem } from './record/problem.js'
 import type { WorkerFeatures } from './record/worker-features.js'
 import type { ReportedStatus } from './shared/contract.js'
 import type { SharedState } from './shared/state.js'
+import type { StoredWorker } from './store/contract.js'
 import type { StoreDirectory } from './store/directory.js'
-import type { StoredWorker } from './store/store.js'
-import type { ListOptions, LocalWorkers, OperationResult, WorkerEvent, WorkerPage, Workers, WorkerView } from './types.js'
 import { metricsOf, nodesOf, nodeView, resultMessage, workerStatus, workerView } from './views.js'
-
-export const workersService = defineService<Workers>('workers')
 
 const operationId = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 

@@ -1,10 +1,10 @@
+import type { NodeView, RolloutView, WorkerMetrics, WorkerOnNode, WorkerStatus, WorkerView } from './contract.js'
 import { stateOf, statusesOf, versionOf } from './control/state.js'
 import type { Applied } from './control/writes.js'
 import type { HealthReport } from './health/score.js'
 import { actingConcurrency } from './record/scaled.js'
 import type { AttemptCounts, KnownNode, ReportedStatus } from './shared/contract.js'
-import type { StoredWorker } from './store/store.js'
-import type { NodeView, RolloutView, WorkerMetrics, WorkerOnNode, WorkerStatus, WorkerView } from './types.js'
+import type { StoredWorker } from './store/contract.js'
 
 /** @param inactiveFeatures those of the record that do not act in this app. */
 export function workerView(worker: StoredWorker, reported: readonly ReportedStatus[], inactiveFeatures: readonly string[]): WorkerView {

@@ -1,7 +1,7 @@
 import type { Actor } from 'zin/plugins/ops'
 import type { CancelOutcome, EnqueueOptions, ScheduleTiming } from '../jobs/types.js'
 import type { VersionRecord, WorkerRecord } from '../record/record.js'
-import type { Desired, StoredWorker } from '../store/store.js'
+import type { Desired, StoredWorker } from '../store/contract.js'
 
 /** What is stored of a worker. */
 export interface WorkerSnapshot {

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from 'zin'
+import type { Operation, OperationState } from '../contract.js'
 import { actingPlacement } from '../record/placement.js'
 import type { KnownNode, OperationOutcome, OperationRecord, ReportedStatus } from '../shared/contract.js'
 import { couldNotStart, placementOf } from '../shared/placement.js'
 import type { SharedState } from '../shared/state.js'
-import type { StoredWorker } from '../store/store.js'
-import type { Operation, OperationState } from '../types.js'
+import type { StoredWorker } from '../store/contract.js'
 import { outcomeOf } from './progress.js'
 import { statusesOf } from './state.js'
 

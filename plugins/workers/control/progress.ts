@@ -1,7 +1,7 @@
 import { ZinError } from 'zin'
+import type { FailedTarget, Operation } from '../contract.js'
 import type { OperationOutcome, OperationRecord, ReportedStatus } from '../shared/contract.js'
-import type { StoredWorker } from '../store/store.js'
-import type { FailedTarget, Operation } from '../types.js'
+import type { StoredWorker } from '../store/contract.js'
 
 /** Where one process stands with an operation. */
 type Progress = 'waiting' | 'applied' | FailedTarget

@@ -1,6 +1,6 @@
 import type { WorkerRecord } from '../record/record.js'
+import type { StoredWorker } from '../store/contract.js'
 import type { StoreDirectory } from '../store/directory.js'
-import type { StoredWorker } from '../store/store.js'
 
 /** The recurring jobs of a worker, which are kept in its queue. */
 export interface WorkerSchedules {

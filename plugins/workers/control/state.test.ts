@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ReportedStatus, WorkerState } from '../shared/contract.js'
-import type { StoredWorker } from '../store/store.js'
+import type { StoredWorker } from '../store/contract.js'
 import { stateOf } from './state.js'
 
 const worker = (state: 'running' | 'stopped') => ({ id: 'a', desired: { state } }) as StoredWorker

@@ -1,5 +1,5 @@
 import type { ReportedStatus, WorkerState } from '../shared/contract.js'
-import type { StoredWorker } from '../store/store.js'
+import type { StoredWorker } from '../store/contract.js'
 
 /** What processes say of this worker, and not of an earlier one of the same name. */
 export function statusesOf(worker: StoredWorker, reported: readonly ReportedStatus[]): readonly ReportedStatus[] {

@@ -3,7 +3,7 @@ import type { HookSlots } from '../hook-slots.js'
 import type { WorkerJobs } from '../jobs/jobs.js'
 import type { ReportedStatus } from '../shared/contract.js'
 import type { SharedState } from '../shared/state.js'
-import type { StoredWorker } from '../store/store.js'
+import type { StoredWorker } from '../store/contract.js'
 import { pluginTerms } from './plugin-terms.js'
 import { type HealthReport, scoreOf, termsOf } from './score.js'
 

@@ -1,7 +1,7 @@
 import { actingPlacement } from '../record/placement.js'
 import type { NodeStatus, WorkerNodeInfo } from '../shared/contract.js'
 import { couldNotStart, placementOf } from '../shared/placement.js'
-import type { StoredWorker } from '../store/store.js'
+import type { StoredWorker } from '../store/contract.js'
 
 export interface PlaceView {
   /** This process. */

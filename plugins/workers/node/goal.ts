@@ -1,5 +1,5 @@
 import { actingConcurrency } from '../record/scaled.js'
-import { activationOf, type StoredWorker } from '../store/store.js'
+import { activationOf, type StoredWorker } from '../store/contract.js'
 import type { Goal } from './plan.js'
 
 /** What a process should do for a stored worker. */

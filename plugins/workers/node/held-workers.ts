@@ -1,4 +1,4 @@
-import type { StoredWorker } from '../store/store.js'
+import type { StoredWorker } from '../store/contract.js'
 
 /** Workers that do not start by themselves at boot: each waits until somebody starts or restarts it, whatever else is changed. */
 export class HeldWorkers {

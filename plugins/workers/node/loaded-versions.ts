@@ -1,7 +1,7 @@
 import type { Processors } from '../processors/processors.js'
 import { actingConcurrency } from '../record/scaled.js'
 import type { CandidateStatus } from '../shared/contract.js'
-import type { StoredWorker } from '../store/store.js'
+import type { StoredWorker } from '../store/contract.js'
 import type { Counters } from './counters.js'
 import { statusError } from './status-error.js'
 import { type LoadedVersion, loadHealthyVersion, loadVersion } from './version.js'

@@ -1,5 +1,5 @@
 import { type Logger, messageOf } from 'zin'
-import type { StoredWorker } from '../store/store.js'
+import type { StoredWorker } from '../store/contract.js'
 
 export interface RefusalParts {
   readonly log: Logger

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ReportedStatus } from '../shared/contract.js'
-import type { StoredWorker } from '../store/store.js'
+import type { StoredWorker } from '../store/contract.js'
 import { asksOthers, versionFor } from './rollout.js'
 
 const worker = { id: 'a', generation: 7, desired: { version: '2.0.0', previousVersion: '1.0.0' } } as StoredWorker

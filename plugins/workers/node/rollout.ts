@@ -1,5 +1,5 @@
 import type { ReportedStatus } from '../shared/contract.js'
-import type { StoredWorker } from '../store/store.js'
+import type { StoredWorker } from '../store/contract.js'
 
 /** What one process knows when it asks which version to run. */
 export interface RolloutView {

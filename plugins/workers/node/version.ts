@@ -5,7 +5,7 @@ import type { WorkerHealthCheck } from '../health/check.js'
 import type { LoadedProcessor, WorkerProcessor } from '../processors/processor.js'
 import type { Processors } from '../processors/processors.js'
 import { actingConcurrency } from '../record/scaled.js'
-import type { StoredWorker } from '../store/store.js'
+import type { StoredWorker } from '../store/contract.js'
 
 /** A version of a worker that is ready to do jobs in this process. */
 export interface LoadedVersion {

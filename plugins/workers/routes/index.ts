@@ -1,5 +1,5 @@
 import type { EventStreams, Route } from 'zin'
-import type { Workers } from '../types.js'
+import type { Workers } from '../contract.js'
 import { eventRoutes } from './events.js'
 import { jobRoutes } from './jobs.js'
 import type { Demand } from './shared.js'

@@ -1,4 +1,5 @@
 import { defineRoute, type Route } from 'zin'
+import type { Workers } from '../contract.js'
 import { documented } from '../documented.js'
 import type { CancelOutcome } from '../jobs/types.js'
 import {
@@ -15,7 +16,6 @@ import {
   scheduleParams,
   schedulesAnswer,
 } from '../schema.js'
-import type { Workers } from '../types.js'
 import { tag, use } from './shared.js'
 
 const outcomes: Readonly<Record<CancelOutcome, string>> = {

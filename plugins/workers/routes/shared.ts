@@ -1,7 +1,7 @@
 import type { InvalidInput, RouteContext, ZinError } from 'zin'
+import type { OperationResult } from '../contract.js'
 import { refusal } from '../errors.js'
 import { missingField } from '../record/problem.js'
-import type { OperationResult } from '../types.js'
 
 /** Refuses a caller who lacks a permission. */
 export type Demand = (ctx: RouteContext, permission: string) => void | Promise<void>

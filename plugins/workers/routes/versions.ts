@@ -1,7 +1,7 @@
 import { defineRoute, type Route } from 'zin'
+import type { Workers } from '../contract.js'
 import { documented } from '../documented.js'
 import { nameParams, operationAnswer, versionAnswer, versionBody, versionParams, versionsAnswer, waitQuery } from '../schema.js'
-import type { Workers } from '../types.js'
 import { answerOf, type Demand, onMissing, recordLimit, tag, use } from './shared.js'
 
 /** Versions of a worker. */

@@ -1,4 +1,5 @@
 import { defineRoute, type Route } from 'zin'
+import type { Workers } from '../contract.js'
 import { documented } from '../documented.js'
 import {
   createBody,
@@ -18,7 +19,6 @@ import {
   workerAnswer,
   workerNodesAnswer,
 } from '../schema.js'
-import type { Workers } from '../types.js'
 import { answerOf, type Demand, onMissing, recordLimit, tag, use } from './shared.js'
 
 const verbs = {

@@ -1,11 +1,11 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
 import type { Database } from 'zin/plugins/database'
-import { createWorkersTable, workersMigration } from '../migrations/create-workers.js'
-import { onConnection } from '../migrations/on-connection.js'
-import { unicodeWorkersMigration } from '../migrations/use-unicode.js'
+import { createWorkersTable, workersMigration } from '../migrations/0001-create-workers.js'
+import { unicodeWorkersMigration } from '../migrations/0003-use-unicode.js'
+import { onConnection } from '../on-connection.js'
+import type { PageQuery, WorkerStore } from './contract.js'
 import { emptyPage, namesOf } from './page.js'
 import { rowOf, type WorkerRow, workerOf } from './row.js'
-import type { PageQuery, WorkerStore } from './store.js'
 
 export interface DbPlace {
   /** A connection of the database. */

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { PersistencePlace } from '../record/record.js'
 import { stored } from '../testing/stored-worker.js'
+import type { WorkerStore } from './contract.js'
 import { StoreDirectory } from './directory.js'
 import { guarded } from './guarded.js'
 import { memoryStore } from './memory.js'
-import type { WorkerStore } from './store.js'
 
 const refuseToOpen = (): never => assert.fail('nothing may be opened')
 const inStore = async (names: readonly string[]): Promise<WorkerStore> => {

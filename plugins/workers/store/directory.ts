@@ -1,6 +1,6 @@
 import { workerErrors } from '../errors.js'
 import type { PersistencePlace, WorkerRecord } from '../record/record.js'
-import { byName, type PageQuery, type StoredWorker, type StorePage, type WorkerStore } from './store.js'
+import { byName, type PageQuery, type StoredWorker, type StorePage, type WorkerStore } from './contract.js'
 
 export interface Located {
   readonly store: WorkerStore

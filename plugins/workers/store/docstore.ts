@@ -1,6 +1,6 @@
 import type { Collection, Db } from 'mongodb'
+import type { StoredWorker, WorkerStore } from './contract.js'
 import { emptyPage, namesOf } from './page.js'
-import type { StoredWorker, WorkerStore } from './store.js'
 
 /** A worker in a collection. Its name is the key, so the index that every collection has keeps names unique. */
 interface WorkerDocument {

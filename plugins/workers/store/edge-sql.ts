@@ -1,6 +1,6 @@
+import type { PageQuery, StorePage, WorkerStore } from './contract.js'
 import { emptyPage, namesOf } from './page.js'
 import { rowOf, type WorkerRow, workerOf } from './row.js'
-import type { PageQuery, StorePage, WorkerStore } from './store.js'
 
 /** A statement of an edge SQL database. */
 export interface EdgeSqlStatement {

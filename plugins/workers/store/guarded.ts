@@ -1,6 +1,6 @@
 import { DeadlineError, messageOf, withDeadline } from 'zin'
 import { workerErrors } from '../errors.js'
-import type { WorkerStore } from './store.js'
+import type { WorkerStore } from './contract.js'
 
 /** Longest wait for a store, in ms. */
 const answerMs = 5_000

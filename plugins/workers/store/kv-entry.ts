@@ -1,4 +1,4 @@
-import type { StoredWorker } from './store.js'
+import type { StoredWorker } from './contract.js'
 
 /** A worker as the generic key-value store keeps it. */
 export interface KvEntry {

@@ -1,6 +1,6 @@
 import type { Kv } from 'zin/plugins/kv'
+import type { StoredWorker } from './contract.js'
 import { entryOf, type KvEntry } from './kv-entry.js'
-import type { StoredWorker } from './store.js'
 
 /** Keys that are asked for at once: databases take so many parameters only. */
 const chunk = 1000

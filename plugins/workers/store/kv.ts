@@ -1,9 +1,9 @@
 import type { Kv } from 'zin/plugins/kv'
 import { workerErrors } from '../errors.js'
+import type { StoredWorker, WorkerStore } from './contract.js'
 import { entryOf, type KvEntry } from './kv-entry.js'
 import { KvSlots } from './kv-slots.js'
 import { pageOf } from './page.js'
-import type { StoredWorker, WorkerStore } from './store.js'
 
 /** What is left of a removed worker for a while: a name that is free again. */
 const removed = ''

@@ -1,5 +1,5 @@
+import { byName, type StoredWorker, type WorkerStore } from './contract.js'
 import { pageOf } from './page.js'
-import { byName, type StoredWorker, type WorkerStore } from './store.js'
 
 /** Workers of this process, gone when it ends. */
 export function memoryStore(): WorkerStore {

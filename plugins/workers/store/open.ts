@@ -5,6 +5,7 @@ import { workerErrors } from '../errors.js'
 import type { PersistenceDriver, PersistencePlace } from '../record/record.js'
 import type { WorkerSettings } from '../settings.js'
 import { isDatabase, isEdgeSqlBinding, isKv, isMongoDb } from './clients.js'
+import type { WorkerStore } from './contract.js'
 import { dbStore } from './db.js'
 import type { OpenStore } from './directory.js'
 import { docStore } from './docstore.js'
@@ -14,7 +15,6 @@ import { kvStore } from './kv.js'
 import { memoryStore } from './memory.js'
 import { isMongoUnavailable, Mongo } from './mongo.js'
 import { redisStore } from './redis.js'
-import type { WorkerStore } from './store.js'
 
 export interface StoresInput {
   readonly host: Pick<HostView, 'app'>

@@ -1,4 +1,4 @@
-import { byName, type PageQuery, type StoredWorker, type StorePage } from './store.js'
+import { byName, type PageQuery, type StoredWorker, type StorePage } from './contract.js'
 
 /** The page of a query over all workers, in any order: what stores do that cannot ask for a part. */
 export function pageOf(workers: readonly StoredWorker[], query: PageQuery): StorePage {

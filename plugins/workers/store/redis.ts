@@ -1,10 +1,10 @@
 import type { Kv } from 'zin/plugins/kv'
 import { type RedisClient, whenReady } from 'zin/plugins/redis'
 import { workerErrors } from '../errors.js'
+import { byName, type PageQuery, type StoredWorker, type WorkerStore } from './contract.js'
 import { emptyPage, namesOf } from './page.js'
 import { RedisScript } from './redis-script.js'
 import { insertScript, pageScript, removeScript, replaceScript } from './redis-scripts.js'
-import { byName, type PageQuery, type StoredWorker, type WorkerStore } from './store.js'
 
 /** How long a command waits for a connection that is coming back, in ms. */
 const patienceMs = 1000

@@ -1,4 +1,4 @@
-import type { StoredWorker } from './store.js'
+import type { StoredWorker } from './contract.js'
 
 /** One row of the workers table. Times are ms since 1970; drivers give bigint columns as number, text or bigint. */
 export interface WorkerRow {

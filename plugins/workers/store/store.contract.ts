@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { firstVersionOf } from '../record/make.js'
 import { createdAt, stored } from '../testing/stored-worker.js'
-import type { PageQuery, StoredWorker, WorkerStore } from './store.js'
+import type { PageQuery, StoredWorker, WorkerStore } from './contract.js'
 
 export interface ContractStore {
   readonly store: WorkerStore

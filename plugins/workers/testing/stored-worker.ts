@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { firstVersionOf, recordOf } from '../record/make.js'
 import type { CreateWorker } from '../record/record.js'
-import type { Desired, StoredWorker } from '../store/store.js'
+import type { Desired, StoredWorker } from '../store/contract.js'
 
 export const createdAt = 1_900_000_000_123
 

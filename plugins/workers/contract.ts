@@ -1,3 +1,4 @@
+import { defineService } from 'zin'
 import type { CheckReport, WorkerHealthCheck } from './health/check.js'
 import type { HealthReport } from './health/score.js'
 import type { CancelOutcome, EnqueueOptions, FlowJob, FlowSpec, JobCounts, ScheduleSpec, ScheduleView, WorkerJob } from './jobs/types.js'
@@ -365,3 +366,5 @@ export interface Workers {
    */
   as(plugin: string): Workers
 }
+
+export const workersService = defineService<Workers>('workers')
