@@ -1,6 +1,6 @@
 import type { Finding } from './service.js'
 
-/** What every answer knows. */
+/** Values that every response contains. */
 export interface Moment {
   /** Wall clock, ms. */
   readonly now: number
@@ -9,13 +9,13 @@ export interface Moment {
   readonly environment: string
 }
 
-/** Whether an app has a database plugin, and what its check found. */
+/** Whether the app has a database plugin, and the result of its check. */
 export interface DatabaseState {
   readonly configured: boolean
   readonly finding: Finding | undefined
 }
 
-export interface Answer {
+export interface HealthResponse {
   readonly status: 200 | 503
   readonly body: object
 }
@@ -32,11 +32,11 @@ export function liveBody({ now, uptime }: Moment): object {
   return { status: 'alive', timestamp: isoTime(now), uptime }
 }
 
-export function startupAnswer(started: boolean, { now, uptime }: Moment): Answer {
+export function startupResponse(started: boolean, { now, uptime }: Moment): HealthResponse {
   return { status: started ? 200 : 503, body: { status: started ? 'started' : 'starting', timestamp: isoTime(now), uptime } }
 }
 
-export function overallAnswer({ configured, finding }: DatabaseState, { now, uptime, environment }: Moment): Answer {
+export function overallResponse({ configured, finding }: DatabaseState, { now, uptime, environment }: Moment): HealthResponse {
   const timestamp = isoTime(now)
   if (finding !== undefined && !finding.reading.ok) {
     const error = hidesErrors('health', environment) ? redacted : (finding.reading.error ?? redacted)
@@ -46,18 +46,18 @@ export function overallAnswer({ configured, finding }: DatabaseState, { now, upt
   return { status: 200, body: { status: 'healthy', timestamp, uptime, database, environment } }
 }
 
-/** What readiness rests on. */
+/** The inputs of readiness. */
 export interface ReadyFacts {
   readonly database: DatabaseState
-  /** All readiness checks, the database's and the cache's included. */
+  /** All readiness checks, including those of the database and the cache. */
   readonly findings: readonly Finding[]
-  /** Why the app itself is not ready, e.g. because it shuts down. */
+  /** Why the app itself is not ready, e.g. because it is shutting down. */
   readonly refusal: string | undefined
   /** Lists checks of other plugins too. */
   readonly showChecks: boolean
 }
 
-export function readyAnswer(facts: ReadyFacts, { now, environment }: Moment): Answer {
+export function readyResponse(facts: ReadyFacts, { now, environment }: Moment): HealthResponse {
   const timestamp = isoTime(now)
   const dependencies: Record<string, unknown> = { database: databaseEntry(facts.database) }
   for (const { name, reading } of facts.findings) {
@@ -71,7 +71,7 @@ export function readyAnswer(facts: ReadyFacts, { now, environment }: Moment): An
   return { status: 503, body: { status: 'not_ready', timestamp, environment, dependencies, error } }
 }
 
-/** Why readiness is refused; nothing when it is not. */
+/** Why readiness is refused; undefined when it is not. */
 export function refusalOf({ refusal, findings }: Pick<ReadyFacts, 'refusal' | 'findings'>): string | undefined {
   const blocking = findings.find(({ blocks }) => blocks)
   return refusal ?? (blocking === undefined ? undefined : (blocking.reading.error ?? redacted))
@@ -83,7 +83,7 @@ function databaseEntry({ configured, finding }: DatabaseState): object {
   return { status: finding.reading.ok ? 'ready' : 'unavailable', responseTime: finding.reading.responseTime }
 }
 
-/** The same answer as `application/health+json` (draft-inadarei-api-health-check). */
+/** The same response as `application/health+json` (draft-inadarei-api-health-check). */
 export function draftBody(status: 200 | 503, findings: readonly Finding[], output: string | undefined, hide: boolean): object {
   const worst = status === 503 ? 'fail' : findings.every(({ reading }) => reading.ok) ? 'pass' : 'warn'
   const text = (value: string): string => (hide ? redacted : value)

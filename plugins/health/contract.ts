@@ -1,30 +1,30 @@
 import { type Disposer, defineService } from 'zin'
 
 /**
- * What a check decides: `readiness` whether the app may get traffic, `startup` whether its boot is done,
- * `info` nothing (it is only shown).
+ * The effect of a check. `readiness`: whether the app may receive traffic. `startup`: whether its boot is done.
+ * `info`: none, it is only shown.
  */
 export type CheckKind = 'readiness' | 'startup' | 'info'
 
-/** A check of something that the app needs. */
+/** A check of a dependency of the app. */
 export interface HealthCheck {
   /** kebab-case, unique in the app. */
   readonly name: string
   readonly kind: CheckKind
-  /** A failing critical check answers 503; another one only warns. Default true; without meaning for `info`. */
+  /** A failing critical check causes a 503; any other only warns. Default true; ignored for `info`. */
   readonly critical?: boolean
   /** Default 2000 ms. */
   readonly timeoutMs?: number
   /**
-   * Throws when the thing does not work. A returned number is the response time in ms; `null` says that there is nothing
-   * to check; nothing means that the time of the run counts. `signal` ends at the deadline and when the plugin stops.
+   * Throws when the check fails. May return the response time in ms, or `null` when there is nothing to check; with
+   * `undefined` the duration of the run is used. `signal` is aborted at the deadline and when the plugin stops.
    */
   run(signal: AbortSignal): Promise<number | null | void> | number | null | void
 }
 
-/** Lets plugins say how they are. */
+/** Registers the health checks of plugins. */
 export interface HealthChecks {
-  /** Adds a check until the returned function is called. Throws HEALTH_CHECK_EXISTS, HEALTH_CHECK_NAME_INVALID. */
+  /** Adds a check; the returned function removes it. Throws HEALTH_CHECK_EXISTS, HEALTH_CHECK_NAME_INVALID. */
   register(check: HealthCheck): Disposer
 }
 

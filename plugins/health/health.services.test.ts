@@ -29,7 +29,7 @@ describe('health over a real MariaDB and Redis', () => {
     const { status, body } = await host.inject({ path })
     return { status, body }
   }
-  /** Asks until the status is this one: a store that comes back is reached again within seconds. */
+  /** Polls until the status is this one: a store that is back is reached within seconds. */
   const eventually = async (path: string, status: number) => {
     for (const end = performance.now() + 20_000; ; ) {
       const found = await get(path)
@@ -46,7 +46,7 @@ describe('health over a real MariaDB and Redis', () => {
     assert.equal(typeof body.dependencies.cache.responseTime, 'number')
   })
 
-  it('reports a frozen database as unavailable, alive all the same, and healthy once it goes on', async () => {
+  it('reports a frozen database as unavailable while alive, and healthy once it resumes', async () => {
     mysql.hang()
     const unhealthy = await get('/health')
     assert.deepEqual([unhealthy.status, unhealthy.body.database], [503, 'disconnected'])
@@ -57,7 +57,7 @@ describe('health over a real MariaDB and Redis', () => {
     await eventually('/health', 200)
   })
 
-  it('reports a frozen cache as unavailable after 2000 ms, and ready once it goes on', async () => {
+  it('reports a frozen cache as unavailable after 2000 ms, and ready once it resumes', async () => {
     await eventually('/health/ready', 200)
     redis.hang()
     const { status, body } = await get('/health/ready')
@@ -67,7 +67,7 @@ describe('health over a real MariaDB and Redis', () => {
     await eventually('/health/ready', 200)
   })
 
-  it('reports a cache that is gone as unavailable', async () => {
+  it('reports a stopped cache as unavailable', async () => {
     await redis.kill()
     assert.equal((await get('/health/ready')).body.dependencies.cache.status, 'unavailable')
     await redis.start()

@@ -11,7 +11,7 @@ const now = '2026-01-02T03:04:05.000Z'
 /** A database and a kv whose state the test sets. */
 function makeStores() {
   const state = { connected: true, database: 'up' as 'up' | 'down' | 'hung', cache: 'up' as 'up' | 'down' | 'hung', calls: [] as string[] }
-  const answer = (name: 'database' | 'cache', signal: AbortSignal | undefined): Promise<number> => {
+  const ping = (name: 'database' | 'cache', signal: AbortSignal | undefined): Promise<number> => {
     state.calls.push(`${name} ping`)
     if (state[name] === 'down') return Promise.reject(new Error(`${name}: connect ECONNREFUSED 10.0.0.7:3306`))
     return state[name] === 'up'
@@ -26,9 +26,9 @@ function makeStores() {
       state.calls.push('database connect')
       state.connected = true
     },
-    ping: (signal) => answer('database', signal),
+    ping: (signal) => ping('database', signal),
   }
-  const kv: Partial<Kv> = { ping: (signal) => answer('cache', signal) }
+  const kv: Partial<Kv> = { ping: (signal) => ping('cache', signal) }
   const databasePlugin = definePlugin({
     name: 'some-db',
     version: '1.0.0',
@@ -44,7 +44,7 @@ function makeStores() {
   return { state, database: databasePlugin(), kv: kvPlugin() }
 }
 
-/** A plugin that registers checks, and answers `collectReadiness` with what the test says. */
+/** A plugin that registers checks, and returns the given report to `collectReadiness`. */
 function makeMember(checks: readonly HealthCheck[], readiness?: () => ReadinessReport): Plugin {
   const member = definePlugin({
     name: 'member',
@@ -80,7 +80,7 @@ const get = async (host: TestHost, path: string): Promise<[number, unknown]> => 
 const draft = async (host: TestHost, path: string) => host.inject({ path, headers: { accept: 'application/health+json' } })
 
 describe('GET /health', () => {
-  it('says that the database is connected, in exactly the fields of the specification', () => {
+  it('reports a connected database, in exactly the fields of the specification', () => {
     const stores = makeStores()
     return withHost({ plugins: [stores.database], env: { NODE_ENV: 'staging' } }, async (host) => {
       const { status, body, headers } = await host.inject({ path: '/health' })
@@ -95,14 +95,14 @@ describe('GET /health', () => {
     })
   })
 
-  it('has an uptime of 0 where the runtime knows none', (t) => {
+  it('reports an uptime of 0 where the runtime has none', (t) => {
     t.mock.method(process, 'uptime', () => undefined as never)
     return withHost({}, async (host) => {
       for (const path of ['/health', '/health/live']) assert.equal((await host.inject({ path })).body.uptime, 0)
     })
   })
 
-  it('connects first when the database says that it is not connected, and only then', () => {
+  it('connects first only when the database is not connected', () => {
     const stores = makeStores()
     stores.state.connected = false
     return withHost({ plugins: [stores.database] }, async (host) => {
@@ -117,7 +117,7 @@ describe('GET /health', () => {
     ['prod', 'Service unavailable'],
     ['test', 'database: connect ECONNREFUSED 10.0.0.7:3306'],
   ] as const) {
-    it(`answers 503 with "${error}" in ${environment} when the database is down, and logs why`, () => {
+    it(`responds 503 with "${error}" in ${environment} when the database is down, and logs why`, () => {
       const stores = makeStores()
       stores.state.database = 'down'
       return withHost({ plugins: [stores.database], env: { NODE_ENV: environment } }, async (host) => {
@@ -128,7 +128,7 @@ describe('GET /health', () => {
     })
   }
 
-  it('tells the truth again as soon as the database is back', () => {
+  it('reports healthy as soon as the database is back', () => {
     const stores = makeStores()
     return withHost({ plugins: [stores.database] }, async (host) => {
       for (const [database, status] of [
@@ -148,20 +148,22 @@ describe('GET /health', () => {
     stores.state.database = 'hung'
     return withHost({ plugins: [stores.database], options: { databaseTimeoutMs: 20 } }, async (host) => {
       const [status, body] = await get(host, '/health')
-      assert.deepEqual([status, (body as { error: string }).error], [503, 'database did not answer within 20 ms'])
+      assert.deepEqual([status, (body as { error: string }).error], [503, 'database did not respond within 20 ms'])
     })
   })
 
-  it('asks the database once for many callers', () => {
+  it('pings the database once for many callers', () => {
     const stores = makeStores()
     return withHost({ plugins: [stores.database], options: { cacheMs: 1000 } }, async (host) => {
-      const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => get(host, index % 2 === 0 ? '/health' : '/health/ready')))
-      assert.ok(answers.every(([status]) => status === 200))
+      const responses = await Promise.all(
+        Array.from({ length: 50 }, (_, index) => get(host, index % 2 === 0 ? '/health' : '/health/ready')),
+      )
+      assert.ok(responses.every(([status]) => status === 200))
       assert.deepEqual(stores.state.calls, ['database ping'])
     })
   })
 
-  it('is healthy without a database plugin, and says that there is none', () =>
+  it('is healthy without a database plugin, and reports it as unconfigured', () =>
     withHost({}, async (host) => {
       const [status, body] = await get(host, '/health')
       assert.deepEqual([status, (body as { database: string }).database], [200, 'unconfigured'])
@@ -169,7 +171,7 @@ describe('GET /health', () => {
 })
 
 describe('GET /health/live', () => {
-  it('is 200 and asks nothing, whatever the database does', () => {
+  it('is 200 and runs no checks, whatever the state of the database', () => {
     const stores = makeStores()
     stores.state.database = 'hung'
     return withHost({ plugins: [stores.database] }, async (host) => {
@@ -206,22 +208,22 @@ describe('GET /health/ready', () => {
     })
   })
 
-  it('gives a cache that does not answer up after 2000 ms', () => {
+  it('stops waiting for a cache after 2000 ms', () => {
     const stores = makeStores()
     stores.state.cache = 'hung'
     return withHost({ plugins: [stores.database, stores.kv], env: { CACHE_DRIVER: 'kv' } }, async (host) => {
       const [status, body] = await get(host, '/health/ready')
-      assert.deepEqual([status, (body as { error: string }).error], [503, 'cache did not answer within 2000 ms'])
+      assert.deepEqual([status, (body as { error: string }).error], [503, 'cache did not respond within 2000 ms'])
     })
   })
 
-  it('refuses to boot with a CACHE_DRIVER that it does not know, and names those it does', () =>
+  it('refuses to boot with an unknown CACHE_DRIVER, and lists the supported ones', () =>
     assert.rejects(
       withHost({ env: { CACHE_DRIVER: 'redis' } }, async () => undefined),
       /CACHE_DRIVER.*memory.*kv/s,
     ))
 
-  it('leaves the cache out when there is no kv plugin, and warns at boot', () => {
+  it('omits the cache without a kv plugin, and warns at boot', () => {
     const stores = makeStores()
     return withHost({ plugins: [stores.database], env: { CACHE_DRIVER: 'kv' } }, async (host) => {
       assert.match(host.logText(), /CACHE_DRIVER is kv and no kv plugin is enabled/)
@@ -230,7 +232,7 @@ describe('GET /health/ready', () => {
     })
   })
 
-  it('answers 503 when the database is down; the cache is listed when it is probed', async () => {
+  it('responds 503 when the database is down; the cache is listed when it is checked', async () => {
     for (const [driver, cache] of [
       ['memory', {}],
       ['kv', { cache: { status: 'ready', responseTime: 3 } }],
@@ -252,7 +254,7 @@ describe('GET /health/ready', () => {
     }
   })
 
-  it('answers 503 when the cache is down, and says that the database is ready', () => {
+  it('responds 503 when the cache is down, and reports the database as ready', () => {
     const stores = makeStores()
     stores.state.cache = 'down'
     return withHost({ plugins: [stores.database, stores.kv], env: { CACHE_DRIVER: 'kv' } }, async (host) => {
@@ -268,7 +270,7 @@ describe('GET /health/ready', () => {
     ['production', 'Service unavailable'],
     ['prod', 'database: connect ECONNREFUSED 10.0.0.7:3306'],
   ] as const) {
-    it(`says "${error}" in ${environment}`, () => {
+    it(`reports "${error}" in ${environment}`, () => {
       const stores = makeStores()
       stores.state.database = 'down'
       return withHost({ plugins: [stores.database], env: { NODE_ENV: environment } }, async (host) => {
@@ -286,7 +288,7 @@ describe('GET /health/ready', () => {
       )
     }))
 
-  it('stays ready when a database that may degrade fails after it worked, and not before', async () => {
+  it('stays ready with the option degrade only when the database fails after it has worked', async () => {
     const stores = makeStores()
     stores.state.database = 'down'
     await withHost({ plugins: [stores.database], options: { database: 'degrade' } }, async (host) => {
@@ -321,7 +323,7 @@ describe('GET /health/ready', () => {
     await host.stop()
   })
 
-  it('is 503 while the app shuts down, when liveness is 200 still, and asks nothing any more', async () => {
+  it('is 503 while the app shuts down, without running checks, and liveness stays 200', async () => {
     const stores = makeStores()
     const during: { ready?: [number, unknown]; live?: number; startup?: number } = {}
     const witness = definePlugin({
@@ -347,7 +349,7 @@ describe('GET /health/ready', () => {
 })
 
 describe('checks of other plugins', () => {
-  it('make readiness fail when they are critical, and show in health+json alone', () => {
+  it('fail readiness when they are critical, and appear only in health+json', () => {
     const state = { fails: false }
     const check: HealthCheck = {
       name: 'mailer',
@@ -381,7 +383,7 @@ describe('checks of other plugins', () => {
     })
   })
 
-  it('only warn when they are not critical, and are listed when the app wants it', () => {
+  it('only warn when they are not critical, and are listed with the option showChecks', () => {
     const check: HealthCheck = { name: 'mailer', kind: 'readiness', critical: false, run: () => Promise.reject(new Error('slow')) }
     return withHost({ plugins: [makeMember([check])], options: { showChecks: true } }, async (host) => {
       const [status, body] = await get(host, '/health/ready')
@@ -393,7 +395,7 @@ describe('checks of other plugins', () => {
     })
   })
 
-  it('hold the startup probe until each of them passed once', () => {
+  it('keep the startup probe at 503 until each of them has passed once', () => {
     const state = { runs: 0, up: false }
     const check: HealthCheck = {
       name: 'warm-up',
@@ -415,7 +417,7 @@ describe('checks of other plugins', () => {
     })
   })
 
-  it('run for information only when somebody asks for health+json of /health', () => {
+  it('run info checks only for health+json of /health', () => {
     const check: HealthCheck = { name: 'event-loop', kind: 'info', run: () => Promise.reject(new Error('late by 90 ms')) }
     return withHost({ plugins: [makeMember([check])] }, async (host) => {
       await get(host, '/health')
@@ -425,17 +427,17 @@ describe('checks of other plugins', () => {
     })
   })
 
-  it('may come as answers to the hook collectReadiness', () => {
+  it('can be reports of the hook collectReadiness', () => {
     const state: { report: ReadinessReport } = { report: { ready: true, responseTime: 1 } }
     return withHost({ plugins: [makeMember([], () => state.report)] }, async (host) => {
       assert.equal((await get(host, '/health/ready'))[0], 200)
-      state.report = { ready: false, responseTime: 1, error: 'queue is gone' }
+      state.report = { ready: false, responseTime: 1, error: 'queue is down' }
       const [status, body] = await get(host, '/health/ready')
-      assert.deepEqual([status, (body as { error: string }).error], [503, 'member: queue is gone'])
+      assert.deepEqual([status, (body as { error: string }).error], [503, 'member: queue is down'])
     })
   })
 
-  it('are refused under a name that is taken, reserved or malformed, and gone after they were removed', () =>
+  it('are refused with a name that is taken, reserved or malformed, and can be removed', () =>
     withHost({}, async (host) => {
       const checks = host.service(healthChecksService)
       const check: HealthCheck = { name: 'mailer', kind: 'readiness', run: () => Promise.reject(new Error('down')) }
@@ -454,7 +456,7 @@ describe('checks of other plugins', () => {
 describe('every probe', () => {
   const paths = ['/health', '/health/live', '/health/ready', '/health/startup']
 
-  it('answers HEAD as it answers GET, without a body', () =>
+  it('responds to HEAD like to GET, without a body', () =>
     withHost({}, async (host) => {
       for (const path of paths) {
         const { status, text, headers } = await host.inject({ method: 'HEAD', path })
@@ -463,7 +465,7 @@ describe('every probe', () => {
       }
     }))
 
-  it('answers health+json to those who accept it, and hides error texts in production there too', () => {
+  it('responds with health+json when it is accepted, and hides error texts in production there, too', () => {
     const stores = makeStores()
     stores.state.database = 'down'
     return withHost({ plugins: [stores.database], env: { NODE_ENV: 'production' } }, async (host) => {
@@ -480,12 +482,12 @@ describe('every probe', () => {
     })
   })
 
-  it('answers whatever the Host header says', () =>
+  it('responds whatever the Host header is', () =>
     withHost({}, async (host) => {
       for (const path of paths) assert.equal((await host.inject({ path, headers: { host: 'evil.test' } })).status, 200, path)
     }))
 
-  it('sends what its schema says', () => {
+  it('sends a body that matches its schema', () => {
     const stores = makeStores()
     return withHost({ plugins: [stores.database, stores.kv], env: { CACHE_DRIVER: 'kv' } }, async (host) => {
       for (const database of ['up', 'down'] as const) {

@@ -1,14 +1,14 @@
 import type { Clock, HostState } from 'zin'
 import {
-  type Answer,
   draftBody,
+  type HealthResponse,
   hidesErrors,
   liveBody,
   type Moment,
-  overallAnswer,
-  readyAnswer,
+  overallResponse,
+  readyResponse,
   refusalOf,
-  startupAnswer,
+  startupResponse,
 } from './bodies.js'
 import type { CheckBoard, Finding } from './service.js'
 
@@ -19,14 +19,14 @@ export interface HealthParts {
   readonly state: () => HostState
   readonly hasDatabase: () => boolean
   readonly showChecks: boolean
-  /** Seconds since the process began. */
+  /** Seconds since the process started. */
   readonly uptime: () => number
 }
 
-/** An answer in the spec's form, or as `application/health+json`. */
+/** Response format: the spec's JSON, or `application/health+json`. */
 export type Form = 'plain' | 'draft'
 
-/** Puts findings and the host's state together. Knows nothing of HTTP but status and body. */
+/** Combines check results and the state of the host into a status and a body; the routes add the rest of HTTP. */
 export class Health {
   readonly #parts: HealthParts
   #started = false
@@ -39,31 +39,31 @@ export class Health {
     return form === 'draft' ? draftBody(200, [], undefined, false) : liveBody(this.#moment())
   }
 
-  async startup(form: Form): Promise<Answer> {
+  async startup(form: Form): Promise<HealthResponse> {
     const { board, state } = this.#parts
     if (!this.#started) this.#started = isBooted(state()) && (await board.started())
-    const answer = startupAnswer(this.#started, this.#moment())
-    if (form === 'plain') return answer
+    const response = startupResponse(this.#started, this.#moment())
+    if (form === 'plain') return response
     const findings = board.last(({ kind }) => kind === 'startup')
-    return { ...answer, body: draftBody(answer.status, findings, undefined, this.#hides('ready')) }
+    return { ...response, body: draftBody(response.status, findings, undefined, this.#hides('ready')) }
   }
 
-  async overall(form: Form): Promise<Answer> {
+  async overall(form: Form): Promise<HealthResponse> {
     const { board } = this.#parts
     const findings = await board.run(({ name, kind }) => name === 'database' || (form === 'draft' && kind !== 'startup'))
-    const answer = overallAnswer(this.#databaseIn(findings), this.#moment())
-    return form === 'plain' ? answer : { ...answer, body: draftBody(answer.status, findings, undefined, this.#hides('health')) }
+    const response = overallResponse(this.#databaseIn(findings), this.#moment())
+    return form === 'plain' ? response : { ...response, body: draftBody(response.status, findings, undefined, this.#hides('health')) }
   }
 
-  async ready(form: Form): Promise<Answer> {
+  async ready(form: Form): Promise<HealthResponse> {
     const { board, showChecks, state } = this.#parts
     const refusal = refusals[state()]
     const wanted = ({ kind }: Pick<Finding, 'kind'>): boolean => kind === 'readiness'
-    // An app that is not ready by itself answers at once: its dependencies may be closing already.
+    // While the app is starting or shutting down, no checks run: its dependencies may be closing already.
     const findings = refusal === undefined ? await board.run(wanted) : board.last(wanted)
-    const answer = readyAnswer({ database: this.#databaseIn(findings), findings, refusal, showChecks }, this.#moment())
-    if (form === 'plain') return answer
-    return { ...answer, body: draftBody(answer.status, findings, refusalOf({ refusal, findings }), this.#hides('ready')) }
+    const response = readyResponse({ database: this.#databaseIn(findings), findings, refusal, showChecks }, this.#moment())
+    if (form === 'plain') return response
+    return { ...response, body: draftBody(response.status, findings, refusalOf({ refusal, findings }), this.#hides('ready')) }
   }
 
   #databaseIn(findings: readonly Finding[]) {

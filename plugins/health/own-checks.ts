@@ -8,18 +8,18 @@ import type { CheckBoard } from './service.js'
 interface OwnParts {
   readonly options: HealthOptions
   readonly settings: { readonly CACHE_DRIVER: string }
-  /** Looked up at each run: plugins come and go. */
+  /** Looked up on each run, because plugins can be enabled and disabled. */
   readonly services: { readonly database: Database | undefined; readonly kv: Kv | undefined }
   readonly hooks: PluginHooks
   readonly log: Logger
 }
 
-/** The spec fixes it. */
+/** Set by the specification. */
 const cacheTimeoutMs = 2000
-/** A little more than a listener of `collectReadiness` has. */
+/** Slightly more than the timeout of a `collectReadiness` listener. */
 const pluginsTimeoutMs = 2500
 
-/** The checks of the spec, database and cache, and the answers of plugins that listen to `collectReadiness`. */
+/** The checks of the specification (database and cache), and the reports of `collectReadiness`. */
 export function addOwnChecks(board: CheckBoard, { options, settings, services, hooks, log }: OwnParts): void {
   board.add(
     {
@@ -31,14 +31,14 @@ export function addOwnChecks(board: CheckBoard, { options, settings, services, h
     options.database,
   )
   if (settings.CACHE_DRIVER === 'kv') {
-    if (services.kv === undefined) log.warn('CACHE_DRIVER is kv and no kv plugin is enabled: readiness does not probe a cache')
+    if (services.kv === undefined) log.warn('CACHE_DRIVER is kv and no kv plugin is enabled: readiness does not check a cache')
     board.add(
       { name: 'cache', kind: 'readiness', timeoutMs: cacheTimeoutMs, run: (signal) => services.kv?.ping(signal) ?? null },
       'critical',
     )
   }
   const slot = hooks.slot('collectReadiness')
-  board.add({ name: 'plugins', kind: 'readiness', timeoutMs: pluginsTimeoutMs, run: () => askPlugins(slot) }, 'critical')
+  board.add({ name: 'plugins', kind: 'readiness', timeoutMs: pluginsTimeoutMs, run: () => runCollectReadiness(slot) }, 'critical')
 }
 
 async function pingDatabase(database: Database, signal: AbortSignal): Promise<void> {
@@ -47,7 +47,7 @@ async function pingDatabase(database: Database, signal: AbortSignal): Promise<vo
   await database.ping(signal)
 }
 
-async function askPlugins(slot: CollectSlot<[], ReadinessReport>): Promise<null | undefined> {
+async function runCollectReadiness(slot: CollectSlot<[], ReadinessReport>): Promise<null | undefined> {
   if (!slot.active) return null
   const failures = [...(await slot.call())].flatMap(([plugin, report]) => {
     if (report instanceof Error) return [`${plugin}: ${messageOf(report)}`]

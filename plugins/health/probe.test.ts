@@ -25,7 +25,7 @@ function setUp(own: Partial<ProbeLimits> = {}) {
 }
 
 describe('a probe', () => {
-  it('answers all callers of one moment by one run', async () => {
+  it('shares one run between concurrent callers', async () => {
     const { probe, runs } = setUp()
     const readings = Array.from({ length: 200 }, () => probe.run())
     await Promise.resolve()
@@ -35,7 +35,7 @@ describe('a probe', () => {
     assert.equal(runs.length, 1)
   })
 
-  it('measures the time itself when the check gives no number, and rounds it', async () => {
+  it('measures the time itself when the check returns no number, and rounds it', async () => {
     const { next, time } = setUp()
     const reading = await next((run) => {
       time.now += 12.6
@@ -45,11 +45,11 @@ describe('a probe', () => {
     assert.equal((await next((run) => run.resolve(3.4))).responseTime, 3)
   })
 
-  it('is absent when the check says that there is nothing to check', async () => {
+  it('is absent when the check returns null', async () => {
     assert.equal((await setUp().next((run) => run.resolve(null))).present, false)
   })
 
-  it('fails with the message that was thrown, also when the check throws at once', async () => {
+  it('fails with the message of the error, also when the check throws synchronously', async () => {
     const { next } = setUp()
     assert.equal((await next((run) => run.reject(new Error('no route')))).error, 'no route')
     const clock = { now: () => 0, monotonic: () => 0 }
@@ -62,17 +62,17 @@ describe('a probe', () => {
     assert.equal((await new Probe(throwing, limits, clock, () => {}).run()).error, 'at once')
   })
 
-  it('aborts at the deadline, drops what comes later, and never runs a hung check a second time', async () => {
+  it('aborts at the deadline, discards a late result, and does not start a hung check again', async () => {
     const { probe, runs, time } = setUp()
     const late = await probe.run()
-    assert.deepEqual([late.ok, late.error], [false, 'thing did not answer within 20 ms'])
+    assert.deepEqual([late.ok, late.error], [false, 'thing did not respond within 20 ms'])
     assert.equal(runs[0]?.signal.aborted, true)
     time.now += 50
     assert.deepEqual(await probe.run(), {
       present: true,
       ok: false,
       responseTime: 50,
-      error: 'thing has not answered for 50 ms',
+      error: 'thing has not responded for 50 ms',
       time: time.now,
     })
     assert.equal(runs.length, 1)
@@ -81,7 +81,7 @@ describe('a probe', () => {
     assert.equal(probe.last?.ok, false)
   })
 
-  it('runs again once a hung run has settled, or has been given up', async () => {
+  it('runs again once a hung run has settled or was abandoned', async () => {
     const settled = setUp()
     await settled.probe.run()
     settled.runs[0]?.reject(new Error('at last'))
@@ -111,7 +111,7 @@ describe('a probe', () => {
     assert.equal((await next((run) => run.resolve(2))).ok, true)
   })
 
-  it('fails after failAfter bad runs in a row and passes after passAfter good ones', async () => {
+  it('fails after failAfter consecutive failed runs and passes after passAfter successful ones', async () => {
     const { next, seen } = setUp({ failAfter: 2, passAfter: 2 })
     const good = (run: { resolve(): void }): void => run.resolve()
     const bad = (run: { reject(error: Error): void }): void => run.reject(new Error('down'))
@@ -124,11 +124,11 @@ describe('a probe', () => {
     )
   })
 
-  it('fails at once when the very first run fails, whatever is tolerated later', async () => {
+  it('fails immediately when the very first run fails, whatever failAfter is', async () => {
     assert.equal((await setUp({ failAfter: 3 }).next((run) => run.reject(new Error('down')))).ok, false)
   })
 
-  it('ends a run that is going when it is closed', async () => {
+  it('aborts a run in progress when it is closed', async () => {
     const { probe, runs } = setUp({ timeoutMs: 60_000 })
     const reading = probe.run()
     await Promise.resolve()

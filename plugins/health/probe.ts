@@ -1,9 +1,9 @@
 import { type Clock, messageOf } from 'zin'
 import type { HealthCheck } from './contract.js'
 
-/** What one run of a check found. */
+/** The result of one run of a check. */
 export interface Reading {
-  /** False when the check says that there is nothing to check. */
+  /** False when there is nothing to check. */
   readonly present: boolean
   readonly ok: boolean
   /** Integer ms. */
@@ -22,16 +22,16 @@ export interface ProbeLimits {
 }
 
 const longestFailureCacheMs = 250
-/** A run that never settles is given up after this many deadlines, or its check would fail for ever. */
+/** A run that never settles is abandoned after this many deadlines; otherwise its check would fail forever. */
 const abandonAfter = 15
 
-/** Runs one check: never twice at a time, bounded, remembered for a moment. */
+/** Runs one check: one run at a time, with a deadline and a short cache. */
 export class Probe {
   readonly #check: Pick<HealthCheck, 'name' | 'run'>
   readonly #limits: ProbeLimits
   readonly #clock: Clock
   readonly #onReading: (reading: Reading, recovered: boolean) => void
-  #answer: Promise<Reading> | undefined
+  #running: Promise<Reading> | undefined
   #hungSince: number | undefined
   #abort: AbortController | undefined
   #last: { readonly reading: Reading; readonly at: number } | undefined
@@ -59,19 +59,19 @@ export class Probe {
     return this.#everPassed
   }
 
-  /** Never rejects. Callers that come while a run is going share its answer. */
+  /** Never rejects. Callers during a run share its result. */
   run(): Promise<Reading> {
-    if (this.#answer !== undefined) return this.#answer
+    if (this.#running !== undefined) return this.#running
     const fresh = this.#fresh()
     if (fresh !== undefined) return Promise.resolve(fresh)
     if (this.#stillHung()) return Promise.resolve(this.#remember(this.#hungReading()))
-    this.#answer = this.#start().finally(() => {
-      this.#answer = undefined
+    this.#running = this.#start().finally(() => {
+      this.#running = undefined
     })
-    return this.#answer
+    return this.#running
   }
 
-  /** Aborts a run that is going. */
+  /** Aborts a run in progress. */
   close(): void {
     this.#abort?.abort(new Error('the app is shutting down'))
   }
@@ -93,7 +93,7 @@ export class Probe {
       present: true,
       ok: false,
       responseTime: waited,
-      error: `${this.#check.name} has not answered for ${waited} ms`,
+      error: `${this.#check.name} has not responded for ${waited} ms`,
       time: this.#clock.now(),
     }
   }
@@ -107,7 +107,7 @@ export class Probe {
       .then(() => this.#check.run(abort.signal))
       .finally(() => {
         settled = true
-        // A run that was given up and settles after all must not clear the mark of a later one.
+        // An abandoned run that settles late must not clear the mark of a later one.
         if (this.#hungSince === startedAt) this.#hungSince = undefined
       })
     const outcome = await this.#bounded(running, abort)
@@ -116,10 +116,10 @@ export class Probe {
     return this.#remember(this.#read(outcome, elapsed))
   }
 
-  /** The value or error of a run, or the error of its deadline; what comes later is dropped. */
+  /** The value or error of a run, or the error of its deadline; a late result is discarded. */
   async #bounded(running: Promise<unknown>, abort: AbortController): Promise<{ value: unknown } | { error: unknown }> {
     const { timeoutMs } = this.#limits
-    const late = new Error(`${this.#check.name} did not answer within ${timeoutMs} ms`)
+    const late = new Error(`${this.#check.name} did not respond within ${timeoutMs} ms`)
     const timer = setTimeout(() => abort.abort(late), timeoutMs)
     const aborted = new Promise<never>((_, reject) =>
       abort.signal.addEventListener('abort', () => reject(abort.signal.reason), { once: true }),
@@ -140,10 +140,10 @@ export class Probe {
     return { present: value !== null, ok: true, responseTime: typeof value === 'number' ? Math.round(value) : elapsed, time }
   }
 
-  /** Applies `failAfter` and `passAfter`: below them, the check stays what it was. */
+  /** Applies `failAfter` and `passAfter`: below them, the state of the check does not change. */
   #remember(raw: Reading): Reading {
     this.#streak = raw.ok === this.#passing ? 0 : this.#streak + 1
-    // The very first run decides on its own: what never worked is not kept in service by a tolerance.
+    // The very first run counts immediately: tolerance must not put into service a dependency that never worked.
     const needed = this.#last === undefined ? 1 : this.#passing ? this.#limits.failAfter : this.#limits.passAfter
     const flipped = this.#streak >= needed
     if (flipped) {
@@ -153,7 +153,7 @@ export class Probe {
     if (raw.ok) this.#everPassed = true
     const error = this.#passing
       ? undefined
-      : (raw.error ?? `${this.#check.name} answers again, but fewer than ${this.#limits.passAfter} times in a row`)
+      : (raw.error ?? `${this.#check.name} responds again, but fewer than ${this.#limits.passAfter} times in a row`)
     const reading: Reading = {
       present: raw.present,
       ok: this.#passing,

@@ -1,12 +1,12 @@
 import type { Context } from 'koa'
 import { defineRoute, type Route } from 'zin'
-import type { Answer } from './bodies.js'
+import type { HealthResponse } from './bodies.js'
 import type { Form, Health } from './health.js'
 import { liveResponse, overallResponse, readyResponse, startupResponse } from './schema.js'
 
 const draftType = 'application/health+json'
 
-/** The probes. They answer before host check, authentication and body; HEAD works as GET does. */
+/** The health endpoints. They respond before the host check, authentication and body parsing; HEAD works like GET. */
 export function healthRoutes(health: Health): readonly Route[] {
   return [
     defineRoute({
@@ -20,7 +20,7 @@ export function healthRoutes(health: Health): readonly Route[] {
     defineRoute({
       method: 'GET',
       path: '/health/live',
-      summary: 'Liveness: always 200, asks nothing',
+      summary: 'Liveness: always 200, runs no checks',
       probe: true,
       response: liveResponse,
       handler: (ctx) => {
@@ -38,7 +38,7 @@ export function healthRoutes(health: Health): readonly Route[] {
     defineRoute({
       method: 'GET',
       path: '/health/startup',
-      summary: 'Startup: 503 until the boot is done, then 200 for good',
+      summary: 'Startup: 503 until the boot is done, then 200',
       probe: true,
       response: startupResponse,
       handler: async (ctx) => send(ctx, await health.startup(formOf(ctx))),
@@ -52,7 +52,7 @@ function formOf(ctx: Context): Form {
   return 'draft'
 }
 
-function send(ctx: Context, { status, body }: Answer): void {
+function send(ctx: Context, { status, body }: HealthResponse): void {
   ctx.set('Cache-Control', 'no-store')
   ctx.status = status
   ctx.body = body

@@ -3,12 +3,12 @@ import type { CheckKind, HealthCheck, HealthChecks } from './contract.js'
 import { healthErrors } from './errors.js'
 import { Probe, type ProbeLimits, type Reading } from './probe.js'
 
-/** A check with its latest reading, as answers show it. */
+/** A check with its latest reading. */
 export interface Finding {
   readonly name: string
   readonly kind: CheckKind
   readonly reading: Reading
-  /** Whether it keeps the app out of service. */
+  /** Whether it makes the app not ready. */
   readonly blocks: boolean
 }
 
@@ -16,7 +16,7 @@ interface Entry {
   readonly name: string
   readonly kind: CheckKind
   readonly probe: Probe
-  /** `degrade`: blocks until it passed once. */
+  /** `degrade`: blocks until it has passed once. */
   readonly policy: 'critical' | 'degrade' | 'warn'
 }
 
@@ -27,7 +27,7 @@ const defaultTimeoutMs = 2000
 /** Names of this plugin's own checks. */
 const reserved: ReadonlySet<string> = new Set(['database', 'cache', 'plugins'])
 
-/** Every check of the app, and the probes that run them. */
+/** All checks of the app, and the probes that run them. */
 export class CheckBoard implements HealthChecks {
   readonly #entries = new Map<string, Entry>()
   readonly #limits: BoardLimits
@@ -45,7 +45,7 @@ export class CheckBoard implements HealthChecks {
     return this.add(check, check.critical === false ? 'warn' : 'critical')
   }
 
-  /** Adds a check under any name; the plugin's own ones come in here. */
+  /** Adds a check without validating its name; used for the plugin's own checks. */
   add(check: HealthCheck, policy: Entry['policy']): Disposer {
     const { name, kind, timeoutMs = defaultTimeoutMs } = check
     if (this.#entries.has(name)) throw healthErrors.HEALTH_CHECK_EXISTS(name)
@@ -61,7 +61,7 @@ export class CheckBoard implements HealthChecks {
     }
   }
 
-  /** Runs the checks of these kinds (or of these names) in parallel; those with nothing to check are left out. */
+  /** Runs the matching checks in parallel; omits those with nothing to check. */
   async run(wanted: (entry: { readonly name: string; readonly kind: CheckKind }) => boolean): Promise<readonly Finding[]> {
     const findings = await Promise.all(
       [...this.#entries.values()].filter(wanted).map(async (entry) => finding(entry, await entry.probe.run())),
@@ -69,14 +69,14 @@ export class CheckBoard implements HealthChecks {
     return findings.filter(({ reading }) => reading.present)
   }
 
-  /** What is known without running anything. */
+  /** The latest results, without running any check. */
   last(wanted: (entry: { readonly name: string; readonly kind: CheckKind }) => boolean): readonly Finding[] {
     return [...this.#entries.values()]
       .filter(wanted)
       .flatMap((entry) => (entry.probe.last?.present ? [finding(entry, entry.probe.last)] : []))
   }
 
-  /** Whether every startup check passed at least once; those that did are not run again. */
+  /** Whether every startup check has passed at least once; those that have are not run again. */
   async started(): Promise<boolean> {
     const waiting = [...this.#entries.values()].filter(
       ({ kind, probe, policy }) => kind === 'startup' && policy !== 'warn' && !probe.everPassed,

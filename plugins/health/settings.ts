@@ -5,6 +5,6 @@ export const healthSettings = defineSettings({
     type: 'enum',
     default: 'memory',
     values: ['memory', 'kv'],
-    summary: 'Where the app caches; `kv` makes readiness probe the kv store, for 2000 ms at most',
+    summary: 'Cache of the app; with `kv`, readiness checks the kv store, for 2000 ms at most',
   },
 })

@@ -13,7 +13,7 @@ interface Run {
   readonly record: Readonly<Record<string, unknown>>
 }
 
-/** Runs jwt:dev in one host and gives what another host with the same settings makes of the token. */
+/** Runs jwt:dev in one host and verifies the token in another host with the same settings. */
 async function dev(options: Readonly<Record<string, unknown>>, env: Readonly<Record<string, string>> = { APP_KEY: key }) {
   const [maker, other] = await Promise.all([1, 2].map(() => createTestHost({ env, plugins: [jwt()] })))
   try {
@@ -43,7 +43,7 @@ async function dev(options: Readonly<Record<string, unknown>>, env: Readonly<Rec
 }
 
 describe('zin jwt:dev', () => {
-  it('makes a token that another process with the same key takes, with every claim as text', async () => {
+  it('creates a token that another process with the same key accepts, with every claim as a string', async () => {
     const given = {
       sub: '007',
       email: 'a@example.com',
@@ -67,7 +67,7 @@ describe('zin jwt:dev', () => {
     assert.match(plain.out, /^[\w-]+\.[\w-]+\.[\w-]+$/)
   })
 
-  it('leaves out what is not given, and lives as long as tokens of the app', async () => {
+  it('omits claims without an option, and has the default lifetime', async () => {
     const { json } = await dev({}, { APP_KEY: key, JWT_EXPIRES_IN: '120' })
     const { token, payload, issuedAt, expiresAt, ...rest } = json.record as { payload: Record<string, number>; [key: string]: unknown }
     assert.deepEqual(rest, { algorithm: 'HS256', expiresIn: 120 })
@@ -79,19 +79,19 @@ describe('zin jwt:dev', () => {
     assert.equal(typeof token, 'string')
   })
 
-  it('is refused in production, without a key, and for a life that is none or too long', async () => {
+  it('is refused in production, without a key, and for an invalid or excessive lifetime', async () => {
     for (const NODE_ENV of ['production', 'prod', 'Production', 'prodution'])
       await assert.rejects(dev({}, { APP_KEY: key, NODE_ENV }), { code: 'JWT_DEV_IN_PRODUCTION', message: /refused in production/ })
     await assert.rejects(dev({}, {}), { code: 'JWT_DEV_NO_KEY', message: /JWT_SECRET nor APP_KEY/ })
     await assert.rejects(dev({ expires: '9999d' }), { code: 'JWT_LIFETIME_INVALID' })
     const { plain } = await dev({ expires: '1 week' })
     assert.equal(plain.code, 2)
-    assert.match(plain.out, /--expires takes seconds.*"1 week"/)
+    assert.match(plain.out, /--expires must be a number of seconds.*"1 week"/)
   })
 })
 
 describe('a duration', () => {
-  it('is seconds, or a number with its unit', () => {
+  it('is a number of seconds, or a number with a unit', () => {
     const texts = ['90', '90s', '15m', '12h', '7d', '0', '', '-1', '1.5h', '1w', '5 m', '1e3', '99999999999']
     assert.deepEqual(texts.map(parseDuration), [90, 90, 900, 43_200, 604_800, ...Array<undefined>(8).fill(undefined)])
   })

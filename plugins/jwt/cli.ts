@@ -4,21 +4,21 @@ import type { Tokens } from './contract.js'
 import { parseDuration } from './duration.js'
 import { jwtErrors } from './errors.js'
 
-/** `zin jwt:dev`. It signs with the keys of the app's own settings, and needs nothing that is started. */
+/** `zin jwt:dev`. It signs with the keys from the app's settings, and does not require the app to run. */
 export function devCommand(tokens: Tokens): Command {
   return defineCommand({
     name: 'jwt:dev',
-    summary: 'Make a token for development; the app with the same .env takes it',
+    summary: 'Create a token for development; an app with the same .env accepts it',
     needs: 'config',
     json: true,
     options: {
-      sub: { type: 'string', summary: 'Claim sub, as text', default: '1' },
+      sub: { type: 'string', summary: 'Claim sub, as a string', default: '1' },
       email: { type: 'string', summary: 'Claim email' },
       role: { type: 'string', summary: 'Claim role' },
-      'device-id': { type: 'string', summary: 'Claim deviceId: the device that has to sign' },
-      tz: { type: 'string', summary: 'Claim tz: the time zone that requests have to name' },
-      ua: { type: 'string', summary: 'User agent that requests have to name; its SHA-256 becomes the claim uaHash' },
-      expires: { type: 'string', summary: 'Life: seconds, or <n>s, <n>m, <n>h, <n>d; default: JWT_EXPIRES_IN' },
+      'device-id': { type: 'string', summary: 'Claim deviceId: the device that must sign requests' },
+      tz: { type: 'string', summary: 'Claim tz: the time zone that requests must send' },
+      ua: { type: 'string', summary: 'User agent that requests must send; its SHA-256 becomes the claim uaHash' },
+      expires: { type: 'string', summary: 'Lifetime: seconds, or <n>s, <n>m, <n>h, <n>d; default: JWT_EXPIRES_IN' },
     },
     async run({ options, print, host }) {
       const { environment, production } = host.app
@@ -26,7 +26,7 @@ export function devCommand(tokens: Tokens): Command {
       if (tokens.ephemeral) throw jwtErrors.JWT_DEV_NO_KEY()
       const expiresInSeconds = options.expires === undefined ? undefined : parseDuration(options.expires)
       if (options.expires !== undefined && expiresInSeconds === undefined) {
-        print.error(`option --expires takes seconds, or a number with s, m, h or d such as 12h, not "${options.expires}"`)
+        print.error(`option --expires must be a number of seconds, or a number with s, m, h or d such as 12h, not "${options.expires}"`)
         return 2
       }
       const { sub, email, role, tz, ua } = options

@@ -20,47 +20,47 @@ export interface Claims {
 export interface IssueOptions {
   /** Default: the app's. */
   readonly expiresInSeconds?: number
-  /** Another issuer or audience than the app's: this app refuses the token. */
+  /** With another issuer or audience than the app's, this app refuses the token. */
   readonly issuer?: string
   readonly audience?: string
 }
 
-/** Issues, checks and revokes JWTs. */
+/** Issues, verifies and revokes JWTs. */
 export interface Tokens {
-  /** The one algorithm of the app's tokens. */
+  /** The only algorithm of the app's tokens. */
   readonly algorithm: string
-  /** How long after its issue a token can still be accepted, at most, in ms; clocks that differ are allowed for. */
+  /** The longest time after issue that a token can be accepted, in ms, including the tolerance for clock skew. */
   readonly longestLifeMs: number
-  /** Whether the key was made up for this process, so that no other process knows its tokens. */
+  /** Whether the key was generated for this process, so that no other process accepts its tokens. */
   readonly ephemeral: boolean
-  /** Signs; `iss`, `aud`, `jti`, `iat`, `exp` are set by it. */
+  /** Signs a token and sets `iss`, `aud`, `jti`, `iat` and `exp`. */
   issue(claims: Readonly<Record<string, unknown>>, options?: IssueOptions): Promise<{ readonly token: string; readonly claims: Claims }>
   /**
-   * Checks signature, algorithm and registered claims, without any store. Throws a ZinError with status 401.
-   * @param at when it is judged, ms since 1970; default now.
+   * Verifies signature, algorithm and registered claims, without any store. Throws a ZinError with status 401.
+   * @param at the time of verification, ms since 1970; default now.
    */
   verify(token: string, at?: number): Claims
   /**
-   * Keys that a revocation check reads from the kv store, so that a caller can read them with others in one round trip.
-   * Empty when the app has no kv: revocations are then kept in this process, and {@link isRevokedBy} knows them.
+   * Keys that a revocation check reads from the kv store, so that a caller can read them with other keys in one round trip.
+   * Empty without kv: revocations are then kept in this process, and {@link isRevokedBy} reads them itself.
    */
   revocationKeys(claims: Claims): readonly string[]
   /**
-   * Whether the values read for {@link revocationKeys} say that the token is revoked, or is older than what the store remembers.
-   * Too few values count as revoked. A promise only for the first check after the store was emptied.
+   * Whether, by the values of {@link revocationKeys}, the token is revoked or older than the data of the store.
+   * Too few values count as revoked. Returns a promise only for the first check after a flush of the store.
    */
   isRevokedBy(claims: Claims, values: readonly (string | null)[]): boolean | Promise<boolean>
   /** Throws a ZinError with status 503 when the store does not respond. */
   isRevoked(claims: Claims): Promise<boolean>
-  /** The access of a verified token, for `noteAccess`: until its `exp`, and while it is not revoked. */
+  /** The access of a verified token, for `noteAccess`: valid until its `exp`, and while it is not revoked. */
   access(claims: Claims): Access
-  /** Until its `exp`. */
+  /** Revokes the token until its `exp`. */
   revoke(claims: Claims): Promise<void>
-  /** Every token of a user issued before now. */
+  /** Revokes every token of a user issued before now. */
   revokeUser(sub: string | number): Promise<void>
 }
 
 export const tokensService = defineService<Tokens>('jwt.tokens')
 
-/** How OpenAPI describes the token, for the `security` of a middleware that takes it, under the name `bearer`. */
+/** The OpenAPI security scheme of the token, for the `security` of a middleware, under the name `bearer`. */
 export const bearerScheme = { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } as const

@@ -5,33 +5,34 @@ const generate = `node -e "console.log(require('crypto').randomBytes(32).toStrin
 export const jwtErrors = defineErrors({
   UNAUTHORIZED: {
     status: 401,
-    // Why is for logs and tests only; the response never carries it.
+    // The reason is for logs and tests only; the response never contains it.
     message: (_why: string) => 'Unauthorized',
     headers: { 'WWW-Authenticate': 'Bearer' },
     cause: (why: string) => new Error(why),
-    when: 'The request has no token, a bad one, or a revoked one',
+    when: 'The request has no token, or an invalid or revoked one',
     fix: 'Log in and send the token as `Authorization: Bearer <token>`',
   },
   JWT_KEY_MISSING: {
     message: (algorithm: string, names: string) =>
-      `jwt: ${algorithm} tokens need ${names}; set it in the environment or .env. A new secret: ${generate}`,
-    when: 'At boot: there is no key. Or a token is to be issued without the private key',
+      `jwt: ${algorithm} tokens require ${names}; set it in the environment or .env. A new secret: ${generate}`,
+    when: 'At boot: no key is set. Or a token is issued without the private key',
     fix: 'Set the key that the message names',
   },
   JWT_KEY_TOO_SHORT: {
     message: (name: string, bytes: number) => `jwt: ${name} has ${bytes} bytes and production needs 32 or more. A new one: ${generate}`,
     when: 'At boot in production: a secret has fewer than 32 bytes',
-    fix: 'Set a new one; the message has the command',
+    fix: 'Set a new one; the message contains the command',
   },
   JWT_KEY_INVALID: {
     message: (name: string, why: string) => `jwt: ${name} cannot be used: ${why}`,
-    when: 'At boot: a key is not PEM, is of the wrong kind, or the two halves do not belong together',
-    fix: 'Set a key pair of the kind that `JWT_ALGORITHM` needs',
+    when: 'At boot: a key is not PEM, has the wrong type, or the two keys are not a pair',
+    fix: 'Set a key pair of the type that `JWT_ALGORITHM` requires',
   },
   JWT_LIFETIME_INVALID: {
-    message: (seconds: number, max: number) => `jwt: a token cannot live ${seconds} s; the most is ${max} s (option maxLifetimeSeconds)`,
-    when: 'A token would live longer than `maxLifetimeSeconds`',
-    fix: 'Shorten its life or raise the option',
+    message: (seconds: number, max: number) =>
+      `jwt: the lifetime of a token cannot be ${seconds} s; the maximum is ${max} s (option maxLifetimeSeconds)`,
+    when: 'The lifetime of a token would exceed `maxLifetimeSeconds`',
+    fix: 'Shorten the lifetime or raise the option',
   },
   JWT_DEV_IN_PRODUCTION: {
     message: (environment: string) =>

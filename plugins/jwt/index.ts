@@ -16,11 +16,11 @@ export { bearerScheme, tokensService } from './contract.js'
 export type { JwtOptions } from './options.js'
 export { appKeySettings } from './settings.js'
 
-/** Bearer tokens: issues, checks and revokes JWTs, and guards routes that list the middleware key `auth`. */
+/** Bearer tokens: issues, verifies and revokes JWTs, and protects routes that list the middleware key `auth`. */
 export const jwt = definePlugin({
   name: 'jwt',
   version: '1.0.0',
-  description: 'Bearer tokens (JWT): issue, check, revoke; middleware key auth',
+  description: 'Bearer tokens (JWT): issue, verify, revoke; middleware key auth',
   uses: { kv: optional(kvService) },
   provides: [tokensService],
   errors: jwtErrors,
@@ -48,10 +48,10 @@ export const jwt = definePlugin({
       maxLifetime,
     }
 
-    // Decided once: a kv that goes away later must refuse requests, not forget what was revoked.
+    // Decided once: if kv becomes unavailable later, requests must be refused rather than revocations ignored.
     const revocations = services.kv === undefined ? memoryRevocations(clock) : kvRevocations(() => services.kv, services.kv.birthKey)
     if (revocations.birthKey === undefined) {
-      if (host.app.production) log.warn('no kv plugin is enabled: revoked tokens are known to this process only, until it ends')
+      if (host.app.production) log.warn('no kv plugin is enabled: token revocations apply to this process only, until it ends')
       every(60_000, revocations.sweep)
     }
     let started = false

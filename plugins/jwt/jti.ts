@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 
-/** A UUID of version 7: unique, and it carries its millisecond, which `iat` in whole seconds cannot. */
+/** A UUID version 7: unique, and with the time in milliseconds, where `iat` has only seconds. */
 export function newJti(nowMs: number): string {
   const bytes = randomBytes(16)
   bytes.writeUIntBE(nowMs, 0, 6)
@@ -11,7 +11,7 @@ export function newJti(nowMs: number): string {
 
 const version7 = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-/** When a token was issued, in ms. Ids of other issuers carry no time: the begin of the second `iat` counts then. */
+/** When a token was issued, in ms. Other ids contain no time: then the start of the second `iat` counts. */
 export function issuedAtMs(claims: { readonly jti: string; readonly iat: number }): number {
   const match = version7.exec(claims.jti)
   if (match === null) return claims.iat * 1000

@@ -11,7 +11,7 @@ const env = { JWT_SECRET: 'a-secret-of-at-least-thirty-two-bytes', APP_NAME: 'sh
 const whoAmI = defineRoute({
   method: 'GET',
   path: '/who',
-  summary: 'What the request knows of its user',
+  summary: 'The user of the request',
   use: ['auth'],
   handler: (ctx) => ({
     request: ctx.request.user.email,
@@ -20,7 +20,7 @@ const whoAmI = defineRoute({
   }),
 })
 
-/** The real kv on SQLite; what is read together is noted. */
+/** The real kv on SQLite; records which keys are read together. */
 function makeKv() {
   const reads: (readonly string[])[] = []
   const noted = (store: Kv): Kv => ({
@@ -38,7 +38,7 @@ function makeKv() {
   return { reads, plugins: [database(), definePlugin({ ...kv.spec, setup: setup as never })()] }
 }
 
-/** A guard that replaces `auth` and lets everybody in, which counts its requests; and a middleware that does nothing. */
+/** A guard that replaces `auth`, accepts and counts every request; and a middleware that does nothing. */
 function makeReader() {
   const state = { ran: 0 }
   const plugin = definePlugin({
@@ -90,7 +90,7 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 const refusal = '{"error":"Unauthorized","message":"Unauthorized","code":"UNAUTHORIZED","reason":"unauthorized"}'
 
 describe('the middleware key auth', () => {
-  it('lets a good token pass and attaches its claims to request, state and request context', () =>
+  it('accepts a valid token and attaches its claims to request, state and request context', () =>
     withHost(async (host) => {
       const { token } = await host.service(tokensService).issue({ sub: 7, email: 'a@b.c' })
       const response = await host.inject({ path: '/who', headers: bearer(token) })
@@ -98,7 +98,7 @@ describe('the middleware key auth', () => {
       assert.equal((await host.inject({ path: '/who', headers: { authorization: `bearer ${token}` } })).status, 200)
     }))
 
-  it('gives every bad request one and the same 401', () =>
+  it('responds to every invalid request with the same 401', () =>
     withHost(async (host) => {
       const tokens = host.service(tokensService)
       const good = await tokens.issue({ sub: 'u1' })
@@ -124,7 +124,7 @@ describe('the middleware key auth', () => {
       assert.ok(!host.logText().includes(good.token))
     }))
 
-  it('S3: uses the app name as issuer and audience, so that tokens of another app with the same secret do not pass', () =>
+  it('S3: uses the app name as issuer and audience, so that tokens of another app with the same secret are refused', () =>
     withHost(async (host) => {
       const other = await createTestHost({ plugins: [jwt()], env: { ...env, APP_NAME: 'bank' }, clock: fakeClock() })
       const { token, claims } = await other.service(tokensService).issue({ sub: 'u1' })
@@ -133,7 +133,7 @@ describe('the middleware key auth', () => {
       await other.stop()
     }))
 
-  it('lets responders.auth make the body of the refusal, and keeps status and challenge', () =>
+  it('uses the body of responders.auth for refusals, and keeps status and challenge', () =>
     withHost(
       async (host) => {
         const { status, body, headers } = await host.inject({ path: '/who' })
@@ -144,7 +144,7 @@ describe('the middleware key auth', () => {
 })
 
 describe('revocation', () => {
-  it('S24: reads the store once per request, and keeps what was revoked in it', async () => {
+  it('S24: reads the store once per request, and stores revocations in it', async () => {
     const store = makeKv()
     await withHost(
       async (host) => {
@@ -160,7 +160,7 @@ describe('revocation', () => {
     )
   })
 
-  it('counts a token as revoked when the caller read too little, or something that is no time', async () => {
+  it('treats a token as revoked when the values read are too few or not a time', async () => {
     const store = makeKv()
     await withHost(
       async (host) => {
@@ -178,7 +178,7 @@ describe('revocation', () => {
     )
   })
 
-  it('reads no store for a token that does not verify', async () => {
+  it('does not read the store for an invalid token', async () => {
     const store = makeKv()
     await withHost(
       async (host) => {
@@ -189,7 +189,7 @@ describe('revocation', () => {
     )
   })
 
-  it('gives 503 with Retry-After while the store is down, never 200 and never 401', async () => {
+  it('responds 503 with Retry-After while the store is down, never 200 or 401', async () => {
     const store = makeKv()
     await withHost(
       async (host) => {
@@ -202,7 +202,7 @@ describe('revocation', () => {
     )
   })
 
-  it('gives 503 once the kv plugin is disabled: what was revoked is not forgotten', async () => {
+  it('responds 503 once the kv plugin is disabled: revocations are not ignored', async () => {
     const store = makeKv()
     await withHost(
       async (host) => {
@@ -214,7 +214,7 @@ describe('revocation', () => {
     )
   })
 
-  it('is not checked by auth on a route that lists a replacement of it next, and on every other route it is', async () => {
+  it('does not run auth only on a route where its replacement follows directly', async () => {
     const [store, reader] = [makeKv(), makeReader()]
     await withHost(
       async (host) => {
@@ -238,7 +238,7 @@ describe('revocation', () => {
     )
   })
 
-  it('is refused by the responder of the replacement that follows, so that both refuse alike', async () => {
+  it('uses the responder of the replacement that follows, so that both refusals are the same', async () => {
     const reader = makeReader()
     await withHost(
       async (host) => {
@@ -261,20 +261,20 @@ describe('the boot of the plugin jwt', () => {
     )
   })
 
-  it('warns outside of production when it makes up a key, and in production when revocations stay in the process', async () => {
+  it('warns outside of production when it generates a key, and in production when revocations stay in the process', async () => {
     const made = await boot({})
     assert.match(made.logText(), /neither JWT_SECRET nor APP_KEY is set/)
     await made.stop()
     const alone = await boot({ NODE_ENV: 'production', APP_KEY: 'x'.repeat(32) })
-    assert.match(alone.logText(), /revoked tokens are known to this process only/)
+    assert.match(alone.logText(), /token revocations apply to this process only/)
     await alone.stop()
   })
 
-  it('stops when a token would live longer than allowed', async () => {
-    await assert.rejects(boot({ JWT_EXPIRES_IN: '7200' }, { maxLifetimeSeconds: 3600 }), /7200 s; the most is 3600 s/)
+  it('stops when the lifetime of tokens exceeds the maximum', async () => {
+    await assert.rejects(boot({ JWT_EXPIRES_IN: '7200' }, { maxLifetimeSeconds: 3600 }), /7200 s; the maximum is 3600 s/)
   })
 
-  it('takes options before settings', async () => {
+  it('prefers options to settings', async () => {
     const host = await boot({ ...env, JWT_ISSUER: 'setting', JWT_AUDIENCE: 'setting' }, { issuer: 'option', expiresInSeconds: 5 })
     const { claims } = await host.service(tokensService).issue({})
     assert.deepEqual([claims.iss, claims.aud, claims.exp - claims.iat], ['option', 'setting', 5])

@@ -18,7 +18,7 @@ function pair(kind: 'rsa' | 'ec', size = 2048): { publicKey: string; privateKey:
 }
 
 describe('keys of the tokens', () => {
-  it('uses JWT_SECRET as it is and derives another key from APP_KEY', () => {
+  it('uses JWT_SECRET as is and derives another key from APP_KEY', () => {
     const own = readKeys({ ...none, secret, appKey: 'another-key-of-more-than-thirty-two-bytes' })
     assert.equal(own.signing?.export().toString(), secret)
     const derived = readKeys({ ...none, appKey: secret })
@@ -27,7 +27,7 @@ describe('keys of the tokens', () => {
     assert.deepEqual([own.warnings, derived.warnings], [[], []])
   })
 
-  it('checks tokens with earlier secrets, too, and signs with the present one', () => {
+  it('verifies tokens with previous secrets, too, and signs with the current one', () => {
     const [old, older] = ['an-earlier-secret-of-more-than-32-bytes', 'an-even-earlier-secret-of-over-32-bytes']
     const before = readKeys({ ...none, secret: old })
     const keys = readKeys({ ...none, secret, earlierSecrets: [old, older] })
@@ -44,13 +44,13 @@ describe('keys of the tokens', () => {
     assert.notEqual(readKeys({ ...none, appKey: secret }).kid, readKeys({ ...none, appKey: `${secret}!` }).kid)
   })
 
-  it('refuses to run in production without a key, or with one of fewer than 32 bytes, and says how to make one', () => {
+  it('refuses to run in production without a key of at least 32 bytes, and shows how to create one', () => {
     assert.throws(() => readKeys(none), { code: 'JWT_KEY_MISSING', message: /JWT_SECRET or APP_KEY.*randomBytes/ })
     assert.throws(() => readKeys({ ...none, secret: 'short' }), { code: 'JWT_KEY_TOO_SHORT', message: /JWT_SECRET has 5 bytes/ })
     assert.throws(() => readKeys({ ...none, appKey: 'x'.repeat(31) }), { code: 'JWT_KEY_TOO_SHORT', message: /APP_KEY has 31 bytes/ })
   })
 
-  it('makes a key of the process outside of production and warns about it', () => {
+  it('generates a key for the process outside of production and warns about it', () => {
     const made = readKeys({ ...none, production: false })
     assert.match(made.warnings.join(), /neither JWT_SECRET nor APP_KEY/)
     assert.notEqual(made.kid, readKeys({ ...none, production: false }).kid)
@@ -65,26 +65,26 @@ describe('keys of the tokens', () => {
     assert.doesNotMatch(readKeys({ ...none, secret: 'tiny-secret', production: false }).warnings.join(), /tiny-secret/)
   })
 
-  it('reads PEM keys with escaped line breaks and finds the public half by itself', () => {
+  it('reads PEM keys with escaped line breaks and derives the public key', () => {
     const { privateKey, publicKey } = pair('rsa')
     const keys = readKeys({ ...none, algorithm: 'RS256', privateKey: privateKey.replaceAll('\n', '\\n') })
     assert.equal(keys.verifying.get(keys.kid)?.export({ type: 'spki', format: 'pem' }), publicKey)
   })
 
-  it('checks tokens only when there is no private key', () => {
+  it('only verifies tokens without a private key', () => {
     assert.equal(readKeys({ ...none, algorithm: 'ES256', publicKey: pair('ec').publicKey }).signing, undefined)
   })
 
-  it('refuses PEM keys that are missing, unreadable, of another kind, weak, or no pair', () => {
+  it('refuses PEM keys that are missing, unreadable, of another type, weak, or not a pair', () => {
     const [rsa, ec] = [pair('rsa'), pair('ec')]
     const cases: readonly [Partial<KeyMaterial>, RegExp][] = [
       [{ algorithm: 'RS256' }, /JWT_PRIVATE_KEY/],
       [{ algorithm: 'RS256', privateKey: 'no pem' }, /JWT_PRIVATE_KEY cannot be used: it is not a PEM key/],
-      [{ algorithm: 'RS256', privateKey: ec.privateKey }, /RS256 needs an RSA key/],
+      [{ algorithm: 'RS256', privateKey: ec.privateKey }, /RS256 requires an RSA key/],
       [{ algorithm: 'RS256', privateKey: pair('rsa', 1024).privateKey }, /2048 bits/],
       [{ algorithm: 'ES256', privateKey: rsa.privateKey }, /P-256/],
       [{ algorithm: 'ES256', privateKey: pair('ec', 384).privateKey }, /P-256/],
-      [{ algorithm: 'ES256', privateKey: ec.privateKey, publicKey: pair('ec').publicKey }, /not the public half/],
+      [{ algorithm: 'ES256', privateKey: ec.privateKey, publicKey: pair('ec').publicKey }, /not the public key/],
     ]
     for (const [material, message] of cases) assert.throws(() => readKeys({ ...none, ...material }), { message })
   })

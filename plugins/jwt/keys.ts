@@ -4,25 +4,25 @@ import { jwtErrors } from './errors.js'
 
 export type Algorithm = 'HS256' | 'RS256' | 'ES256'
 
-/** The key that signs, and the keys that check, by key id. */
+/** The signing key, and the verification keys by key id. */
 export interface Keyring {
   readonly algorithm: Algorithm
   /** Name of the signing key in the token header. */
   readonly kid: string
-  /** Absent when only a public key is configured: tokens are then checked and never issued. */
+  /** Absent when only a public key is configured: tokens are then verified but never issued. */
   readonly signing: KeyObject | undefined
   readonly verifying: ReadonlyMap<string, KeyObject>
-  /** Whether the key was made up for this process, because none is set. */
+  /** Whether the key was generated for this process, because none is set. */
   readonly ephemeral: boolean
-  /** What the operator should hear at boot. */
+  /** Warnings to log at boot. */
   readonly warnings: readonly string[]
 }
 
-/** Where keys come from. Empty text means not set. */
+/** The configured keys. An empty string means not set. */
 export interface KeyMaterial {
   readonly algorithm: Algorithm
   readonly secret: string
-  /** Secrets that were replaced: they check tokens and sign none. */
+  /** Previous secrets: for verification only. */
   readonly earlierSecrets?: readonly string[]
   readonly appKey: string
   readonly privateKey: string
@@ -34,7 +34,7 @@ const minBytes = 32
 const derivedBytes = 32
 const label = 'zin/jwt/v1'
 
-/** Makes the keyring of one host. Throws a ZinError that names the setting when a key is missing, short in production, or unreadable. */
+/** Creates the keyring of one host. Throws a ZinError that names the setting when a key is missing, short in production, or unreadable. */
 export function readKeys(material: KeyMaterial): Keyring {
   return material.algorithm === 'HS256' ? secretKeys(material) : pemKeys(material)
 }
@@ -44,7 +44,7 @@ function secretKeys(material: KeyMaterial): Keyring {
   const [name, text] = material.secret !== '' ? (['JWT_SECRET', material.secret] as const) : (['APP_KEY', material.appKey] as const)
   if (text === '') {
     if (production) throw jwtErrors.JWT_KEY_MISSING(algorithm, 'JWT_SECRET or APP_KEY')
-    const warning = 'neither JWT_SECRET nor APP_KEY is set: tokens are signed with a key of this process and end with it'
+    const warning = 'neither JWT_SECRET nor APP_KEY is set: tokens are signed with a random key and are valid only until this process ends'
     return { ...keyring(algorithm, createSecretKey(randomBytes(derivedBytes)), [warning]), ephemeral: true }
   }
   const bytes = Buffer.from(text, 'utf8')
@@ -52,19 +52,19 @@ function secretKeys(material: KeyMaterial): Keyring {
   for (const [from, { length }] of [[name, bytes] as const, ...earlier.map((key) => ['JWT_SECRET_BK', key] as const)])
     if (length < minBytes && production) throw jwtErrors.JWT_KEY_TOO_SHORT(from, length)
   const warnings = bytes.length < minBytes ? [`${name} has ${bytes.length} bytes; production refuses fewer than ${minBytes}`] : []
-  // APP_KEY serves several purposes, so each gets a key of its own; JWT_SECRET is shared with other issuers as it is.
+  // APP_KEY serves several purposes, so each uses a derived key; JWT_SECRET is shared with other issuers and used as is.
   const key = name === 'APP_KEY' ? Buffer.from(hkdfSync('sha256', bytes, '', label, derivedBytes)) : bytes
   return keyring(algorithm, createSecretKey(key), warnings, earlier)
 }
 
 function pemKeys({ algorithm, privateKey, publicKey }: KeyMaterial): Keyring {
   if (privateKey === '' && publicKey === '')
-    throw jwtErrors.JWT_KEY_MISSING(algorithm, 'JWT_PRIVATE_KEY (or JWT_PUBLIC_KEY to check tokens only)')
+    throw jwtErrors.JWT_KEY_MISSING(algorithm, 'JWT_PRIVATE_KEY (or JWT_PUBLIC_KEY to only verify tokens)')
   const signing = privateKey === '' ? undefined : readPem('JWT_PRIVATE_KEY', privateKey, createPrivateKey, algorithm)
   const checking =
     publicKey === '' ? createPublicKey(signing as KeyObject) : readPem('JWT_PUBLIC_KEY', publicKey, createPublicKey, algorithm)
   if (signing !== undefined && !createPublicKey(signing).equals(checking))
-    throw jwtErrors.JWT_KEY_INVALID('JWT_PUBLIC_KEY', 'it is not the public half of JWT_PRIVATE_KEY')
+    throw jwtErrors.JWT_KEY_INVALID('JWT_PUBLIC_KEY', 'it is not the public key of JWT_PRIVATE_KEY')
   const kid = fingerprint(checking.export({ type: 'spki', format: 'der' }))
   return { algorithm, kid, signing, verifying: new Map([[kid, checking]]), ephemeral: false, warnings: [] }
 }
@@ -77,12 +77,12 @@ function readPem(name: string, text: string, read: (pem: string) => KeyObject, a
     throw jwtErrors.JWT_KEY_INVALID(name, `it is not a PEM key (${messageOf(error)})`)
   }
   const details = key.asymmetricKeyDetails
-  const fits =
+  const isSuitable =
     algorithm === 'RS256' ? key.asymmetricKeyType === 'rsa' && (details?.modulusLength ?? 0) >= 2048 : details?.namedCurve === 'prime256v1'
-  if (!fits)
+  if (!isSuitable)
     throw jwtErrors.JWT_KEY_INVALID(
       name,
-      algorithm === 'RS256' ? 'RS256 needs an RSA key of 2048 bits or more' : 'ES256 needs a key on the curve P-256',
+      algorithm === 'RS256' ? 'RS256 requires an RSA key of at least 2048 bits' : 'ES256 requires a key on the curve P-256',
     )
   return key
 }
@@ -93,7 +93,7 @@ function keyring(algorithm: Algorithm, key: KeyObject, warnings: readonly string
   return { algorithm, kid, signing: key, verifying, ephemeral: false, warnings }
 }
 
-/** Names a key without saying anything about it: a secret is 32 bytes of entropy, so 8 bytes of its labelled hash give nothing away. */
+/** Identifies a key without revealing it: a secret has 32 bytes of entropy, so 8 bytes of its labelled hash are safe to publish. */
 function fingerprint(key: Buffer): string {
   return createHash('sha256').update(`${label}/kid`).update(key).digest('hex').slice(0, 16)
 }

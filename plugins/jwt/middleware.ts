@@ -11,7 +11,7 @@ declare module 'zin' {
 
 export interface AuthParts {
   readonly tokens: Tokens
-  /** Called with why a request was refused, and by which of the specification's checks; the response never says it. */
+  /** Called with the reason and the layer of a refusal; the response never contains them. */
   readonly refused: (ctx: Context, error: ZinError, layer: 1 | 2) => void
 }
 
@@ -43,6 +43,6 @@ const bearer = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i
 
 function bearerOf(ctx: Context): string {
   const token = bearer.exec(ctx.req.headers.authorization ?? '')?.[1]
-  if (token === undefined) throw jwtErrors.UNAUTHORIZED('there is no bearer token')
+  if (token === undefined) throw jwtErrors.UNAUTHORIZED('the bearer token is missing')
   return token
 }

@@ -9,15 +9,14 @@ export const jwtOptions = defineOptions(
       Type.Union([Type.Literal('HS256'), Type.Literal('RS256'), Type.Literal('ES256')], { description: 'Default: `JWT_ALGORITHM`' }),
     ),
     expiresInSeconds: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 31_536_000, description: 'Life of a token, in seconds. Default: `JWT_EXPIRES_IN`' }),
+      Type.Integer({ minimum: 1, maximum: 31_536_000, description: 'Lifetime of a token, in seconds. Default: `JWT_EXPIRES_IN`' }),
     ),
     issuer: Type.Optional(Type.String({ minLength: 1, description: 'Claim `iss`, set and required. Default: `JWT_ISSUER`' })),
     audience: Type.Optional(Type.String({ minLength: 1, description: 'Claim `aud`, set and required. Default: `JWT_AUDIENCE`' })),
     maxLifetimeSeconds: Type.Optional(
       Type.Integer({
         minimum: 1,
-        description:
-          'Longest accepted distance of `exp` from `iat`, in seconds. Default: 86400, or the life of a token when that is longer',
+        description: 'Maximum difference between `exp` and `iat`, in seconds. Default: 86400, or the lifetime of a token if that is longer',
       }),
     ),
   }),

@@ -29,7 +29,7 @@ function forge(payload: object, header: object = {}, key = secret): string {
 }
 
 describe('tokens', () => {
-  it('issues tokens that carry their claims and the registered ones, whatever the caller says of those', async () => {
+  it('issues tokens with their claims and the registered ones, which the caller cannot override', async () => {
     const { tokens } = setUp()
     const { token, claims } = await tokens.issue({ sub: 7, email: 'a@b.c', role: undefined, iss: 'evil', exp: 1, jti: 'mine' })
     assert.deepEqual(tokens.verify(token), claims)
@@ -46,7 +46,7 @@ describe('tokens', () => {
     assert.equal(tokens.verify(forge(base, { kid: keys.kid })).sub, 'u1')
   })
 
-  it('judges a token that it has seen by the clock each time, and gives each caller claims of their own', () => {
+  it('checks the times of a cached token on each call, and returns a copy of the claims', () => {
     const { tokens, time } = setUp()
     const later = forge({ ...base, nbf: base.iat + 10 })
     assert.throws(() => tokens.verify(later))
@@ -72,12 +72,12 @@ describe('tokens', () => {
     ],
     ['a key id that is a path', () => forge(base, { kid: '../../x' })],
     ['a key id that names a prototype', () => forge(base, { kid: '__proto__' })],
-    ['a key id that is no text', () => forge(base, { kid: { toString: 'x' } })],
+    ['a key id that is not a string', () => forge(base, { kid: { toString: 'x' } })],
     ['a key id that is null', () => forge(base, { kid: null })],
     ['critical extensions', () => forge(base, { crit: ['b64'], b64: false })],
     ['an own key in its header', () => forge(base, { jwk: { kty: 'oct', k: 'eA' } }, 'x'.repeat(32))],
     ['no exp', () => forge({ ...base, exp: undefined })],
-    ['an exp that is text', () => forge({ ...base, exp: '9999999999' })],
+    ['an exp that is a string', () => forge({ ...base, exp: '9999999999' })],
     ['an exp ten years ahead', () => forge({ ...base, exp: base.exp + 315_360_000 })],
     ['an exp in the past', () => forge({ ...base, exp: base.iat - 1 })],
     ['no iat', () => forge({ ...base, iat: undefined })],
@@ -92,7 +92,7 @@ describe('tokens', () => {
     ['a sub that is an object', () => forge({ ...base, sub: { $ne: '' } })],
     ['more than 8 KiB', () => forge({ ...base, pad: 'x'.repeat(8192) })],
     ['a payload that is a list', () => forge([base])],
-    ['a payload that is no JSON', () => 'eyJhbGciOiJIUzI1NiJ9.eA.eA'],
+    ['a payload that is not JSON', () => 'eyJhbGciOiJIUzI1NiJ9.eA.eA'],
     ['a header that is null', () => `${Buffer.from('null').toString('base64url')}.e30.eA`],
     ['two parts', () => forge(base).split('.').slice(0, 2).join('.')],
     ['nothing', () => ''],
@@ -114,7 +114,7 @@ describe('tokens', () => {
   })
 
   for (const algorithm of ['RS256', 'ES256'] as const) {
-    it(`issues and checks ${algorithm} tokens, and without the private key only checks them`, async () => {
+    it(`issues and verifies ${algorithm} tokens, and only verifies them without the private key`, async () => {
       const pair =
         algorithm === 'RS256' ? generateKeyPairSync('rsa', { modulusLength: 2048 }) : generateKeyPairSync('ec', { namedCurve: 'P-256' })
       const privateKey = String(pair.privateKey.export({ type: 'pkcs8', format: 'pem' }))
@@ -126,7 +126,7 @@ describe('tokens', () => {
     })
   }
 
-  it('accepts tokens of an earlier secret by the key id that they name, and none of a secret that was taken out', async () => {
+  it('accepts tokens of a previous secret by their key id, and refuses those of a removed secret', async () => {
     const old = 'an-earlier-secret-of-more-than-32-bytes'
     const { token } = await setUp({}, { secret: old }).tokens.issue({ sub: 'u1' })
     const { tokens, keys } = setUp({}, { earlierSecrets: [old] })
@@ -135,14 +135,14 @@ describe('tokens', () => {
     const kid = setUp({}, { secret: old }).keys.kid
     for (const [name, forged] of [
       ['no key id', forge(base, {}, old)],
-      ['the id of the present key', forge(base, { kid: keys.kid }, old)],
-      ['the id of the earlier key', forge(base, { kid })],
+      ['the id of the current key', forge(base, { kid: keys.kid }, old)],
+      ['the id of the previous key', forge(base, { kid })],
     ] as const)
       assert.throws(() => tokens.verify(forged), { status: 401 }, name)
     assert.throws(() => setUp().tokens.verify(token), { status: 401 })
   })
 
-  it('ends a token at its exp, and refuses to issue one that outlives the limit', async () => {
+  it('expires a token at its exp, and refuses to issue one with an excessive lifetime', async () => {
     const { tokens, time } = setUp()
     const { token } = await tokens.issue({ sub: 'u1' }, { expiresInSeconds: 10 })
     time.now = second + 9_999
@@ -154,7 +154,7 @@ describe('tokens', () => {
     }
   })
 
-  it('revokes one token and no other', async () => {
+  it('revokes only the given token', async () => {
     const { tokens } = setUp()
     const [one, other] = [await tokens.issue({ sub: 'u1' }), await tokens.issue({ sub: 'u1' })]
     await tokens.revoke(one.claims)
@@ -162,7 +162,7 @@ describe('tokens', () => {
     assert.deepEqual([tokens.isRevokedBy(one.claims, []), tokens.isRevokedBy(other.claims, [])], [true, false])
   })
 
-  it('S24: revokes every earlier token of a user, and none that is issued a millisecond later', async () => {
+  it('S24: revokes every earlier token of a user, but not one issued a millisecond later', async () => {
     const { tokens, time } = setUp()
     const [mine, foreign] = [await tokens.issue({ sub: 42 }), await tokens.issue({ sub: 43 })]
     await tokens.revokeUser('42')
@@ -171,14 +171,14 @@ describe('tokens', () => {
     assert.deepEqual(await Promise.all([mine, foreign, later].map(({ claims }) => tokens.isRevoked(claims))), [true, false, false])
   })
 
-  it('counts a token of another issuer as issued at the begin of its second', async () => {
+  it('treats a token of another issuer as issued at the start of its second', async () => {
     const { tokens } = setUp()
     await tokens.revokeUser('u1')
     assert.equal(await tokens.isRevoked(tokens.verify(forge(base))), true)
     assert.equal(await tokens.isRevoked(tokens.verify(forge({ ...base, iat: base.iat + 1 }))), false)
   })
 
-  it('forgets a revocation when the token has ended anyway', async () => {
+  it('deletes a revocation once the token has expired', async () => {
     const { tokens, time } = setUp()
     const { claims } = await tokens.issue({ sub: 'u1' }, { expiresInSeconds: 10 })
     await tokens.revoke(claims)

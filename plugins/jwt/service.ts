@@ -21,7 +21,7 @@ export interface TokenParts {
   readonly keys: Keyring
   readonly rules: TokenRules
   readonly revocations: Revocations
-  /** Whether the stores are open. They are not for a command that only makes a token. */
+  /** Whether the stores are open. They are not for a command that only creates a token. */
   readonly isStarted: () => boolean
   readonly clock: Clock
 }
@@ -31,7 +31,7 @@ const maxIdLength = 128
 /** How far another machine's clock may run ahead, in seconds. */
 const clockLeeway = 60
 
-/** The service `tokensService`: signing and checking are pure but for the clock; revocation goes to its store. */
+/** The service `tokensService`: signing and verification depend only on the clock; revocation uses its store. */
 export function createTokens({ keys, rules, revocations, isStarted, clock }: TokenParts): Tokens {
   const verified = new VerifiedTokens()
   const verifyOptions = { algorithms: [keys.algorithm], issuer: rules.issuer, audience: rules.audience }
@@ -42,10 +42,10 @@ export function createTokens({ keys, rules, revocations, isStarted, clock }: Tok
   const revocationKeys = (claims: Claims): readonly string[] =>
     revocations.birthKey === undefined ? [] : [revocations.birthKey, ...keysOf(claims)]
 
-  /** Now, but later than the store began, by whichever clock that was: what is older counts as forgotten. */
+  /** Now, but at least 1 ms after the birth of the store, which may follow another clock: older tokens are refused. */
   const present = async (): Promise<number> => (isStarted() ? Math.max(clock.now(), (await revocations.birth()) + 1) : clock.now())
 
-  const saysRevoked = (claims: Claims, values: readonly (string | null)[]): boolean => {
+  const isListed = (claims: Claims, values: readonly (string | null)[]): boolean => {
     if (values.length < (claims.sub === undefined ? 1 : 2)) return true
     const [revoked, epoch = null] = values
     return revoked !== null || (epoch !== null && isUpTo(claims, Number(epoch)))
@@ -53,9 +53,9 @@ export function createTokens({ keys, rules, revocations, isStarted, clock }: Tok
 
   const isRevokedBy = (claims: Claims, values: readonly (string | null)[]): boolean | Promise<boolean> => {
     const local = revocations.local(keysOf(claims))
-    if (local !== undefined) return saysRevoked(claims, local)
+    if (local !== undefined) return isListed(claims, local)
     const [birth, ...known] = values
-    if (birth === undefined || saysRevoked(claims, known)) return true
+    if (birth === undefined || isListed(claims, known)) return true
     return birth === null ? revocations.birth().then((since) => isUpTo(claims, since)) : isUpTo(claims, Number(birth))
   }
 
@@ -115,22 +115,22 @@ export function createTokens({ keys, rules, revocations, isStarted, clock }: Tok
   }
 }
 
-/** The key that a token's header names. Nothing else of the header is believed. */
+/** The key with the id in the token's header. Nothing else in the header is trusted. */
 function keyOf(token: string, keys: Keyring) {
   let header: unknown
   try {
     header = JSON.parse(Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString('utf8'))
   } catch {
-    throw jwtErrors.UNAUTHORIZED('the token has no readable header')
+    throw jwtErrors.UNAUTHORIZED('the header of the token cannot be read')
   }
   const { crit, kid = keys.kid } = (typeof header === 'object' && header !== null ? header : {}) as { crit?: unknown; kid?: unknown }
   if (crit !== undefined) throw jwtErrors.UNAUTHORIZED('the token has critical extensions')
   const key = typeof kid === 'string' ? keys.verifying.get(kid) : undefined
-  if (key === undefined) throw jwtErrors.UNAUTHORIZED('no key has the id that the token names')
+  if (key === undefined) throw jwtErrors.UNAUTHORIZED('no key has the key id of the token')
   return key
 }
 
-/** What the library checks against the clock, for a payload that it has accepted before. */
+/** The time checks of the library, for a cached payload. */
 function inTime(payload: Record<string, unknown>, now: number): Record<string, unknown> {
   const { nbf, exp } = payload
   if (nbf !== undefined && !(Number(nbf) <= now)) throw jwtErrors.UNAUTHORIZED('jwt not active')
@@ -139,19 +139,19 @@ function inTime(payload: Record<string, unknown>, now: number): Record<string, u
 }
 
 function checkedClaims(payload: unknown, { maxLifetime }: TokenRules, now: number): Claims {
-  if (typeof payload !== 'object' || payload === null) throw jwtErrors.UNAUTHORIZED('the payload is no object')
+  if (typeof payload !== 'object' || payload === null) throw jwtErrors.UNAUTHORIZED('the payload is not an object')
   const { jti, iat, exp, sub } = payload as Record<string, unknown>
   if (typeof jti !== 'string' || jti === '' || jti.length > maxIdLength)
     throw jwtErrors.UNAUTHORIZED('the claim jti is missing or malformed')
   if (!isTime(iat) || !isTime(exp)) throw jwtErrors.UNAUTHORIZED('the claims iat and exp are required')
-  if (exp - iat > maxLifetime) throw jwtErrors.UNAUTHORIZED('the token lives longer than allowed')
+  if (exp - iat > maxLifetime) throw jwtErrors.UNAUTHORIZED('the lifetime of the token is too long')
   if (iat > now + clockLeeway) throw jwtErrors.UNAUTHORIZED('the token is issued in the future')
   if (sub !== undefined && typeof sub !== 'string' && !Number.isFinite(sub))
-    throw jwtErrors.UNAUTHORIZED('the claim sub is neither text nor a number')
+    throw jwtErrors.UNAUTHORIZED('the claim sub is neither a string nor a number')
   return payload as Claims
 }
 
-/** Whether a token was issued up to a time. A time that is no number counts as later than any. */
+/** Whether a token was issued up to a time. NaN counts as later than any time. */
 function isUpTo(claims: Claims, at: number): boolean {
   return !(issuedAtMs(claims) > at)
 }

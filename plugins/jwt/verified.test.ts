@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { VerifiedTokens } from './verified.js'
 
-describe('the memory of verified tokens', () => {
-  it('shares nothing with those who ask, however deep, nor with the one who told it', () => {
+describe('the cache of verified tokens', () => {
+  it('returns and stores deep copies', () => {
     for (const payload of [
       { sub: '7', role: 'user' },
       { sub: '7', role: 'user', aud: ['app'], may: { read: ['a'] } },
@@ -20,7 +20,7 @@ describe('the memory of verified tokens', () => {
     }
   })
 
-  it('keeps a claim named __proto__ a claim, and knows no token that it was not told', () => {
+  it('keeps a claim named __proto__ as a claim, and does not return an unknown token', () => {
     const known = new VerifiedTokens()
     known.add('token', JSON.parse('{"sub":"7","__proto__":1}'))
     const payload = known.payloadOf('token') ?? {}

@@ -1,24 +1,24 @@
 import { LRUCache } from 'lru-cache'
 
-/** Bounds of the memory: tokens, and characters in all. */
+/** Limits of the cache: number of tokens, and characters in all. */
 const MAX_TOKENS = 10_000
 const MAX_CHARACTERS = 8 * 1024 * 1024
 
 interface Verified {
   readonly payload: object
-  /** The payload as JSON, when a shallow copy of it would share what lies deeper. */
+  /** The payload as JSON, when a shallow copy would share nested objects. */
   readonly json: string | undefined
 }
 
 /**
- * Remembers which tokens had a good signature, so that it is checked once per token and not on each request: the same bytes
- * under the same key have the same signature. What time or a store decides is no part of it and is asked each time. A token
- * that was refused is not remembered.
+ * Caches tokens with a valid signature, so that a signature is verified once per token and not on each request: the same bytes
+ * under the same key have the same signature. Times and revocation are not cached and checked each time. Refused tokens are
+ * not cached.
  */
 export class VerifiedTokens {
   readonly #payloads = new LRUCache<string, Verified>({ max: MAX_TOKENS, maxSize: MAX_CHARACTERS })
 
-  /** A copy of the payload that nobody else has; `undefined` for a token that has to be checked. */
+  /** A copy of the payload; `undefined` for a token that must be verified. */
   payloadOf(token: string): Record<string, unknown> | undefined {
     const known = this.#payloads.get(token)
     if (known === undefined) return undefined
