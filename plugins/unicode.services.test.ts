@@ -21,6 +21,8 @@ describe('tables in a database whose default character set is latin1', () => {
       plugins: [database(), kv(), cluster(), queues(), ops(), workers({ processors: { idle: () => 1 } }), workerHealth()],
       env: { ...env, WORKER_PERSISTENCE_DRIVER: 'db' },
     })
+  /** Tables that an earlier version created in the character set of the database. */
+  const earlier = ['zin_kv', 'zin_worker_health', 'zin_workers']
   // biome-ignore lint/suspicious/noExplicitAny: all tables
   const collations = async (db: Kysely<any>) => {
     const { rows } = await sql<{ name: string; collation: string }>`
@@ -52,10 +54,10 @@ describe('tables in a database whose default character set is latin1', () => {
     const first = await boot()
     const db = first.service(databaseService).tables()
     await sql`insert into zin_kv (id, value) values ('kept', 'ü')`.execute(db)
-    const tables = new Set((await collations(db)).map((row) => row.name))
-    for (const table of tables) await sql`alter table ${sql.table(table)} convert to character set latin1`.execute(db)
+    for (const table of earlier) await sql`alter table ${sql.table(table)} convert to character set latin1`.execute(db)
     await sql`delete from zin_migrations where id like '%unicode%'`.execute(db)
-    assert.ok(differentFrom(await collations(db), 'latin1_swedish_ci').length === 0)
+    const converted = (await collations(db)).filter((row) => row.collation === 'latin1_swedish_ci')
+    assert.deepEqual(converted.map((row) => row.name).sort(), earlier)
     await first.stop()
 
     const second = await boot()
