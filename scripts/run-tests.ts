@@ -14,6 +14,8 @@ export interface FileResult {
   readonly file: string
   readonly tests: number
   readonly ms: number
+  /** Its slowest tests, the slowest first. */
+  readonly slowest: readonly { readonly title: string; readonly ms: number }[]
   /** `title` and text of each failure; a file without tests is one, too. */
   readonly failures: readonly { readonly title: string; readonly text: string }[]
 }
@@ -27,6 +29,8 @@ interface ReportLine {
 }
 
 const deadlineMs = 5 * 60_000
+/** How many of the slowest tests a file tells of. */
+const listed = 10
 
 /** Runs batches, so many at a time; `done` is told of each file as its batch ends. Aborting kills what runs. */
 export async function runBatches(
@@ -100,12 +104,13 @@ function summarize(files: readonly string[], lines: readonly ReportLine[], proce
   const failed = lines.some((line) => line.error !== undefined)
   return files.map((file) => {
     const own = lines.filter((line) => line.file === file)
-    const tests = own.filter((line) => !line.suite).length
+    const tests = own.filter((line) => !line.suite && line.title !== '')
+    const slowest = tests.map(({ title, ms }) => ({ title, ms })).sort((a, b) => b.ms - a.ms)
     const failures = own.flatMap((line) => (line.error === undefined ? [] : [{ title: line.title || file, text: line.error }]))
     const whole = own.find((line) => line.title === '')
     if (failures.length === 0 && (whole === undefined || (processError !== undefined && !failed))) {
       failures.push({ title: file, text: processError ?? 'it reported nothing' })
-    } else if (failures.length === 0 && tests === 0) failures.push({ title: file, text: 'it holds no test' })
-    return { file, tests, ms: whole?.ms ?? 0, failures }
+    } else if (failures.length === 0 && tests.length === 0) failures.push({ title: file, text: 'it holds no test' })
+    return { file, tests: tests.length, ms: whole?.ms ?? 0, slowest: slowest.slice(0, listed), failures }
   })
 }

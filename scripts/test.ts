@@ -74,10 +74,22 @@ function show(result: FileResult): void {
   for (const { title, text } of result.failures) console.log(`  ✗ ${title}\n${text.replaceAll(/^/gm, '    ')}`)
 }
 
+function showSlowest(results: readonly FileResult[]): void {
+  const files = results.map(({ file, ms }) => ({ ms, name: file }))
+  const tests = results.flatMap(({ file, slowest }) => slowest.map(({ title, ms }) => ({ ms, name: `${file}: ${title}` })))
+  for (const [what, rows] of [
+    ['files', files],
+    ['tests', tests],
+  ] as const) {
+    console.log(`\nSlowest ${what}:`)
+    for (const { ms, name } of rows.sort((a, b) => b.ms - a.ms).slice(0, 10)) console.log(`${seconds(ms).padStart(8)}  ${name}`)
+  }
+  console.log('')
+}
+
 function summary(results: readonly FileResult[], failedChecks: readonly string[], startedAt: number): boolean {
   const failures = results.flatMap((result) => result.failures.map(({ title }) => `${result.file}: ${title}`))
-  const slowest = [...results].sort((a, b) => b.ms - a.ms).slice(0, 5)
-  console.log(`\nSlowest: ${slowest.map((result) => `${result.file} ${seconds(result.ms)}`).join(', ')}`)
+  showSlowest(results)
   for (const failure of [...failedChecks.map((name) => `npm run ${name}`), ...failures]) console.log(`✗ ${failure}`)
   const tests = results.reduce((sum, result) => sum + result.tests, 0)
   console.log(`${tests} tests in ${results.length} files, ${failures.length} failed, ${seconds(Date.now() - startedAt)}`)
