@@ -19,7 +19,7 @@ const tables = definePlugin({ name: 'tables', version: '1.0.0', dependencies: ['
 const parameters = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/
 const one = ['$argon2id$v=19$m=19456,t=2,p=1$']
 
-/** Real tables, and a password check that notes what it is asked. */
+/** Real tables, and a password check that records its calls. */
 async function setUp() {
   const host = await createTestHost({ plugins: [database(), tables()] })
   const calls = { hash: 0, verify: [] as string[] }
@@ -43,7 +43,7 @@ async function setUp() {
 }
 
 describe('accounts', () => {
-  it('S22: checks one password for a right one, a wrong one, an unknown user and a disabled one', async () => {
+  it('S22: runs one password check for a correct password, a wrong one, an unknown user and a disabled one', async () => {
     const { host, accounts, calls } = await setUp()
     await accounts.add({ email: 'ada@example.com', password: 'a-good-password' })
     await accounts.add({ email: 'gone@example.com', password: 'a-good-password' })
@@ -86,7 +86,7 @@ describe('accounts', () => {
     await host.stop()
   })
 
-  it('has an email once, whatever its case, and refuses what is no email, no role or a weak password', async () => {
+  it('accepts an email once, whatever its case, and refuses an invalid email, role or password', async () => {
     const { host, accounts } = await setUp()
     assert.ok(await accounts.add({ email: 'Ada@Example.com', password: 'a-good-password' }))
     assert.equal(await accounts.add({ email: 'ada@example.COM', password: 'a-good-password' }), undefined)
@@ -114,7 +114,7 @@ describe('accounts', () => {
     await host.stop()
   })
 
-  it('turns logins away when too many passwords wait to be checked, and works on when they are done', async () => {
+  it('refuses logins while too many password checks are waiting, and accepts them afterwards', async () => {
     const release: (() => void)[] = []
     const slow: Argon2 = { hash: async () => 'decoy', verify: () => new Promise((resolve) => release.push(() => resolve(true))) }
     const passwords = createPasswords(1, async () => slow)
@@ -134,7 +134,7 @@ describe('accounts', () => {
 })
 
 describe('commands for users', () => {
-  it('make a user with a password that is printed once, and list users without it', async () => {
+  it('create a user with a password that is printed once, and list users without it', async () => {
     const host = await loginHost()
     const { password } = await addUser(host, 'ada@example.com', 'admin')
     assert.match(password, /^[\w-]{22}$/)
@@ -172,7 +172,7 @@ describe('commands for users', () => {
     await host.stop()
   })
 
-  it('take no password as an argument, and want to be told where it comes from', async () => {
+  it('accept no password as an argument, and require an option for its source', async () => {
     const host = await loginHost()
     for (const both of [true, false]) {
       const { code, errors } = await run(
@@ -181,7 +181,7 @@ describe('commands for users', () => {
         { email: 'ada@example.com' },
         { role: 'user', generate: both, 'password-stdin': both },
       )
-      assert.deepEqual([code, errors], [2, ['Say how the password comes: --password-stdin or --generate']])
+      assert.deepEqual([code, errors], [2, ['Pass either --password-stdin or --generate']])
     }
     const add = host.host.commands().find(({ command }) => command.name === 'user:add')?.command
     assert.deepEqual(
@@ -221,7 +221,7 @@ describe('the seed', () => {
     return folder
   }
 
-  it('makes the user once with a password that it prints, keeps in .env for the owner alone, and does not log', async () => {
+  it('creates the user once with a password that it prints, writes to .env for the owner only, and does not log', async () => {
     const [parts, rootDir] = [await setUp(), await newFolder()]
     await writeFile(join(rootDir, '.env'), '# mine\nDEMO_PASSWORD=\nAPP_KEY=abc', { mode: 0o644 })
     const lines = await seedOnce(parts, rootDir)
@@ -237,15 +237,15 @@ describe('the seed', () => {
     await parts.host.stop()
   })
 
-  it('leaves .env to a command that is changing it, and says so', async () => {
+  it('does not write .env while a command is changing it, and reports that', async () => {
     const [parts, rootDir] = [await setUp(), await newFolder()]
     await writeFile(join(rootDir, '.env.new'), 'half')
-    assert.match((await seedOnce(parts, rootDir)).join(), /not kept anywhere/)
+    assert.match((await seedOnce(parts, rootDir)).join(), /not stored anywhere/)
     assert.deepEqual(await readdir(rootDir), ['.env.new'])
     await parts.host.stop()
   })
 
-  it('uses the password of the setting, and then prints and writes nothing', async () => {
+  it('uses the password of the setting, and then prints and writes none', async () => {
     const [parts, rootDir] = [await setUp(), await newFolder()]
     assert.deepEqual(await seedOnce(parts, rootDir, 'a-chosen-password'), [])
     await assert.rejects(readFile(join(rootDir, '.env')), { code: 'ENOENT' })
@@ -253,14 +253,14 @@ describe('the seed', () => {
     await parts.host.stop()
   })
 
-  it('prints the password also when .env cannot be written, and says so', async () => {
+  it('prints the password also when .env cannot be written, and reports that', async () => {
     const [parts, rootDir] = [await setUp(), await newFolder()]
     const lines = await seedOnce(parts, join(rootDir, 'not-there'))
-    assert.match(lines.join(), /with the password [\w-]{22} \(not kept anywhere/)
+    assert.match(lines.join(), /with the password [\w-]{22} \(not stored anywhere/)
     await parts.host.stop()
   })
 
-  it('prints nothing where that is no place for a password, keeps it in .env, and says how to get over a .env that cannot be written', async () => {
+  it('prints nothing where the output may be collected, writes the password to .env, and reports the fix when that fails', async () => {
     const [parts, rootDir] = [await setUp(), await newFolder()]
     assert.deepEqual(await seedOnce(parts, rootDir, '', false), [])
     const password = /^DEMO_PASSWORD='([\w-]{22})'$/m.exec(await readFile(join(rootDir, '.env'), 'utf8'))?.[1] ?? ''
@@ -268,11 +268,11 @@ describe('the seed', () => {
     await parts.host.stop()
     const other = await setUp()
     assert.deepEqual(await seedOnce(other, join(rootDir, 'not-there'), '', false), [])
-    assert.match(other.host.logText(), /give the user another one with \\"zin user:password\\"/)
+    assert.match(other.host.logText(), /set another one with \\"zin user:password\\"/)
     await other.host.stop()
   })
 
-  it('prints a password that it made to standard output with LOG_FORMAT=text, and not among lines of JSON', async (t) => {
+  it('prints a generated password to standard output with LOG_FORMAT=text, but not with JSON logs', async (t) => {
     const seed = { email: 'demo@example.com', passwordSetting: 'DEMO_PASSWORD' } as const
     for (const [format, times] of [
       ['text', 1],
@@ -290,11 +290,11 @@ describe('the seed', () => {
         if (terminal) Object.defineProperty(process.stdout, 'isTTY', terminal)
         else Reflect.deleteProperty(process.stdout, 'isTTY')
       }
-      assert.equal(lines.filter((line) => line.startsWith('User demo@example.com was made with the password')).length, times, format)
+      assert.equal(lines.filter((line) => line.startsWith('User demo@example.com was created with the password')).length, times, format)
     }
   })
 
-  it('makes no user in production, whatever the setting says, and names the command that does', async () => {
+  it('does not create a user in production, whatever the setting, and names the command for it', async () => {
     const seed = { email: 'demo@example.com', passwordSetting: 'DEMO_PASSWORD' } as const
     const env = { NODE_ENV: 'production', APP_KEY: 'x'.repeat(32), DEMO_PASSWORD: 'a-chosen-password' }
     const host = await loginHost({ seed }, { env })
@@ -302,12 +302,12 @@ describe('the seed', () => {
     const said = host.logs.filter(({ msg }) => msg?.includes('option seed'))
     assert.deepEqual(
       said.map(({ level, msg }) => [level, msg]),
-      [['info', 'the option seed makes no user in production; add users with "zin user:add"']],
+      [['info', 'the option seed does not create a user in production; add users with "zin user:add"']],
     )
     await host.stop()
   })
 
-  it('runs at the first start of an app, and not for commands', async () => {
+  it('runs at the first start of an app, but not for commands', async () => {
     const seed = { email: 'demo@example.com', role: 'admin', passwordSetting: 'DEMO_PASSWORD' } as const
     const command = await loginHost({ seed }, { roles: [] })
     assert.deepEqual((await run(command, 'user:list', {})).rows, [])

@@ -13,25 +13,25 @@ export interface NewAccount {
   readonly role?: string | undefined
 }
 
-/** A user whose password was right a moment ago. */
+/** A user whose password was just verified. */
 export interface CheckedUser extends VerifiedUser {
-  /** Whether the user still is enabled and has that password: both may change while a session is made. */
+  /** Whether the user is still enabled with the same password: both may change while a session is created. */
   readonly stands: () => Promise<boolean>
 }
 
 /** The built-in users: rows of a table and their passwords. */
 export interface Accounts {
-  /** The user when the password is right. One password check in every case. */
+  /** The user if the password is correct. One password check in every case. */
   verify(email: string, password: string): Promise<CheckedUser | undefined>
   /** `undefined` when the email is taken. Throws USER_INVALID. */
   add(account: NewAccount): Promise<User | undefined>
   has(email: string): Promise<boolean>
   list(): Promise<readonly User[]>
-  /** The user that is disabled now, or was before. Throws USER_NOT_FOUND. */
+  /** Disables the user. Throws USER_NOT_FOUND. */
   disable(email: string): Promise<User>
-  /** The user that may log in now. Throws USER_NOT_FOUND. */
+  /** Enables the user. Throws USER_NOT_FOUND. */
   enable(email: string): Promise<User>
-  /** The user that has this password now. Throws USER_NOT_FOUND and USER_INVALID. */
+  /** Sets the password. Throws USER_NOT_FOUND and USER_INVALID. */
   setPassword(email: string, password: string): Promise<User>
 }
 
@@ -52,8 +52,8 @@ export function createAccounts(users: Users, passwords: Passwords, clock: Clock)
   return {
     async verify(email, password) {
       const user = await users.find(canonicalEmail(email))
-      const fits = await passwords.check(password, user?.passwordHash)
-      if (!fits || user === undefined || user.disabledAt !== undefined) return undefined
+      const matches = await passwords.check(password, user?.passwordHash)
+      if (!matches || user === undefined || user.disabledAt !== undefined) return undefined
       const stands = async (): Promise<boolean> => {
         const now = await users.find(user.email)
         return now?.id === user.id && now.passwordHash === user.passwordHash && now.disabledAt === undefined
@@ -62,7 +62,7 @@ export function createAccounts(users: Users, passwords: Passwords, clock: Clock)
     },
     async add({ email, password, role = 'user' }) {
       const id = canonicalEmail(email)
-      if (id.length > 320 || !emailGrammar.test(id)) throw loginErrors.USER_INVALID(`"${email}" is no email address`)
+      if (id.length > 320 || !emailGrammar.test(id)) throw loginErrors.USER_INVALID(`"${email}" is not an email address`)
       checkPassword(password)
       if (role === '' || role.length > 100) throw loginErrors.USER_INVALID('A role has 1 to 100 characters')
       const user: User = { id: randomUUID(), email: id, passwordHash: await passwords.hash(password), role, createdAt: clock.now() }

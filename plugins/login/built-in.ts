@@ -12,7 +12,7 @@ import { createPasswords } from './passwords.js'
 import { seedUser } from './seed.js'
 import { databaseUsers } from './store/users.js'
 
-/** What the built-in users need of the plugin's context. */
+/** The dependencies of the built-in users. */
 interface BuiltInParts extends Pick<PluginContext, 'migration' | 'commands' | 'onStart'> {
   readonly options: LoginOptions
   readonly settings: { readonly DEMO_PASSWORD: string }
@@ -39,14 +39,14 @@ export function builtInAccounts(ctx: BuiltInParts): Accounts {
 }
 
 async function seed({ options, settings, host, log }: BuiltInParts, accounts: Accounts): Promise<void> {
-  // Commands start this plugin too, and print what their users ask for and nothing else.
+  // Commands also start this plugin, but must print only their own output.
   if (options.seed === undefined || host.roles.size === 0) return
   const { email, role, passwordSetting } = options.seed
   if (host.app.production) {
-    log.info({ email }, 'the option seed makes no user in production; add users with "zin user:add"')
+    log.info({ email }, 'the option seed does not create a user in production; add users with "zin user:add"')
     return
   }
-  // Lines of JSON are for a collector, and a password is not.
+  // JSON logs go to a collector, where a password must not end up.
   const readable = process.stdout.isTTY || host.settings().some(({ name, value }) => name === 'LOG_FORMAT' && value === 'text')
   const print = readable ? (line: string): void => void process.stdout.write(`${line}\n`) : undefined
   await seedUser({

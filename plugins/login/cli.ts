@@ -9,14 +9,14 @@ export interface UserCommandParts {
   readonly accounts: Accounts
   readonly tokens: () => Tokens
   readonly devices: () => Devices
-  /** Where `--password-stdin` reads. */
+  /** The input of `--password-stdin`. */
   readonly input: () => AsyncIterable<Uint8Array | string>
 }
 
-/** How a command gets a password; never as an argument, which other users of the machine can read. */
+/** The source of a password; never an argument, which other users of the machine can read. */
 const passwordOptions = {
   'password-stdin': { type: 'boolean', summary: 'Reads the password from the first line of standard input' },
-  generate: { type: 'boolean', summary: 'Makes a password and prints it once' },
+  generate: { type: 'boolean', summary: 'Generates a password and prints it once' },
 } as const
 
 const isoTime = (ms: number | undefined): string => (ms === undefined ? '' : new Date(ms).toISOString())
@@ -27,7 +27,7 @@ export function userCommands({ accounts, tokens, devices, input }: UserCommandPa
     const password = newPassword()
     return { password, made: { password } }
   }
-  /** What a user was before has no more sessions. Gives how many devices there were. */
+  /** Ends every session of a user. Returns the number of removed devices. */
   const endSessions = async (id: string): Promise<number> => {
     await tokens().revokeUser(id)
     return devices().removeAll(id)
@@ -37,9 +37,9 @@ export function userCommands({ accounts, tokens, devices, input }: UserCommandPa
     defineCommand({
       name: 'user:add',
       summary: 'Adds a user to the built-in users table',
-      args: [{ name: 'email', summary: 'Email address; upper and lower case are the same' }],
+      args: [{ name: 'email', summary: 'Email address, case-insensitive' }],
       options: {
-        role: { type: 'string', summary: 'Claim role of the tokens', default: 'user' },
+        role: { type: 'string', summary: 'Claim role in tokens', default: 'user' },
         ...passwordOptions,
       },
       json: true,
@@ -74,7 +74,7 @@ export function userCommands({ accounts, tokens, devices, input }: UserCommandPa
     }),
     defineCommand({
       name: 'user:password',
-      summary: 'Gives a user a new password and ends the tokens and devices there are',
+      summary: 'Sets a new password, revokes the tokens of the user and removes the devices',
       args: [{ name: 'email', summary: 'Email address' }],
       options: passwordOptions,
       json: true,
@@ -89,11 +89,11 @@ export function userCommands({ accounts, tokens, devices, input }: UserCommandPa
     }),
     defineCommand({
       name: 'user:disable',
-      summary: 'Refuses further logins of a user and ends the tokens and devices there are',
+      summary: 'Refuses further logins of a user, revokes the tokens and removes the devices',
       args: [{ name: 'email', summary: 'Email address' }],
       needs: 'services',
       async run({ args, print }) {
-        // Of a user that is disabled already, too: an earlier call may have failed in between.
+        // Also for a user who is already disabled: an earlier call may have failed halfway.
         const user = await accounts.disable(args.email ?? '')
         print.line(`${user.email} is disabled; ${await endSessions(user.id)} device(s) removed`)
       },
@@ -112,11 +112,11 @@ export function userCommands({ accounts, tokens, devices, input }: UserCommandPa
 }
 
 function refuse(print: Printer): number {
-  print.error('Say how the password comes: --password-stdin or --generate')
+  print.error('Pass either --password-stdin or --generate')
   return 2
 }
 
-/** The first line, without its end; at most a little more than a password may have. */
+/** The first line without its line break, cut off slightly above the maximum length of a password. */
 async function firstLine(input: AsyncIterable<Uint8Array | string>): Promise<string> {
   let text = ''
   const decoder = new TextDecoder()

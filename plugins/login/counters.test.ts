@@ -35,7 +35,7 @@ const kinds: readonly [string, (test: (counters: Counters, clock: FakeClock) => 
 
 for (const [where, withCounters] of kinds) {
   describe(`counters ${where}`, () => {
-    it('count each key in a window that begins with its first event', () =>
+    it('count each key in a window that starts with its first event', () =>
       withCounters(async (counters, clock) => {
         assert.deepEqual([await counters.add('a', minute), await counters.add('a', minute), await counters.add('b', minute)], [1, 2, 1])
         clock.advance(minute - 1)
@@ -44,7 +44,7 @@ for (const [where, withCounters] of kinds) {
         assert.deepEqual([await counters.add('a', minute), await counters.remaining('a', minute)], [1, minute])
       }))
 
-    it('give each of many parallel events a number of its own', () =>
+    it('return a different count for each of many parallel events', () =>
       withCounters(async (counters) => {
         const counts = await Promise.all(Array.from({ length: 20 }, () => counters.add('a', minute)))
         assert.deepEqual(
@@ -53,7 +53,7 @@ for (const [where, withCounters] of kinds) {
         )
       }))
 
-    it('forget the keys that are cleared, and no other', () =>
+    it('reset only the cleared keys', () =>
       withCounters(async (counters) => {
         for (const key of ['a', 'b']) await counters.add(key, minute)
         await counters.clear(['a'])
@@ -63,7 +63,7 @@ for (const [where, withCounters] of kinds) {
 }
 
 describe('counters whose kv fails', () => {
-  it('answer 503, so that nobody tries passwords without being counted', async () => {
+  it('respond 503, so that no password attempt goes uncounted', async () => {
     const broken: Partial<Kv> = { increment: () => Promise.reject(new Error('connection refused')) }
     for (const kvNow of [broken as Kv, undefined]) {
       await assert.rejects(kvCounters(() => kvNow, fakeClock()).add('a', minute), { code: 'AUTH_STORE_UNAVAILABLE', status: 503 })
@@ -72,7 +72,7 @@ describe('counters whose kv fails', () => {
 })
 
 describe('counters in the process', () => {
-  it('keep no more keys than fit, and drop what is over', async () => {
+  it('keep a bounded number of keys, and delete expired ones', async () => {
     const clock = fakeClock()
     const counters = memoryCounters(clock)
     await counters.add('first', minute)
@@ -94,7 +94,7 @@ describe('the throttle', () => {
     accountAttemptsPerMinute: 100,
   }
 
-  it('says when the next attempt may be made, by the longer of the windows that are full', async () => {
+  it('reports the time of the next attempt, from the longest full window', async () => {
     const clock = fakeClock()
     const throttle = createThrottle(memoryCounters(clock), limits)
     const attempt = () =>
@@ -109,7 +109,7 @@ describe('the throttle', () => {
     assert.equal(await attempt(), 'passed')
   })
 
-  it('holds nobody back for longer than a minute after 200 wrong attempts from as many addresses', async () => {
+  it('blocks a user for at most a minute after 200 wrong attempts from as many addresses', async () => {
     const clock = fakeClock()
     const throttle = createThrottle(memoryCounters(clock), { ...limits, accountAttemptsPerMinute: 10 })
     const attempt = (address: string) =>
@@ -123,7 +123,7 @@ describe('the throttle', () => {
     assert.equal(await attempt('192.0.2.1'), 'passed')
   })
 
-  it('holds nobody back who logs in often with the right password from a known address', async () => {
+  it('does not block frequent successful logins from a known address', async () => {
     const throttle = createThrottle(memoryCounters(fakeClock()), { ...limits, accountAttemptsPerMinute: 2 })
     const origin = { address: '192.0.2.1' }
     for (let index = 0; index < 10; index += 1) {
@@ -135,7 +135,7 @@ describe('the throttle', () => {
     await assert.rejects(throttle.attempt('a@b.c', origin), { code: 'RATE_LIMITED' })
   })
 
-  it('takes a /64 of IPv6 for one address, an IPv4 address in IPv6 form for itself, and every oddity for one', async () => {
+  it('treats an IPv6 /64 as one address, a mapped IPv4 address as that IPv4 address, and all malformed ones as one', async () => {
     const throttle = createThrottle(memoryCounters(fakeClock()), { ...limits, attemptsPerMinute: 1 })
     const passes = (address: string) =>
       throttle.attempt('a@b.c', { address }).then(
@@ -150,7 +150,7 @@ describe('the throttle', () => {
     assert.deepEqual([await passes(''), await passes('nonsense')], [true, false])
   })
 
-  it('takes an address with a port, or in brackets, for the address', async () => {
+  it('ignores the port and brackets of an address', async () => {
     const throttle = createThrottle(memoryCounters(fakeClock()), { ...limits, attemptsPerMinute: 1 })
     const passes = (address: string) =>
       throttle.attempt('a@b.c', { address }).then(

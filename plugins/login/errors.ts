@@ -7,27 +7,27 @@ export const loginErrors = defineErrors({
     message: () => 'Email or password is wrong',
     headers: { 'WWW-Authenticate': 'Bearer' },
     when: 'The user is unknown or disabled, or the password is wrong',
-    fix: 'Log in with the right ones',
+    fix: 'Log in with the correct credentials',
   },
   RATE_LIMITED: {
     status: 429,
     title: 'Too many requests',
-    message: (retryAfterMs: number) => `Too many attempts to log in; try again in ${secondsOf(retryAfterMs)} s`,
+    message: (retryAfterMs: number) => `Too many login attempts; try again in ${secondsOf(retryAfterMs)} s`,
     headers: (retryAfterMs: number) => ({ 'Retry-After': String(secondsOf(retryAfterMs)) }),
-    when: 'Too many attempts to log in',
+    when: 'Too many login attempts',
     fix: 'Wait for `Retry-After`',
   },
   LOGIN_BUSY: {
     status: 503,
-    message: () => 'Too many people log in right now; try again in a second',
+    message: () => 'Too many logins in progress; try again in a second',
     headers: { 'Retry-After': '1' },
-    when: 'More passwords wait to be checked than the machine can check soon',
-    fix: 'Try again after `Retry-After`; raise `passwordChecks` on a larger machine',
+    when: 'Too many password checks are waiting',
+    fix: 'Retry after `Retry-After`; raise `passwordChecks` on a larger machine',
   },
   USER_EXISTS: {
     status: 409,
-    message: (email: string) => `A user with the email "${email}" exists already; see zin user:list`,
-    when: '`user:add`: the email is taken',
+    message: (email: string) => `A user with the email "${email}" already exists; see zin user:list`,
+    when: '`user:add`: the email is already in use',
     fix: 'Choose another; `zin user:list` shows all',
   },
   USER_NOT_FOUND: {
@@ -39,13 +39,13 @@ export const loginErrors = defineErrors({
   USER_INVALID: {
     status: 400,
     message: (what: string) => what,
-    when: '`user:add`, `user:password`: no email address, a password of fewer than 8 or more than 128 characters, or an empty role',
+    when: '`user:add`, `user:password`: an invalid email address, a password of fewer than 8 or more than 128 characters, or an empty role',
     fix: 'Correct what the message names',
   },
   LOGIN_USERS_MISSING: {
     message: () =>
-      'login: there are no users to check against; enable the plugin database for the built-in users table, or give login({ verifyCredentials })',
-    when: 'At boot: neither the plugin `database` nor `verifyCredentials` is there',
+      'login: there are no users to check against; enable the plugin database for the built-in users table, or pass login({ verifyCredentials })',
+    when: 'At boot: neither the plugin `database` is enabled nor `verifyCredentials` set',
     fix: 'Enable `database`, or pass `verifyCredentials`',
   },
   LOGIN_OPTION_INVALID: {

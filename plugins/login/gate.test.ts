@@ -16,7 +16,7 @@ function setUp(limit: number, waiting: number) {
 }
 
 describe('a gate', () => {
-  it('lets so many run at a time, others in their order, and nobody slip in between', async () => {
+  it('runs a limited number of tasks at a time, and the others strictly in order', async () => {
     const { running, begin, end } = setUp(2, 10)
     const results = ['a', 'b', 'c', 'd'].map(begin)
     assert.deepEqual([...running.keys()], ['a', 'b'])
@@ -31,7 +31,7 @@ describe('a gate', () => {
     for (const name of ['f', 'g']) await end(name)
   })
 
-  it('turns away who comes when too many wait', async () => {
+  it('refuses a task when too many are waiting', async () => {
     const { begin, end } = setUp(1, 1)
     const results = [begin('a'), begin('b')]
     await assert.rejects(begin('c'), { message: 'full' })
@@ -39,7 +39,7 @@ describe('a gate', () => {
     await Promise.all(results)
   })
 
-  it('gives a place free when a task fails', async () => {
+  it('frees its slot when a task fails', async () => {
     const { gate, running, begin, end } = setUp(1, 1)
     await assert.rejects(
       gate.run(() => Promise.reject(new Error('broken'))),

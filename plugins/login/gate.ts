@@ -1,4 +1,4 @@
-/** Lets a few tasks run at a time; others wait in order, and beyond `maxWaiting` they are turned away. */
+/** Limits how many tasks run at a time; others wait in order, and beyond `maxWaiting` they are refused. */
 export class Gate {
   readonly #limit: number
   readonly #maxWaiting: number
@@ -18,7 +18,7 @@ export class Gate {
     try {
       return await task()
     } finally {
-      // The place goes to the next in line without becoming free, so that nobody slips in between.
+      // The slot passes directly to the next waiting task, so that a new one cannot overtake it.
       const next = this.#waiting.shift()
       if (next === undefined) this.#running -= 1
       else next()

@@ -16,7 +16,7 @@ import { createThrottle } from './throttle.js'
 
 export type { LoginOptions, VerifiedUser, VerifyCredentials } from './options.js'
 
-/** Login, logout and `/api/me`, with a built-in users table or the app's own check of credentials. */
+/** Login, logout and `/api/me`, with a built-in users table or a credential check of the app. */
 export const login = definePlugin({
   name: 'login',
   version: '1.0.0',
@@ -30,7 +30,7 @@ export const login = definePlugin({
     checkOptions(options)
     const verify = options.verifyCredentials === undefined ? builtInAccounts(ctx).verify : ownUsers(options.verifyCredentials)
 
-    // Decided once: a kv that goes away later must refuse logins, not forget the attempts.
+    // Decided once: if kv becomes unavailable later, logins must be refused rather than counted from zero.
     const counters = services.kv === undefined ? memoryCounters(clock) : kvCounters(() => services.kv, clock)
     if (services.kv === undefined) ctx.every(60_000, counters.sweep)
     const service = createLogin({
@@ -46,7 +46,7 @@ export const login = definePlugin({
   },
 })
 
-/** Users that the app checks by itself: it ends the sessions of those that it locks out. */
+/** Users that the app checks itself; it must end the sessions of users it disables. */
 function ownUsers(verify: VerifyCredentials): Accounts['verify'] {
   return async (email, password) => {
     const user = await verify(email, password)
@@ -54,11 +54,11 @@ function ownUsers(verify: VerifyCredentials): Accounts['verify'] {
   }
 }
 
-/** What the schema of the options cannot say. */
+/** Validates what the schema of the options cannot express. */
 function checkOptions({ verifyCredentials, seed }: LoginOptions): void {
   if (verifyCredentials !== undefined && seed !== undefined) {
     throw loginErrors.LOGIN_OPTION_INVALID(
-      'option "seed" fills the built-in users table, which option "verifyCredentials" replaces; remove one of them',
+      'the options "seed" and "verifyCredentials" are mutually exclusive: "seed" needs the built-in users table; remove one of them',
     )
   }
 }

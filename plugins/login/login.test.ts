@@ -31,7 +31,7 @@ async function logIn(host: TestHost, email: string, password: string, deviceId?:
 }
 
 describe('POST /auth/login', () => {
-  it('S25: gives a token that names user, role and device, and a secret that signs requests', () =>
+  it('S25: returns a token with user, role and device, and a secret for signing requests', () =>
     withHost(async (host) => {
       const { id, password } = await addUser(host, 'Ada@Example.com', 'admin')
       const { status, body, headers } = await post(host, { email: 'aDA@example.COM', password })
@@ -50,7 +50,7 @@ describe('POST /auth/login', () => {
       assert.ok(!host.logText().includes(body.jwt) && !host.logText().includes(body.deviceSecret) && !host.logText().includes(password))
     }))
 
-  it('gives no secret to a device that brings its own key, and the key signs requests', () =>
+  it('returns no secret to a device with its own key, and the key signs requests', () =>
     withHost(async (host) => {
       const { password } = await addUser(host, 'ada@example.com')
       const { privateKey, publicKey } = await generateDeviceKey()
@@ -58,7 +58,7 @@ describe('POST /auth/login', () => {
       assert.deepEqual([status, Object.keys(body), body.deviceSecret], [200, ['jwt', 'deviceId', 'deviceSecret'], ''])
       const me = async (path = '/api/me') => {
         const [url, authorization] = [`http://localhost${path}`, `Bearer ${body.jwt}`]
-        // The app has just started, and does not take what may have been signed in the second before.
+        // The app has just started, and refuses requests that may have been signed in the second before.
         const signer = { keyId: body.deviceId, privateKey, timestamp: Date.now() + 1_000 }
         const headers = await createHeaders({ profile: 'rfc9421', method: 'GET', url, authorization, ...signer })
         return host.inject({ path, headers: { host: 'localhost', ...headers } })
@@ -75,7 +75,7 @@ describe('POST /auth/login', () => {
       assert.deepEqual([refused.status, refused.body.code], [400, 'DEVICE_PUBLIC_KEY_INVALID'])
     }))
 
-  it('S22: gives one answer for a wrong password, an unknown user and a disabled one', () =>
+  it('S22: returns the same response for a wrong password, an unknown user and a disabled one', () =>
     withHost(async (host) => {
       const { password } = await addUser(host, 'ada@example.com')
       const gone = await addUser(host, 'gone@example.com')
@@ -88,7 +88,7 @@ describe('POST /auth/login', () => {
       for (const { status, text } of answers) assert.deepEqual([status, text], [401, JSON.stringify(wrong)])
     }))
 
-  it('keeps the device of a user who names it, with a new secret', () =>
+  it('keeps the device that a user sends, with a new secret', () =>
     withHost(async (host) => {
       const { password } = await addUser(host, 'ada@example.com')
       const first = await logIn(host, 'ada@example.com', password)
@@ -98,7 +98,7 @@ describe('POST /auth/login', () => {
       assert.equal((await signed(host, second, 'GET', '/api/me')).status, 200)
     }))
 
-  it('S23: gives a new device to a user who names the device of another one', () =>
+  it('S23: creates a new device for a user who sends the device of another user', () =>
     withHost(async (host) => {
       const [ada, eve] = [await addUser(host, 'ada@example.com'), await addUser(host, 'eve@example.com')]
       const hers = await logIn(host, 'ada@example.com', ada.password)
@@ -107,7 +107,7 @@ describe('POST /auth/login', () => {
       assert.equal((await signed(host, hers, 'GET', '/api/me')).status, 200)
     }))
 
-  it('gives a new device to a user who names an id of nobody: it may be the key id of a service', () =>
+  it('creates a new device for an unknown device id, which may be the key id of a service', () =>
     withHost(async (host) => {
       const { password } = await addUser(host, 'ada@example.com')
       const { deviceId } = await logIn(host, 'ada@example.com', password, 'billing-service')
@@ -132,7 +132,7 @@ describe('POST /auth/login', () => {
       assert.equal((await post(host, { ...good, pad: 'x'.repeat(9000) })).status, 413)
     }))
 
-  it('asks verifyCredentials in the place of the users table, which is not there then', async () => {
+  it('calls verifyCredentials instead of using the users table, which then does not exist', async () => {
     const verifyCredentials = async (email: string, password: string) =>
       password === 'right' ? { id: 7, email, role: 'clerk' } : undefined
     const host = await createTestHost({ plugins: [jwt(), bulletproof(), login({ verifyCredentials })], env })
@@ -147,7 +147,7 @@ describe('POST /auth/login', () => {
     await host.stop()
   })
 
-  it('S41: binds the token to time zone and User-Agent when the options say so', () =>
+  it('S41: binds the token to time zone and User-Agent with the options', () =>
     withHost(
       async (host) => {
         const { password } = await addUser(host, 'ada@example.com')
@@ -163,7 +163,7 @@ describe('POST /auth/login', () => {
 })
 
 describe('the throttle of logins', () => {
-  it('S21: answers 429 with Retry-After after five attempts in a minute for one email and address, right password or not', () =>
+  it('S21: responds 429 with Retry-After after five attempts in a minute for one email and address, whatever the password', () =>
     withHost(async (host) => {
       const { password } = await addUser(host, 'ada@example.com')
       for (let attempt = 0; attempt < 5; attempt += 1)
@@ -176,7 +176,7 @@ describe('the throttle of logins', () => {
       assert.equal((await post(host, { email: 'bob@example.com', password })).status, 401)
     }))
 
-  it('starts anew for an account that logged in', () =>
+  it('resets after a successful login', () =>
     withHost(async (host) => {
       const { password } = await addUser(host, 'ada@example.com')
       for (let round = 0; round < 3; round += 1) {
@@ -186,14 +186,14 @@ describe('the throttle of logins', () => {
       }
     }))
 
-  it('S21: lets no more parallel attempts pass than the limit', () =>
+  it('S21: allows no more parallel attempts than the limit', () =>
     withHost(async (host) => {
       const answers = await Promise.all(Array.from({ length: 30 }, () => post(host, { email: 'ada@example.com', password: 'wrong-one' })))
       const statuses = answers.map(({ status }) => status)
       assert.deepEqual([statuses.filter((status) => status === 401).length, statuses.filter((status) => status === 429).length], [5, 25])
     }))
 
-  it('bounds the attempts on one account from all addresses together, right password or not, known or not', () =>
+  it('limits the attempts on one account from all addresses together, whatever the password, known or not', () =>
     withHost(
       async (host) => {
         const { password } = await addUser(host, 'ada@example.com')
@@ -207,7 +207,7 @@ describe('the throttle of logins', () => {
       { accountAttemptsPerMinute: 6 },
     ))
 
-  it('lets a user in from an address or with a device of earlier logins while somebody uses up the attempts on the account', () =>
+  it('accepts a user from a known address or device while an attacker uses up the attempts on the account', () =>
     withHost(
       async (host) => {
         const { password } = await addUser(host, 'ada@example.com')
@@ -227,7 +227,7 @@ describe('the throttle of logins', () => {
       { accountAttemptsPerMinute: 6 },
     ))
 
-  it('S32: bounds the attempts of one address over all emails, and does not believe X-Forwarded-For', () =>
+  it('S32: limits the attempts of one address across all emails, and does not trust X-Forwarded-For', () =>
     withHost(
       async (host) => {
         const attempt = async (index: number) =>
@@ -272,7 +272,7 @@ describe('POST /auth/logout', () => {
       assert.equal((await signed(host, there, 'GET', '/api/me')).status, 200)
     }))
 
-  it('needs a signature: a stolen token logs nobody out', () =>
+  it('requires a signature, so that a stolen token cannot log a user out', () =>
     withHost(async (host) => {
       const { password } = await addUser(host, 'ada@example.com')
       const session = await logIn(host, 'ada@example.com', password)
@@ -284,7 +284,7 @@ describe('POST /auth/logout', () => {
 })
 
 describe('POST /auth/logout-all', () => {
-  it('ends every token and device of the user, and nobody else’s, and a new login works at once', () =>
+  it('ends every token and device of this user only, and a new login works immediately', () =>
     withHost(async (host) => {
       const [ada, bob] = [await addUser(host, 'ada@example.com'), await addUser(host, 'bob@example.com')]
       const [here, there, his] = [
@@ -305,7 +305,7 @@ describe('POST /auth/logout-all', () => {
 })
 
 describe('GET /api/me', () => {
-  it('refuses without a token, by a stolen one, and a replay, each by the same bytes', () =>
+  it('refuses a missing token, a stolen one and a replay with the same bytes', () =>
     withHost(async (host) => {
       const { password } = await addUser(host, 'ada@example.com')
       const session = await logIn(host, 'ada@example.com', password)
@@ -328,16 +328,16 @@ describe('the boot of the plugin login', () => {
   const boot = (options: object, plugins = companions()) => createTestHost({ plugins: [...plugins, login(options)], env })
 
   it('stops without users to check against', async () => {
-    await assert.rejects(boot({}, [jwt(), bulletproof()]), /enable the plugin database .* or give login\(\{ verifyCredentials \}\)/)
+    await assert.rejects(boot({}, [jwt(), bulletproof()]), /enable the plugin database .* or pass login\(\{ verifyCredentials \}\)/)
   })
 
-  it('stops when verifyCredentials is no function, or comes with a seed', async () => {
+  it('stops when verifyCredentials is not a function, or is combined with a seed', async () => {
     await assert.rejects(boot({ verifyCredentials: 'yes' }), /"verifyCredentials" must be a function/)
     const seed = { email: 'demo@example.com', passwordSetting: 'DEMO_PASSWORD' }
     await assert.rejects(boot({ verifyCredentials: async () => undefined, seed }), /remove one of them/)
   })
 
-  it('removes devices of a user who is disabled, and the tokens end too; disabling again ends what is left', () =>
+  it('disabling a user removes the devices and revokes the tokens; repeating it removes what is left', () =>
     withHost(async (host) => {
       const { id, password } = await addUser(host, 'ada@example.com')
       const session = await logIn(host, 'ada@example.com', password)
@@ -352,7 +352,7 @@ describe('the boot of the plugin login', () => {
 })
 
 describe('a user', () => {
-  it('who is enabled again may log in, and the sessions from before stay ended', () =>
+  it('an enabled user can log in again, and earlier sessions stay revoked', () =>
     withHost(async (host) => {
       const { password } = await addUser(host, 'ada@example.com')
       const session = await logIn(host, 'ada@example.com', password)
@@ -365,7 +365,7 @@ describe('a user', () => {
       assert.equal((await signed(host, next, 'GET', '/api/me')).status, 200)
     }))
 
-  it('who gets a new password logs in with it alone, and every session from before ends', () =>
+  it('after a new password only that one works, and every earlier session ends', () =>
     withHost(async (host) => {
       const { password } = await addUser(host, 'ada@example.com')
       const session = await logIn(host, 'ada@example.com', password)
@@ -383,7 +383,7 @@ describe('a user', () => {
         await assert.rejects(run(host, name, { email: 'nobody@example.com' }, generated), { code: 'USER_NOT_FOUND' })
     }))
 
-  it('S24: who is disabled, or gets a new password, while a login checks the old one gets no session of it', () =>
+  it('S24: a login gets no session when its user is disabled or gets a new password during the check', () =>
     withHost(async (host) => {
       const { id, password } = await addUser(host, 'ada@example.com')
       for (const [name, options] of [
@@ -392,7 +392,7 @@ describe('a user', () => {
       ] as const) {
         const devices = host.service(devicesService)
         const { enroll } = devices
-        // The command runs to its end between the check of the password and the end of the login.
+        // The command completes between the password check and the end of the login.
         devices.enroll = async (enrolment) => {
           devices.enroll = enroll
           await run(host, name, { email: 'ada@example.com' }, options)

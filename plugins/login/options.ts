@@ -1,6 +1,6 @@
 import { defineOptions, functionOption, type OptionsOf, Type } from 'zin'
 
-/** A person whose credentials were right. */
+/** A user whose credentials were correct. */
 export interface VerifiedUser {
   /** Becomes the claim `sub`. */
   readonly id: string | number
@@ -21,7 +21,7 @@ export const loginOptions = defineOptions(
     verifyCredentials: Type.Optional(
       functionOption<VerifyCredentials>({
         description:
-          '`(email, password) => Promise<{ id, email, role? } | undefined>`, in the place of the built-in users table. It should take the same time for unknown users as for wrong passwords',
+          '`(email, password) => Promise<{ id, email, role? } | undefined>`, instead of the built-in users table. It should take the same time for unknown users as for wrong passwords',
       }),
     ),
     attemptsPerMinute: Type.Integer({ ...limit, default: 5, description: 'Attempts per email and address' }),
@@ -32,15 +32,15 @@ export const loginOptions = defineOptions(
       ...limit,
       default: 10,
       description:
-        'Attempts per email from all addresses together; an address or device from which the user logged in within 30 days has as many of its own',
+        'Attempts per email from all addresses together; an address or device from which the user logged in within 30 days has a separate limit of the same size',
     }),
-    bindTimezone: Type.Boolean({ default: false, description: 'Puts the header `x-sig-timezone` of the login into the claim `tz`' }),
+    bindTimezone: Type.Boolean({ default: false, description: 'Copies the header `x-sig-timezone` of the login into the claim `tz`' }),
     bindUserAgent: Type.Boolean({ default: false, description: 'Puts the SHA-256 of the User-Agent into the claim `uaHash`' }),
     passwordChecks: Type.Integer({
       minimum: 1,
       maximum: 64,
       default: 2,
-      description: 'Passwords checked at the same time (19 MiB each); 32 times as many wait, more get `LOGIN_BUSY`',
+      description: 'Concurrent password checks (19 MiB each); up to 32 times as many wait, further ones fail with `LOGIN_BUSY`',
     }),
     seed: Type.Optional(
       Type.Object(
@@ -52,7 +52,7 @@ export const loginOptions = defineOptions(
         {
           additionalProperties: false,
           description:
-            "`{ email, role?, passwordSetting: 'DEMO_PASSWORD' }`: a user that is created at a start that does not find it, for demos; not in production, where `zin user:add` creates users",
+            "`{ email, role?, passwordSetting: 'DEMO_PASSWORD' }`: a demo user, created at startup if it does not exist; not in production, where `zin user:add` creates users",
         },
       ),
     ),

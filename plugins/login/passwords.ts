@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { loginErrors } from './errors.js'
 import { Gate } from './gate.js'
 
-/** The two functions that are used of an argon2 package. */
+/** The two functions used from an argon2 package. */
 export interface Argon2 {
   hash(password: string): Promise<string>
   verify(hash: string, password: string): Promise<boolean>
@@ -10,7 +10,7 @@ export interface Argon2 {
 
 export interface Passwords {
   hash(password: string): Promise<string>
-  /** Costs the same with no hash (an unknown user) as with one, and is false then. Throws LOGIN_BUSY when too many wait. */
+  /** Without a hash (an unknown user) it takes the same time and returns false. Throws LOGIN_BUSY when too many checks wait. */
   check(password: string, hash: string | undefined): Promise<boolean>
 }
 

@@ -11,7 +11,7 @@ export function loginRoutes(login: Login, names: SignatureHeaderNames): readonly
     defineRoute({
       method: 'POST',
       path: '/auth/login',
-      summary: 'Checks credentials and gives a token, a device and its secret',
+      summary: 'Checks credentials and returns a token, a device and its secret',
       body: loginBody,
       bodyLimit: 8192,
       response: loginResponse,

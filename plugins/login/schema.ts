@@ -3,11 +3,11 @@ import { Type } from 'zin'
 export const loginBody = Type.Object({
   email: Type.String({ minLength: 1, maxLength: 320 }),
   password: Type.String({ minLength: 1, maxLength: 128 }),
-  deviceId: Type.Optional(Type.String({ maxLength: 128, description: 'An id that the client knows from an earlier login' })),
+  deviceId: Type.Optional(Type.String({ maxLength: 128, description: 'Device id from an earlier login' })),
   devicePublicKey: Type.Optional(
     Type.String({
       pattern: '^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$',
-      description: 'Raw Ed25519 key in base64url of a device that signs with a key of its own, by RFC 9421',
+      description: 'Raw Ed25519 public key in base64url, for a device that signs with its own key by RFC 9421',
     }),
   ),
 })
@@ -17,7 +17,7 @@ export const loginResponse = {
     jwt: Type.String(),
     deviceId: Type.String(),
     deviceSecret: Type.String({
-      description: 'Signs requests; it is in this response and nowhere else. Empty for a device with a public key',
+      description: 'Signs requests; returned only in this response. Empty for a device with a public key',
     }),
   }),
 }

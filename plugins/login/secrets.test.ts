@@ -12,7 +12,7 @@ const secrets = {
 }
 
 describe('S39: the whole flow of a session', () => {
-  it('shows no secret in a log line, an answer, an error or the help of a command', async () => {
+  it('reveals no secret in a log line, a response, an error or the help of a command', async () => {
     const host = await loginHost({}, { env: { ...secrets, LOG_LEVEL: 'trace' } })
     const hidden: string[] = [...Object.values(secrets), 'canary']
     const answers: string[] = []

@@ -12,13 +12,13 @@ export interface LoginRequest {
   readonly deviceId?: string | undefined
   /** Base64url of a raw Ed25519 key; the device then gets no secret. */
   readonly devicePublicKey?: string | undefined
-  /** Of the client, as the connection or a trusted proxy says. */
+  /** Address of the client, from the connection or a trusted proxy. */
   readonly address: string
   readonly timezone?: string | undefined
   readonly userAgent?: string | undefined
 }
 
-export interface LoginAnswer {
+export interface LoginResult {
   readonly jwt: string
   readonly deviceId: string
   /** Empty for a device with a public key. */
@@ -35,13 +35,13 @@ export interface LoginParts {
   readonly log: Logger
 }
 
-/** Begins and ends sessions. Knows nothing of HTTP. */
+/** Starts and ends sessions, independent of HTTP. */
 export interface Login {
   /** Throws DEVICE_PUBLIC_KEY_INVALID, RATE_LIMITED, INVALID_CREDENTIALS, LOGIN_BUSY, AUTH_STORE_UNAVAILABLE. */
-  login(request: LoginRequest): Promise<LoginAnswer>
-  /** Ends this token, then this device. */
+  login(request: LoginRequest): Promise<LoginResult>
+  /** Revokes this token, then removes this device. */
   logout(claims: Claims, deviceId: string | undefined): Promise<void>
-  /** Ends every token and every device of the user. */
+  /** Revokes every token and removes every device of the user. */
   logoutAll(claims: Claims): Promise<void>
 }
 
@@ -55,7 +55,7 @@ export function createLogin(parts: LoginParts): Login {
     ...(parts.bindUserAgent && userAgent !== undefined && { uaHash: sha256Hex(userAgent) }),
   })
 
-  /** An id that is nobody's may be the one of a service with the shared secret: whoever signs in does not choose it. */
+  /** An unknown id may be the key id of a service with the shared secret, so a client cannot choose it. */
   const ownDevice = async (userId: string, wanted: string | undefined): Promise<string | undefined> => {
     const known = wanted === undefined ? undefined : await devices().get(wanted)
     return known?.userId === userId ? wanted : undefined
@@ -64,7 +64,7 @@ export function createLogin(parts: LoginParts): Login {
   return {
     async login(request) {
       const { email, password, deviceId: wanted, devicePublicKey: publicKey, address } = request
-      // First, for it costs nothing and says nothing of the password: no attempt is counted.
+      // First, because it is cheap and reveals nothing about the password: it does not count as an attempt.
       if (publicKey !== undefined) checkPublicKey(publicKey)
       await throttle.attempt(email, { address, deviceId: wanted })
       const user = await verify(email, password)
@@ -76,7 +76,7 @@ export function createLogin(parts: LoginParts): Login {
       const { device, secret } = await devices().enroll({ userId, deviceId: await ownDevice(userId, wanted), publicKey })
       const { deviceId } = device
       const issued = await tokens().issue({ sub: user.id, email: user.email, role: user.role, deviceId, ...bindings(request) })
-      // Who is disabled or gets a new password from now on loses this session with all others; until now it was not there to end.
+      // A change of the user from here on ends this session, too; one during the login did not, because the session did not exist.
       if (!(await user.stands())) {
         await tokens().revoke(issued.claims)
         await devices().remove(deviceId)
@@ -103,7 +103,7 @@ export function createLogin(parts: LoginParts): Login {
   }
 }
 
-/** As bulletproof logs the key ids of requests, so that lines of one device can be found. */
+/** In the form in which bulletproof logs key ids, so that log lines of one device can be correlated. */
 function hashOf(deviceId: string): string {
   return sha256Hex(deviceId).slice(0, 16)
 }

@@ -7,7 +7,7 @@ export const loginSettings = defineSettings({
     default: '',
     secret: true,
     summary:
-      'Password of the user of `seed`, 8 to 128 characters. When it is empty one is created, written to `.env` beside `zin.config.ts` (mode 0600), and printed once to standard output when that is a terminal or `LOG_FORMAT` is `text`',
+      'Password of the `seed` user, 8 to 128 characters. When empty, a password is generated, written to `.env` beside `zin.config.ts` (mode 0600), and printed once to standard output if that is a terminal or `LOG_FORMAT` is `text`',
   },
   ...signatureSettings,
 })

@@ -12,18 +12,18 @@ export interface ThrottleLimits {
   readonly accountAttemptsPerMinute: number
 }
 
-/** Where an attempt comes from. */
+/** The origin of an attempt. */
 export interface Origin {
   readonly address: string
-  /** The device that the client names. */
+  /** The device id that the client sends. */
   readonly deviceId?: string | undefined
 }
 
-/** Bounds how often credentials may be tried. */
+/** Limits login attempts. */
 export interface Throttle {
-  /** Counts an attempt before it is made. Throws RATE_LIMITED when a limit is passed; nothing is counted then. */
+  /** Counts an attempt before it is made. Throws RATE_LIMITED without counting when a limit is exceeded. */
   attempt(email: string, origin: Origin): Promise<void>
-  /** Forgets the attempts for this email from this address, and remembers address and device as the user's own for 30 days. */
+  /** Clears the attempts for this email from this address, and marks address and device as known for 30 days. */
   succeeded(email: string, origin: Origin): Promise<void>
 }
 
@@ -59,8 +59,8 @@ export function createThrottle(counters: Counters, limits: ThrottleLimits): Thro
       (from) => `login:known:${digest(`${canonicalEmail(email)}\n${from}`)}`,
     )
   /**
-   * What all strangers have together, and each known address or device for itself: nobody can use that up for the user. The
-   * window is short, so that wrong attempts hold a user back at a new place no longer than they go on.
+   * One bucket for all unknown addresses together, and one for each known address or device, which an attacker cannot use up. The
+   * window is short, so that an attack blocks a user at a new address no longer than it lasts.
    */
   const everywhereBucket = (email: string, known: string | undefined): Bucket => {
     const key = `login:everywhere:${known ?? digest(canonicalEmail(email))}:minute`
@@ -82,12 +82,12 @@ export function createThrottle(counters: Counters, limits: ThrottleLimits): Thro
           known.find((key) => sums.has(key)),
         ),
       ]
-      // Looked at first: what is refused writes nothing.
+      // Read first, so that a refused attempt writes nothing.
       const full = buckets.filter(({ key, limit }) => (sums.get(key) ?? 0) >= limit)
       const waits = await Promise.all(full.map(({ key, windowMs }) => counters.remaining(key, windowMs)))
       if (waits.length > 0) throw loginErrors.RATE_LIMITED(Math.max(...waits))
-      // Counted before the check: parallel attempts must not pass a limit together. One bucket after the other: what a
-      // short window turns away does not use up the long one.
+      // Counted before the check, so that parallel attempts cannot exceed a limit together. One bucket after the other: an attempt
+      // that the short window refuses does not use up the long one.
       for (const bucket of buckets) {
         const wait = await exhausted(bucket)
         if (wait > 0) throw loginErrors.RATE_LIMITED(wait)
@@ -95,7 +95,7 @@ export function createThrottle(counters: Counters, limits: ThrottleLimits): Thro
     },
     async succeeded(email, origin) {
       const known = knownKeys(email, origin)
-      // Not the bucket of strangers, in which others may have put their attempts.
+      // Not the shared bucket, which contains attempts of others.
       const own = [...accountBuckets(email, origin.address), ...known.map((key) => everywhereBucket(email, key))]
       await counters.clear(own.map(({ key }) => key))
       await Promise.all(known.map((key) => counters.add(key, knownForMs)))
@@ -103,7 +103,7 @@ export function createThrottle(counters: Counters, limits: ThrottleLimits): Thro
   }
 }
 
-/** Keeps keys short, and emails out of the store. */
+/** Keeps keys short and emails out of the store. */
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32)
 }

@@ -20,7 +20,7 @@ const notes = definePlugin({
     ctx.route({ method: 'POST', path: '/api/notes', summary: 'Notes', use, body: { type: 'object' }, handler: (request) => request.input.body })
     ctx.command(defineCommand({
       name: 'note',
-      summary: 'Says what the app was sent',
+      summary: 'Prints the request that the app received',
       needs: 'running app',
       options: { url: { type: 'string', summary: 'Where the app is' }, host: { type: 'string', summary: 'Its host' }, port: { type: 'int', summary: 'Its port' } },
       run: async ({ app, print }) => print.line(JSON.stringify(await app.request({ method: 'POST', path: '/api/notes', body: { note: 'ä' } }))),
@@ -45,7 +45,7 @@ async function withApp(test: (app: AppFolder) => Promise<void>): Promise<void> {
   }
 }
 
-/** A gateway that passes requests on, with the `Host` that came or with the app's own. */
+/** A gateway that forwards requests with the original `Host` or the app's own. */
 async function withGateway(keepsHost: boolean, test: (address: { readonly host: string; to: string }) => Promise<void>): Promise<void> {
   const address = { host: '', to: '' }
   const pass = (from: IncomingMessage, to: ServerResponse): void => {
@@ -70,7 +70,7 @@ async function withGateway(keepsHost: boolean, test: (address: { readonly host: 
 }
 
 describe('a command that operates the app', () => {
-  it('is let in where the app is found, at a host and port, and at an address', () =>
+  it('is accepted by the local app, at a host and port, and at a URL', () =>
     withApp(async (app) => {
       const running = await app.start()
       const { port } = new URL(running.url)
@@ -82,7 +82,7 @@ describe('a command that operates the app', () => {
       assert.deepEqual([code, /signing secret here the one of the running app/.test(err)], [1, true], err)
     }))
 
-  it('is let in through a gateway that passes on Host', () =>
+  it('is accepted through a gateway that preserves Host', () =>
     withApp((app) =>
       withGateway(true, async (gateway) => {
         gateway.to = (await app.start({ HOSTS: gateway.host })).url
@@ -91,7 +91,7 @@ describe('a command that operates the app', () => {
       }),
     ))
 
-  it('is let in through a gateway that changes Host when the app is told what is signed, and else is told why not', () =>
+  it('is accepted through a gateway that changes Host with signedAuthority, and otherwise fails with the reason', () =>
     withApp((app) =>
       withGateway(false, async (gateway) => {
         const told = await app.start({ AUTHORITY: gateway.host })
@@ -105,7 +105,7 @@ describe('a command that operates the app', () => {
       }),
     ))
 
-  it('is not let in when its request was signed for another app with the same secret', () =>
+  it('is refused when its request was signed for another app with the same secret', () =>
     withApp(async (staging) =>
       withApp(async (production) => {
         const relay = await production.start()

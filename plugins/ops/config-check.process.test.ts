@@ -35,7 +35,7 @@ const errorsOf = (err: string): readonly string[] =>
     .map((line) => (JSON.parse(line) as { message: string }).message)
 
 describe('zin config:check', () => {
-  it('says what keeps the app from starting, as the start does, and lists the settings all the same', () =>
+  it('reports the startup errors, and still lists the settings', () =>
     withApp('jwt(), bulletproof(), ops()', async (app) => {
       const env = { ...production, BULLETPROOF_SIGNING_SECRET: 'too-short-canary' }
       const checked = await app.zin(['config:check', '--json'], env)
@@ -55,19 +55,19 @@ describe('zin config:check', () => {
       )
     }))
 
-  it('has nothing to say of an app that starts', () =>
+  it('reports no error for an app that starts', () =>
     withApp("jwt(), ops(), bulletproof({ deviceStore: 'memory' })", async (app) => {
       const { code, err } = await app.zin(['config:check'], { ...production, OPS_AUTH: 'required' })
       assert.deepEqual([code, complaints(err, 'config:check')], [0, []], err)
     }))
 
-  it('finds that nothing checks the credentials that are required', () =>
+  it('reports that no plugin checks the required credentials', () =>
     withApp('ops()', async (app) => {
       const { code, err } = await app.zin(['config:check'], production)
       assert.equal(code, 1)
       assert.match(
         complaints(err, 'config:check').join('\n'),
-        /^ops: this is production, so callers need credentials, and no plugin checks any/,
+        /^ops: this is production, so callers need credentials, but no plugin checks them/,
       )
     }))
 })

@@ -3,23 +3,23 @@ import { defineErrors } from 'zin'
 export const opsErrors = defineErrors({
   UNAUTHORIZED: {
     status: 401,
-    // Which check failed is not said.
-    message: () => 'This needs a request signed with the shared secret, or the token of a user with an ops role',
+    // The response does not reveal which check failed.
+    message: () => 'This requires a request signed with the shared secret, or the token of a user with an ops role',
     headers: { 'WWW-Authenticate': 'Bearer' },
-    when: 'The request has no credentials, or none that are good; which check failed is not said',
+    when: 'The credentials are missing or invalid; the response does not reveal which check failed',
     fix: 'Sign the request with the shared secret, or send the token of a user with one of `roles`',
   },
   FORBIDDEN: {
     status: 403,
     message: (why: string) => why,
     when: 'The role may not operate the app, a permission is missing, or a page of another site sent the request',
-    fix: 'Use a role that has the permission that the message names',
+    fix: 'Use a role with the permission in the message',
   },
   MISDIRECTED: {
     status: 421,
     message: () =>
       'Without credentials this route is served on a loopback name only: 127.0.0.1, localhost or [::1] with the port of the app',
-    when: 'In open mode: the `Host` is no loopback name of the app',
+    when: 'In open mode: the `Host` is not a loopback name of the app',
     fix: 'Use `127.0.0.1`, `localhost` or `[::1]` with the port of the app',
   },
   OPS_OPEN_IN_PRODUCTION: {
@@ -29,13 +29,13 @@ export const opsErrors = defineErrors({
   },
   OPS_OPEN_ON_NETWORK: {
     message: (host: string) =>
-      `ops: OPS_AUTH=open is refused on ${host}, which other machines reach; bind to 127.0.0.1 (HOST), or set OPS_AUTH to required or auto`,
-    when: 'At boot: `OPS_AUTH=open` on a bind that other machines reach',
+      `ops: OPS_AUTH=open is refused on ${host}, which other machines can reach; bind to 127.0.0.1 (HOST), or set OPS_AUTH to required or auto`,
+    when: 'At boot: `OPS_AUTH=open` on a bind that other machines can reach',
     fix: 'Bind to 127.0.0.1, or set `OPS_AUTH` to `required` or `auto`',
   },
   OPS_NO_CREDENTIALS: {
     message: (why: string) =>
-      `ops: ${why}, so callers need credentials, and no plugin checks any; enable bulletproof (signed requests) or jwt (tokens) in zin.config.ts`,
+      `ops: ${why}, so callers need credentials, but no plugin checks them; enable bulletproof (signed requests) or jwt (tokens) in zin.config.ts`,
     when: 'At boot: credentials are required and neither `bulletproof` nor `jwt` is enabled',
     fix: 'Enable one of them',
   },

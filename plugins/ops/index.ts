@@ -12,11 +12,11 @@ export type { Actor, Ops, OpsAccess } from './contract.js'
 export { opsService } from './contract.js'
 export type { OpsOptions } from './options.js'
 
-/** Guards the routes that operate the app: workers, queues, resources, console. */
+/** Guards operator routes: workers, queues, resources, console. */
 export const ops = definePlugin({
   name: 'ops',
   version: '1.0.0',
-  description: 'Guard of the routes that operate the app; middleware key ops',
+  description: 'Guard of operator routes; middleware key ops',
   uses: { tokens: optional(tokensService), signed: optional(signedRequestsService) },
   provides: [opsService],
   errors: opsErrors,

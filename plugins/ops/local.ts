@@ -5,16 +5,16 @@ import { opsErrors } from './errors.js'
 export interface LocalRequest {
   readonly method: string
   readonly headers: IncomingHttpHeaders
-  /** Whether it carries signature headers. */
+  /** Whether it has signature headers. */
   readonly signed: boolean
 }
 
 const readers = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * What keeps a web page from using the machine it is shown on: the app serves its own names only (a name that was
- * pointed at this machine is refused), to pages of its own origin only, and changes nothing for a request that a page of
- * another origin could send without asking first. Gives the error, or `undefined`.
+ * Protects an open app from web pages in a local browser. Accepted are only the app's own names (against DNS rebinding), pages of
+ * its own origin, and for changes only requests that a page of another origin could not send without a CORS preflight. Returns
+ * the error, or `undefined`.
  */
 export function localProblem(
   { method, headers, signed }: LocalRequest,
@@ -23,17 +23,18 @@ export function localProblem(
   const { host, origin, 'sec-fetch-site': site } = headers
   if (!acceptsHost(host)) return opsErrors.MISDIRECTED()
   if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`)
-    return opsErrors.FORBIDDEN('A page of another origin asked for this')
-  if (site !== undefined && site !== 'same-origin' && site !== 'none') return opsErrors.FORBIDDEN('A page of another site asked for this')
+    return opsErrors.FORBIDDEN('The request comes from a page of another origin')
+  if (site !== undefined && site !== 'same-origin' && site !== 'none')
+    return opsErrors.FORBIDDEN('The request comes from a page of another site')
   if (readers.has(method)) return undefined
   const isJson = /^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '')
-  const asksFirst = isJson || signed || headers.authorization !== undefined || headers['x-requested-with'] !== undefined
-  return asksFirst
+  const needsPreflight = isJson || signed || headers.authorization !== undefined || headers['x-requested-with'] !== undefined
+  return needsPreflight
     ? undefined
-    : opsErrors.FORBIDDEN('A request that changes something needs Content-Type: application/json or the header X-Requested-With')
+    : opsErrors.FORBIDDEN('A request that changes something requires Content-Type: application/json or the header X-Requested-With')
 }
 
-/** What proxies and networks in front of an app add, besides `x-forwarded-*`. */
+/** Headers added by proxies and networks in front of an app, besides `x-forwarded-*`. */
 const forwarding = [
   'forwarded',
   'via',
@@ -46,7 +47,7 @@ const forwarding = [
   'cdn-loop',
 ]
 
-/** Whether somebody passed the request on: then its sender need not be on this machine. */
+/** Whether the request was forwarded, so that its sender may be on another machine. */
 export function isForwarded(headers: IncomingHttpHeaders): boolean {
   return forwarding.some((name) => headers[name] !== undefined) || Object.keys(headers).some((name) => name.startsWith('x-forwarded'))
 }

@@ -16,12 +16,12 @@ export function opsMode(auth: OpsAuth, { production, host }: ModeFacts): 'open' 
   return auth !== 'required' && local && !production ? 'open' : 'required'
 }
 
-/** Whether a bind address is reached from this machine only. */
+/** Whether a bind address is reachable from this machine only. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host === '[::1]' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host)
 }
 
-/** Names by which a browser on this machine reaches the app. */
+/** Host names under which a browser on this machine reaches the app. */
 export function loopbackNames(bindHost: string): readonly string[] {
   const own = bindHost.includes(':') && !bindHost.startsWith('[') ? `[${bindHost}]` : bindHost
   return [...new Set(['127.0.0.1', 'localhost', '[::1]', own])]

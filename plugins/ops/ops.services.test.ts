@@ -41,7 +41,7 @@ async function withApp(test: (app: Flushed) => Promise<void>): Promise<void> {
 }
 
 describe('ops routes when Redis is flushed', () => {
-  it('refuse every token from before, revoked or not, and take the first one that is issued after it', () =>
+  it('refuse every earlier token, revoked or not, and accept the first one issued afterwards', () =>
     withApp(async ({ tokens, status, flush }) => {
       const [revoked, other] = [await tokens.issue({ sub: '1', role: 'admin' }), await tokens.issue({ sub: '2', role: 'admin' })]
       await tokens.revoke(revoked.claims)

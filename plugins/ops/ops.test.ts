@@ -72,7 +72,7 @@ async function withApp(given: AppOptions, test: (app: App) => Promise<void>): Pr
 }
 
 describe('ops in auto mode on a loopback bind', () => {
-  it('lets this machine read, and change with JSON or a header that pages cannot send unasked', () =>
+  it('lets local callers read, and change with JSON or a header that requires a preflight', () =>
     withApp({}, async (app) => {
       assert.equal(app.host.service(opsService).mode, 'open')
       assert.equal(await app.status('GET'), 200)
@@ -106,7 +106,7 @@ describe('ops in auto mode on a loopback bind', () => {
       for (const site of ['same-origin', 'none']) assert.equal(await app.status('GET', { 'sec-fetch-site': site }), 200, site)
     }))
 
-  it('serves loopback names with its own port only', () =>
+  it('accepts only loopback names with its own port', () =>
     withApp({ listen: true }, async (app) => {
       const { port } = new URL(app.host.url)
       for (const name of ['127.0.0.1', 'localhost', '[::1]', 'LOCALHOST'])
@@ -118,13 +118,13 @@ describe('ops in auto mode on a loopback bind', () => {
       assert.equal(await app.status('POST', { ...json, ...own, origin: `http://127.0.0.1:${port}` }), 403)
     }))
 
-  it('serves loopback names only, whatever other names the app has', () =>
+  it('accepts only loopback names, whatever other names the app has', () =>
     withApp({ allowedHosts: ['app.test', 'localhost'] }, async (app) => {
       assert.equal(await app.status('GET', { host: 'localhost' }), 200)
       assert.equal(await app.status('GET', { host: 'app.test' }), 421)
     }))
 
-  it('wants credentials for a request that was passed on', () =>
+  it('requires credentials for a forwarded request', () =>
     withApp({}, async (app) => {
       for (const name of [
         ...[
@@ -152,13 +152,13 @@ describe('ops in auto mode on a loopback bind', () => {
       }
     }))
 
-  it('needs no other plugin', () => withApp({ plugins: [] }, async (app) => assert.equal(await app.status('GET'), 200)))
+  it('requires no other plugin', () => withApp({ plugins: [] }, async (app) => assert.equal(await app.status('GET'), 200)))
 })
 
 const required: AppOptions = { env: { OPS_AUTH: 'required' } }
 
 describe('ops in required mode', () => {
-  it('refuses callers without credentials, in one way', () =>
+  it('refuses every caller without credentials with the same response', () =>
     withApp(required, async (app) => {
       const { authorization } = await app.token({ sub: '1', role: 'admin' })
       const tries = [
@@ -178,7 +178,7 @@ describe('ops in required mode', () => {
       assert.match([...responses][0] ?? '', /^401 .*"code":"UNAUTHORIZED"/)
     }))
 
-  it('takes a request signed with the shared secret, once', () =>
+  it('accepts a request signed with the shared secret, once', () =>
     withApp(required, async (app) => {
       const headers = await app.signed('GET')
       const first = await app.host.inject({ path: '/api/workers', headers })
@@ -195,14 +195,14 @@ describe('ops in required mode', () => {
       assert.equal(await app.status('GET', signed), 200)
     }))
 
-  it('takes the shared secret under any key id, also one that a device has, and no device', () =>
+  it('accepts the shared secret with any key id, also the id of a device, but not a device secret', () =>
     withApp(required, async (app) => {
       const { device, secret } = await app.host.service(devicesService).enroll({ userId: '1', deviceId: 'laptop' })
       assert.equal(await app.status('GET', await app.signed('GET', device.deviceId)), 200)
       assert.equal(await app.status('GET', await app.signed('GET', device.deviceId, secret)), 401)
     }))
 
-  it('takes a token without a device by its role', () =>
+  it('accepts a token without a device by its role', () =>
     withApp(required, async (app) => {
       const admin = await app.host.inject({ path: '/api/workers', headers: await app.token({ sub: '1', role: 'admin' }) })
       assert.deepEqual(admin.body, {
@@ -215,7 +215,7 @@ describe('ops in required mode', () => {
       }
     }))
 
-  it('takes the token of a device with the signature of that device only', () =>
+  it('accepts the token of a device only with the signature of that device', () =>
     withApp(required, async (app) => {
       const { device, secret } = await app.host.service(devicesService).enroll({ userId: '1' })
       const token = await app.token({ sub: '1', role: 'admin', deviceId: device.deviceId })
@@ -237,21 +237,21 @@ describe('ops in required mode', () => {
       assert.equal(await app.status('GET', { authorization: `Bearer ${token}` }), 401)
     }))
 
-  it('refuses the token of a device when nothing can check its signature', () =>
+  it('refuses the token of a device when no plugin can verify its signature', () =>
     withApp({ ...required, plugins: [jwt()] }, async (app) => {
       assert.equal(await app.status('GET', await app.token({ sub: '1', role: 'admin' })), 200)
       assert.equal(await app.status('GET', await app.token({ sub: '1', role: 'admin', deviceId: 'laptop' })), 401)
       assert.equal(await app.status('GET', await app.signed('GET')), 401)
     }))
 
-  it('gives permissions by role', () =>
+  it('grants permissions by role', () =>
     withApp({ ...required, options: { roles: ['admin', 'operator'], permissions: { 'workers:deploy': ['admin'] } } }, async (app) => {
       const deploy = async (role: string): Promise<unknown> =>
         (await app.host.inject({ path: '/api/workers', headers: await app.token({ sub: '1', role }) })).body.deploy
       assert.deepEqual([await deploy('admin'), await deploy('operator')], [true, false])
     }))
 
-  it('grants nothing on a route that is not guarded', () =>
+  it('grants no permission on an unguarded route', () =>
     withApp(required, async (app) => {
       const { body } = await app.host.inject({ path: '/unguarded', headers: await app.signed('GET') })
       assert.deepEqual(body, { deploy: false })
@@ -268,14 +268,14 @@ describe('the mode of ops', () => {
   }
   const production = { NODE_ENV: 'production', APP_KEY: 'k'.repeat(40), BULLETPROOF_SIGNING_SECRET: 's'.repeat(40) }
 
-  it('is required in production and on a bind that others reach', async () => {
+  it('is required in production and on a bind that other machines can reach', async () => {
     assert.equal(await modeOf({ env: production }), 'required')
     assert.equal(await modeOf({ bind: '0.0.0.0' }), 'required')
     assert.equal(await modeOf({ bind: '192.0.2.1' }), 'required')
     assert.equal(await modeOf({ env: { OPS_AUTH: 'open' } }), 'open')
   })
 
-  it('cannot be open there, and a boot without any credentials to check is refused', async () => {
+  it('cannot be open there, and requires a plugin that checks credentials', async () => {
     await assert.rejects(modeOf({ env: { ...production, OPS_AUTH: 'open' } }), /OPS_AUTH=open is refused in production/)
     await assert.rejects(modeOf({ env: { OPS_AUTH: 'open' }, bind: '0.0.0.0' }), /OPS_AUTH=open is refused on 0\.0\.0\.0/)
     await assert.rejects(modeOf({ env: { OPS_AUTH: 'required' }, plugins: [] }), /OPS_AUTH is required, so callers need credentials/)
@@ -298,7 +298,7 @@ describe('the OpenAPI document', () => {
     }
   }
 
-  it('says what credentials each guard takes, under the header names of the app', async () => {
+  it('describes the credentials of each guard, with the header names of the app', async () => {
     const [bearer, signature] = [{ bearer: [] }, { signature: [] }]
     const both = { ...bearer, ...signature }
     assert.deepEqual(await document([jwt(), bulletproof(), ops()], ['ops', 'token', 'signed'], 'x-own-'), {

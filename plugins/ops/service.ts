@@ -19,7 +19,7 @@ import { loopbackNames } from './mode.js'
 export interface GuardParts {
   readonly mode: 'open' | 'required'
   readonly roles: readonly string[]
-  /** Permission → roles that have it; a permission that is not listed comes with the guard. */
+  /** Permission → roles that have it; a permission that is not listed is granted to every caller with access. */
   readonly permissions: Readonly<Record<string, readonly string[]>>
   readonly bindHost: string
   /** Port that the app listens on, once it does. */
@@ -33,7 +33,7 @@ interface SignedUser {
   readonly device?: string
 }
 
-/** Decides who may operate the app: the middleware `ops` and the service behind finer checks. */
+/** Decides who may operate the app: the middleware `ops` and the permission checks. */
 export class OpsGuard implements Ops {
   readonly #parts: GuardParts
   readonly #granted = new WeakMap<object, OpsAccess>()
@@ -93,7 +93,7 @@ export class OpsGuard implements Ops {
   }
 
   demand(ctx: Context, permission: string): void {
-    if (!this.allow(ctx, permission)) throw opsErrors.FORBIDDEN(`This needs the permission ${permission}`)
+    if (!this.allow(ctx, permission)) throw opsErrors.FORBIDDEN(`This requires the permission ${permission}`)
   }
 
   async #enter(ctx: Context): Promise<OpsAccess> {
@@ -112,7 +112,7 @@ export class OpsGuard implements Ops {
     const signed = this.#parts.signed()
     const isSigned = signed?.isSigned(ctx) ?? false
     if (bearer === undefined && isSigned && signed !== undefined) {
-      // Without a token nothing but the signature says for which app a request is meant, so that it must cover the host.
+      // Without a token only the signature identifies the target app of a request, so it must cover the host.
       const result = await signed.verify(ctx, ['shared'], 'rfc9421')
       if (!result.ok) throw opsErrors.UNAUTHORIZED()
       return { kind: 'signed', actor: { kind: 'key', id: result.signer.keyId, via: viaOf(ctx) } }
@@ -133,7 +133,7 @@ export class OpsGuard implements Ops {
     return signer.kind === 'device' ? { claims, device: signer.keyId } : { claims }
   }
 
-  /** A token that is bound to a device proves nothing without the device's signature. */
+  /** A token that is bound to a device is valid only with the device's signature. */
   async #bareClaims(ctx: Context, authorization: string): Promise<Claims> {
     const tokens = this.#parts.tokens()
     const token = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(authorization)?.[1]
@@ -155,7 +155,7 @@ export class OpsGuard implements Ops {
   }
 }
 
-/** As the CLI says of itself. */
+/** As the CLI claims; not verified. */
 function viaOf(ctx: Context): Actor['via'] {
   return ctx.req.headers['x-requested-with'] === 'zin-cli' ? 'cli' : 'http'
 }

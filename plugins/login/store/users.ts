@@ -4,7 +4,7 @@ import type { Database } from 'zin/plugins/database'
 /** A row of the built-in users table. */
 export interface User {
   readonly id: string
-  /** As `canonicalEmail` spells it. */
+  /** In the form of `canonicalEmail`. */
   readonly email: string
   readonly passwordHash: string
   readonly role: string
@@ -15,7 +15,7 @@ export interface User {
 
 export interface Users {
   find(email: string): Promise<User | undefined>
-  /** False when the email is taken. Atomic. */
+  /** False when the email is already in use. Atomic. */
   add(user: User): Promise<boolean>
   /** By email. */
   list(): Promise<readonly User[]>
@@ -41,24 +41,24 @@ interface UserTables {
 }
 
 export function databaseUsers(database: () => Database | undefined): Users {
-  const ask = async <T>(question: (store: Database) => Promise<T>): Promise<T> => {
+  const query = async <T>(run: (store: Database) => Promise<T>): Promise<T> => {
     const store = database()
     if (store === undefined) throw storeUnavailable(new Error('the plugin database is disabled'))
     try {
-      return await question(store)
+      return await run(store)
     } catch (error) {
       throw store.isUnavailable(error) ? storeUnavailable(error) : error
     }
   }
   return {
     find: (email) =>
-      ask(async (store) => {
+      query(async (store) => {
         const row = await store.tables<UserTables>().selectFrom('zin_users').selectAll().where('email', '=', email).executeTakeFirst()
-        // A collation may take two spellings for one; a login must not.
+        // A collation may treat two spellings as equal; a login must not.
         return row?.email === email ? userOf(row) : undefined
       }),
     add: (user) =>
-      ask((store) =>
+      query((store) =>
         store.insertIfAbsent('zin_users', {
           id: user.id,
           email: user.email,
@@ -69,9 +69,9 @@ export function databaseUsers(database: () => Database | undefined): Users {
         }),
       ),
     list: () =>
-      ask(async (store) => (await store.tables<UserTables>().selectFrom('zin_users').selectAll().orderBy('email').execute()).map(userOf)),
+      query(async (store) => (await store.tables<UserTables>().selectFrom('zin_users').selectAll().orderBy('email').execute()).map(userOf)),
     change: (email, { passwordHash, disabledAt }) =>
-      ask(async (store) => {
+      query(async (store) => {
         const result = await store
           .tables<UserTables>()
           .updateTable('zin_users')

@@ -22,7 +22,7 @@ const unlimited = {
   accountAttemptsPerMinute: 10_000,
 }
 
-/** What sessions must do when they end while they are in use, whatever they are kept in. */
+/** The behavior of sessions that end while they are in use, with every store. */
 export function describeSessions(name: string, backend: () => SessionBackend): void {
   const withHost = async (test: (host: TestHost, logIn: (deviceId?: string) => Promise<Session>) => Promise<void>): Promise<void> => {
     const { plugins, stores, env: own = {} } = backend()
@@ -73,7 +73,7 @@ export function describeSessions(name: string, backend: () => SessionBackend): v
   }
 
   describe(`S24: sessions with ${name}`, () => {
-    it('take nothing that begins after the logout was answered, among 200 uses around it, and no second logout', () =>
+    it('refuse requests after the logout response, among 200 around it, and a second logout', () =>
       withHost(async (host, logIn) => {
         const session = await logIn()
         await useAround(host, session, () => signed(host, session, 'POST', '/auth/logout'))
@@ -108,7 +108,7 @@ export function describeSessions(name: string, backend: () => SessionBackend): v
         assert.equal((await signed(host, session, 'GET', '/api/me')).status, 401)
       }))
 
-    it('of one device that signs in many times at once leave exactly one secret that is good', () =>
+    it('of one device with many concurrent logins leave exactly one valid secret', () =>
       withHost(async (host, logIn) => {
         const { deviceId } = await logIn()
         const sessions = await Promise.all(Array.from({ length: 8 }, () => logIn(deviceId)))
