@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { exampleTitles, exampleValues, readmeExample } from '../plugins/bulletproof/testing/readme-example.js'
-import { templateFits } from '../plugins/queues/embedded/template.js'
+import { templateMatches } from '../plugins/queues/embedded/template.js'
 import { copyExample, ownTest, runNode, startApp, temporaryFolder } from './app-process.js'
 import { unpack, withTarball } from './pack.js'
 
@@ -37,7 +37,7 @@ describe('the packed package, installed into examples/custom-plugin', () => {
   })
 
   it('brings the files of the embedded queue, made by the versions that it runs on', async () => {
-    assert.equal(await templateFits(join(modules, 'zin', 'dist', 'queue-template')), true)
+    assert.equal(await templateMatches(join(modules, 'zin', 'dist', 'queue-template')), true)
   })
 
   it('gives a TypeScript 5.9 project its types, the hooks of plugins included', async () => {

@@ -3,13 +3,13 @@ import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { openEmbedded } from '../plugins/queues/embedded/open.js'
-import { builtTemplate, templateFits, writeTemplate } from '../plugins/queues/embedded/template.js'
+import { builtTemplate, templateMatches, writeTemplate } from '../plugins/queues/embedded/template.js'
 
 const file = builtTemplate() ?? resolve('dist/queue-template')
 /** Outlives the `dist` of one build: it changes with the versions of PGlite and BullMQ only. */
 const kept = resolve('node_modules/.cache/zin/queue-template')
 
-if (!(await templateFits(kept))) {
+if (!(await templateMatches(kept))) {
   const folder = await mkdtemp(join(tmpdir(), 'zin-template-'))
   try {
     const store = await openEmbedded({ dataDir: folder, fsync: false, template: undefined })

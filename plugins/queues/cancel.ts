@@ -1,39 +1,39 @@
 import type { Job } from 'bullmq'
 import { messageOf } from 'zin'
 
-/** A running job that somebody should abort. */
+/** A request to abort a running job. */
 export interface CancelRequest {
   readonly queue: string
   readonly job: string
-  /** What the job fails with. */
+  /** The error message of the job. */
   readonly reason: string
 }
 
-/** Reaches running jobs that the queues cannot: those of consumers which keep the signals of their jobs, and those of other nodes. */
+/** Aborts running jobs that the queues cannot abort: those of consumers that manage their own signals, and those on other nodes. */
 export interface Canceller {
-  /** Aborts a job that runs in this process; false when none of that id does. */
+  /** Aborts a job that runs on this node; false when no job with this id runs here. */
   here(request: CancelRequest): boolean
-  /** Asks the other nodes; true when one runs the job and has aborted it. Bounded in time by whoever implements it. */
+  /** Aborts a job on another node; true when a node has aborted it. The implementation must bound the time. */
   elsewhere(request: CancelRequest): Promise<boolean>
 }
 
 /**
- * What came of a cancel. `removed`: it was waiting and is gone, with the jobs that it waits for. `failed`: it was waiting, and fails,
- * because its parent would otherwise run as though it had succeeded. `cancelled`: it was running and its signal is aborted.
- * `orphaned`: it runs where nobody answers; it fails instead of being run again. `finished`, `scheduled` (the next job of a
- * schedule) and `unknown`: nothing was done.
+ * The outcome of a cancel. `removed`: the job was waiting and has been removed, with its waiting children. `failed`: it was waiting and has
+ * failed, because its parent would otherwise run as though it had succeeded. `cancelled`: it was running and its signal has been aborted.
+ * `orphaned`: no reachable node runs it; it fails instead of being run again. `finished`, `scheduled` (the next job of a schedule) and
+ * `unknown`: nothing was done.
  */
 export type CancelOutcome = 'removed' | 'failed' | 'cancelled' | 'orphaned' | 'finished' | 'scheduled' | 'unknown'
 
 export interface Cancellation {
   readonly outcome: CancelOutcome
-  /** The job as it was found last; absent with `unknown`. */
+  /** The job as last read; absent with `unknown`. */
   readonly job?: Job
-  /** BullMQ's name of its state. */
+  /** Its state, as BullMQ names it. */
   readonly state?: string
 }
 
-/** A job and BullMQ's name of its state. */
+/** A job and its state, as BullMQ names it. */
 export interface QueueJob {
   readonly job: Job
   readonly state: string
@@ -41,30 +41,30 @@ export interface QueueJob {
 
 export interface CancelParts extends Canceller {
   readonly find: () => Promise<QueueJob | undefined>
-  /** False when a job of the tree runs. */
+  /** False when a job of the tree is running. */
   readonly remove: (job: Job, removeChildren: boolean) => Promise<boolean>
-  /** Fails a job that waits, with what that does to its parent. False when it does not wait any more. */
+  /** Fails a waiting job, with the usual effect on its parent. False when it is no longer waiting. */
   readonly fail: (reason: string) => Promise<boolean>
-  /** Notes on a running job that it fails when it is taken up again. False when it has ended. */
+  /** Marks a running job to fail when it is picked up again. False when it has ended. */
   readonly failNext: (reason: string) => Promise<boolean>
 }
 
-/** A job may begin or end while it is looked at; more often than this it does not. */
+/** A job may change its state between two reads; this bounds the retries. */
 const maxLooks = 5
 
 const prefix = 'Cancelled: '
 
-/** The error of a job that somebody cancels: text that every store can keep. */
+/** The error message of a cancelled job: text that every store can store. */
 export function cancelReason(reason: string): string {
   return `${prefix}${reason.slice(0, 500).replaceAll(/\0|\p{Surrogate}/gu, '')}`
 }
 
-/** Whether a signal was aborted, or a job failed, because somebody cancelled the job. */
+/** Whether a signal was aborted, or a job failed, because the job was cancelled. */
 export function isCancelReason(reason: unknown): reason is string {
   return typeof reason === 'string' && reason.startsWith(prefix)
 }
 
-/** Removes a job that waits, or aborts one that runs, wherever it does. */
+/** Removes a waiting job, or aborts a running one on any node. */
 export async function cancelJob(request: CancelRequest, parts: CancelParts): Promise<Cancellation> {
   const { elsewhere, fail, failNext, find, here, remove } = parts
   let asked = false
@@ -75,29 +75,29 @@ export async function cancelJob(request: CancelRequest, parts: CancelParts): Pro
     const { job, state } = found
     if (state === 'completed' || state === 'failed') return { ...found, outcome: 'finished' }
     if (state === 'active') {
-      // Also when its process is gone, or goes before the attempt ends: nobody runs it again.
+      // Covers a node that is lost now or before the attempt ends: the job is not run again.
       if (!asked && !(await failNext(request.reason))) continue
       if (here(request)) return { ...found, outcome: 'cancelled' }
-      // It was asked for already, and still runs where nobody answers.
+      // The job is still active, and no node has confirmed that it runs it.
       if (asked) return { ...found, outcome: 'orphaned' }
       if (await elsewhere(request)) return { ...found, outcome: 'cancelled' }
       asked = true
       continue
     }
-    // Stores differ in which of these they would remove.
+    // The stores differ in which of these they remove.
     if (job.repeatJobKey !== undefined) return { ...found, outcome: 'scheduled' }
     if (job.parentKey !== undefined) {
       if (await fail(request.reason)) return { ...found, outcome: 'failed' }
       continue
     }
     if (await remove(job, true)) return { ...found, outcome: 'removed' }
-    // One of the jobs that it waits for runs: that one ends for nobody, and those that wait with it run on.
+    // A child is running. It and its siblings continue; their results are discarded.
     if (state === 'waiting-children' && (await remove(job, false))) return { ...found, outcome: 'removed' }
   }
   return { ...found, outcome: 'orphaned' }
 }
 
-/** BullMQ tells what runs, or what holds a child that runs, only in words. */
+/** Only the message of BullMQ's error says that the job or one of its children is running. */
 export async function removed(job: Job, removeChildren: boolean): Promise<boolean> {
   try {
     await job.remove({ removeChildren })

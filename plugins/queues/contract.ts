@@ -26,7 +26,7 @@ export interface QueueCounts {
   readonly waitingChildren: number
 }
 
-/** A job that is to be added. */
+/** A job to add. */
 export interface NewJob {
   readonly name: string
   /** JSON. */
@@ -34,24 +34,24 @@ export interface NewJob {
   readonly options?: JobsOptions
 }
 
-/** What each job of a schedule is made of. */
+/** The template for each job of a schedule. */
 export type JobTemplate = NewJob
 
 export type ListedState = 'waiting' | 'active' | 'delayed' | 'completed' | 'failed'
 
-/** BullMQ queues on Redis or on the embedded store, with one behaviour. */
+/** BullMQ queues on Redis or on the embedded store, which behave the same. */
 export interface Queues {
   readonly backend: 'redis' | 'embedded'
-  /** One producer per name, shared and owned by this plugin. */
+  /** The producer for a queue: one per name, shared and owned by this plugin. */
   queue(name: string): Queue
   /**
-   * A consumer with its own connection. Its processor gets and gives payloads as they were before the payload hooks; a result that not
-   * every store can keep fails the job for good. It is closed with the plugin unless its owner closed it before.
+   * A consumer with its own connection. Its processor receives and returns original payloads, outside the payload hooks. A result that
+   * some store cannot store fails the job permanently. It closes with the plugin unless its owner closes it earlier.
    */
   worker(name: string, processor: Processor, options?: Omit<WorkerOptions, 'connection' | 'prefix'>): Worker
-  /** Events of a queue; owned by the caller, and closed with the plugin at the latest. */
+  /** Events of a queue; owned by the caller, closed with the plugin at the latest. */
   events(name: string): QueueEvents
-  /** The producer of job trees, shared and owned by this plugin. */
+  /** The producer of flows (job trees), shared and owned by this plugin. */
   flow(): FlowProducer
   /**
    * Adds a job with the app's retention defaults (completed 1000 or 24 h, failed 7 days). Throws ZinErrors: 400 QUEUE_INVALID_JOB,
@@ -59,57 +59,57 @@ export interface Queues {
    */
   add(queue: string, jobName: string, data: unknown, options?: JobsOptions): Promise<Job>
   /**
-   * Adds jobs in one round trip, all of them or none, each with the checks and the retention of `add`.
+   * Adds jobs atomically in one round trip, with the checks and retention of `add`.
    *
    * @example
    * const { queues } = ctx.services
    * await queues.addBulk('emails', [{ name: 'welcome', data: { to: 'a@example.com' } }, { name: 'digest' }])
    */
   addBulk(queue: string, jobs: readonly NewJob[]): Promise<readonly Job[]>
-  /** Adds a tree of jobs, all of them or none, each with the checks and the retention of `add`. A job runs when its children are done. */
+  /** Adds a tree of jobs atomically, with the checks and retention of `add`. A job runs when its children are done. */
   addFlow(flow: FlowJob): Promise<JobNode>
   /**
-   * Adds or replaces the recurring job `id` of a queue, with the checks and the retention of `add`. Answers the first job that it
-   * adds; undefined when the timing has come to its end.
+   * Adds or replaces the recurring job `id` of a queue, with the checks and retention of `add`. Returns the first job that it adds;
+   * undefined when the schedule has ended.
    */
   schedule(queue: string, id: string, timing: RepeatOptions, template: JobTemplate): Promise<Job | undefined>
   /**
-   * Fails a job that does not run, for good and at once, as though a worker had; its parent takes it as its options say, and the jobs
-   * that it waits for are removed. False when it runs, has ended or is not there.
+   * Fails a waiting job permanently and at once, as though a worker had. Its parent handles the failure as its options say, and its
+   * waiting children are removed. False when the job is running, has ended or does not exist.
    */
   fail(queue: string, id: string, reason: string): Promise<boolean>
   /**
-   * Makes a job that runs fail when it is taken up again: its running attempt goes on, and may still complete. False when it has ended
-   * or is not there.
+   * Makes a running job fail when it is picked up again. Its current attempt continues, and may still complete. False when the job has
+   * ended or does not exist.
    */
   failNext(queue: string, id: string, reason: string): Promise<boolean>
-  /** A job and BullMQ's name of its state; undefined: there is none of that id. Its payloads are as they are stored. */
+  /** A job and its state, as BullMQ names it; undefined when the id is unknown. Its payloads are in stored form. */
   job(queue: string, id: string): Promise<QueueJob | undefined>
-  /** The data of a job as they were added. Throws 500 JOB_PAYLOAD_UNREADABLE. */
+  /** The original data of a job. Throws 500 JOB_PAYLOAD_UNREADABLE. */
   restoredData(job: Pick<Job, 'queueName' | 'data'>): Promise<unknown>
-  /** The result of a completed job as its processor gave it. Throws 500 JOB_PAYLOAD_UNREADABLE. */
+  /** The original result of a completed job. Throws 500 JOB_PAYLOAD_UNREADABLE. */
   restoredResult(job: Pick<Job, 'queueName' | 'returnvalue'>): Promise<unknown>
   /**
-   * Removes a job that waits, or aborts the signal of one that runs, wherever it runs; it fails with `Cancelled: <reason>` then.
-   * Takes a few seconds at most for a job of another node.
+   * Removes a waiting job, or aborts the signal of a running one on any node; it then fails with `Cancelled: <reason>`.
+   * Takes at most a few seconds for a job on another node.
    *
    * @example
    * const { queues } = ctx.services
-   * const { outcome } = await queues.cancel('emails', '42', 'asked by Ann')
+   * const { outcome } = await queues.cancel('emails', '42', 'requested by Ann')
    */
   cancel(queue: string, id: string, reason: string): Promise<Cancellation>
-  /** Lets `cancel` reach the running jobs of a consumer that keeps their signals itself. Returns what takes it back. */
+  /** Makes the running jobs of a consumer that manages their signals itself cancellable. Returns a function that undoes it. */
   addCanceller(canceller: Canceller): () => void
-  /** When a cron pattern is due next after a time, both in ms since 1970; undefined: never. Throws for what is no pattern or zone. */
+  /** The next time a cron pattern is due after a time, both in ms since 1970; undefined when never. Throws for an invalid pattern or zone. */
   nextRun(pattern: string, tz: string, after: number): number | undefined
   counts(queue: string): Promise<QueueCounts>
-  /** Counts of many queues in one round trip for every 1000 of them. */
+  /** Counts of many queues; one round trip for every 1000 queues. */
   countsOf(queues: readonly string[]): Promise<ReadonlyMap<string, QueueCounts>>
   /**
-   * The events of a queue in their order, none left out: what happens while one is handled is read when it is asked for, also after a
-   * lost connection, and after a restart when `after` is the id of the last event. The store keeps about the last 10,000 of a queue;
-   * a reader that falls behind them gets 410 QUEUE_EVENTS_LOST instead of a gap. It begins when this resolves, has a connection of its
-   * own, and ends with its signal, when it is left, or with the plugin.
+   * The events of a queue in order and without gaps, read as fast as they are consumed. The stream resumes after a lost connection, and
+   * after a restart when `after` is the id of the last event. The store keeps about the last 10,000 events of a queue; a reader that
+   * falls further behind gets 410 QUEUE_EVENTS_LOST. The stream starts when this resolves, has its own connection, and ends with its
+   * signal, when the loop over it ends, or with the plugin.
    *
    * @example
    * const { queues } = ctx.services
@@ -121,8 +121,8 @@ export interface Queues {
    */
   follow(queue: string, options?: FollowOptions): Promise<AsyncIterableIterator<QueueEvent>>
   /**
-   * Traces what is added and done from now on: called in `setup`, all of it. 409 QUEUE_TELEMETRY_SET when somebody does already.
-   * Returns what ends it for queues and consumers that are made later.
+   * Sets the telemetry of queues and consumers that are created from now on; call it in `setup` to cover all of them. Throws 409
+   * QUEUE_TELEMETRY_SET when it is already set. Returns a function that removes it for those created later.
    *
    * @example
    * ctx.services.queues.setTelemetry(telemetry)
@@ -130,9 +130,9 @@ export interface Queues {
   setTelemetry(telemetry: Telemetry): () => void
   /** Jobs of one state: waiting oldest first, finished newest first; the same on both backends. */
   list(queue: string, state: ListedState, page: { readonly offset: number; readonly limit: number }): Promise<readonly Job[]>
-  /** Since when the oldest of the waiting jobs of all priorities could run, ms since 1970; undefined: none waits. Cheap at any length. */
+  /** Since when the oldest waiting job of any priority has been ready, ms since 1970; undefined when none waits. Cheap for any queue length. */
   oldestWaiting(queue: string): Promise<number | undefined>
-  /** Names of all queues that exist in the store. */
+  /** Names of all queues in the store. */
   names(): Promise<readonly string[]>
   ping(signal?: AbortSignal): Promise<number>
   isUnavailable(error: unknown): boolean

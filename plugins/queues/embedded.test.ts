@@ -33,7 +33,7 @@ describe('the embedded queue store', () => {
   after(() => rm(rootDir, { recursive: true, force: true }))
   const dataDir = (): string => join(rootDir, '.zin', 'data')
 
-  it('loses nothing that was acknowledged when its process is killed, refuses a second process meanwhile, and finishes the rest after', async () => {
+  it('keeps every acknowledged job when its process is killed, rejects a second process, and finishes the remaining jobs afterwards', async () => {
     const first = run(rootDir, 'work')
     const added = new Set<string>()
     const completed = new Set<string>()
@@ -43,7 +43,7 @@ describe('the embedded queue store', () => {
       if (what === 'added') added.add(name)
       if (what === 'completed') completed.add(name)
       if (line === 'open') {
-        for await (const answer of run(rootDir, 'refused').lines) refusal += answer
+        for await (const line of run(rootDir, 'refused').lines) refusal += line
         first.process.stdin.write('go')
       }
       if (added.size >= 150 && completed.size >= 50) first.process.kill('SIGKILL')
@@ -80,7 +80,7 @@ describe('the embedded queue store', () => {
     assert.ok(!(await readdir(dataDir())).includes('lock'), 'a clean stop removes the lock')
   })
 
-  it('takes over a lock whose pid belongs to another process by now', async () => {
+  it('takes over a lock whose pid has been reused by another process', async () => {
     await writeFile(join(dataDir(), 'lock'), JSON.stringify({ pid: process.pid, started: '1', host: hostname() }))
     const store = await openEmbedded({ dataDir: dataDir(), fsync: true })
     assert.equal((JSON.parse(await readFile(join(dataDir(), 'lock'), 'utf8')) as { pid: number }).pid, process.pid)
@@ -88,7 +88,7 @@ describe('the embedded queue store', () => {
     await store.close()
   })
 
-  it('takes over the lock of a process that ended and whose parent does not ask for its exit code', linux, async () => {
+  it('takes over the lock of a zombie process', linux, async () => {
     const parent = spawn('sh', ['-c', 'sleep 600 & echo $!; exec sleep 600'], { stdio: ['ignore', 'pipe', 'ignore'] })
     try {
       const [line] = (await once(createInterface({ input: parent.stdout }), 'line')) as [string]
@@ -105,7 +105,7 @@ describe('the embedded queue store', () => {
     }
   })
 
-  it('takes over a lock from before the last boot of the machine, although a process has that pid and start again', linux, async () => {
+  it('takes over a lock from before the last boot of the machine, even if a process has the same pid and start time', linux, async () => {
     const started = (await readFile(`/proc/${process.ppid}/stat`, 'utf8')).split(') ')[1]?.split(' ')[19]
     const holder = { pid: process.ppid, started, host: hostname() }
     await writeFile(join(dataDir(), 'lock'), JSON.stringify(holder))
@@ -114,7 +114,7 @@ describe('the embedded queue store', () => {
     await (await openEmbedded({ dataDir: dataDir(), fsync: true })).close()
   })
 
-  it('keeps its files small: a maintenance run removes the dead rows of finished jobs', async () => {
+  it('removes the dead rows of finished jobs in a maintenance run', async () => {
     const store = await openEmbedded({ dataDir: dataDir(), fsync: false })
     const size = async (): Promise<number> =>
       Number((await store.pool.query<{ size: string }>("select pg_total_relation_size('job') as size")).rows[0]?.size)
@@ -122,26 +122,26 @@ describe('the embedded queue store', () => {
     const grown = await size()
     await store.maintain()
     for (let i = 0; i < 20; i++) await store.pool.query('update job set locked_until_ms = $1', [i])
-    assert.ok((await size()) <= grown * 1.1, 'freed rows are used again')
+    assert.ok((await size()) <= grown * 1.1, 'freed rows are reused')
     await store.close()
     await assert.rejects(store.pool.query('select 1'), { message: 'Cannot use a pool after calling end on the pool' })
   })
 
-  it('tells of a notification after the statement that caused it, to those who began to listen in between, and once', async () => {
+  it('delivers a notification once, after the statement that caused it, also to listeners added in between', async () => {
     const store = await openEmbedded({ dataDir: dataDir(), fsync: false })
     const client = await store.pool.connect()
     await client.query('LISTEN bullmq_jobs')
-    const heard: string[] = []
+    const received: string[] = []
     await store.pool.query("select pg_notify('bullmq_jobs', 'a'), pg_notify('bullmq_jobs', 'b'), pg_notify('bullmq_events', 'c')")
-    client.on('notification', ({ payload }: { readonly payload: string }) => heard.push(payload))
+    client.on('notification', ({ payload }: { readonly payload: string }) => received.push(payload))
     await turn()
     await turn()
     client.release()
     await store.close()
-    assert.deepEqual(heard, ['a', 'b'])
+    assert.deepEqual(received, ['a', 'b'])
   })
 
-  it('serialises a transaction of one client against statements of others, and undoes one that was left open', async () => {
+  it('isolates a transaction of one client from statements of others, and rolls back an open one on release', async () => {
     const store = await openEmbedded({ dataDir: dataDir(), fsync: false })
     const client = await store.pool.connect()
     await client.query('begin')
@@ -154,7 +154,7 @@ describe('the embedded queue store', () => {
     await store.close()
   })
 
-  it('has the PostgreSQL it says it has, and refuses files of another one', async () => {
+  it('embeds the declared PostgreSQL version, and rejects files of another one', async () => {
     const store = await openEmbedded({ dataDir: dataDir(), fsync: false })
     const { rows } = await store.pool.query<{ server_version_num: string; enable_seqscan: string }>(
       "select current_setting('server_version_num') as server_version_num, current_setting('enable_seqscan') as enable_seqscan",
@@ -173,7 +173,7 @@ describe('the embedded queue store', () => {
 })
 
 describe('values of the embedded queue store', () => {
-  it('are written as PostgreSQL reads them', () => {
+  it('are encoded as PostgreSQL parses them', () => {
     assert.equal(encodeValue(undefined), null)
     assert.equal(encodeValue(1.5), '1.5')
     assert.equal(encodeValue(true), 'true')

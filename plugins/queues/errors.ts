@@ -11,24 +11,24 @@ export const queueErrors = defineErrors({
     status: 503,
     message: (where: string, reason: string) => `The queue store (${where}) cannot be reached: ${reason}`,
     when: 'The store cannot be reached',
-    fix: 'Check Redis and `REDIS_URL`; requests may be tried again',
+    fix: 'Check Redis and `REDIS_URL`; requests can be retried',
   },
   QUEUE_INVALID_NAME: {
     status: 400,
-    message: (name: string) => `"${name.slice(0, 60)}" cannot name a queue: use 1 to 100 letters, digits, "_", "-" or "."`,
-    when: 'The name of a queue is not 1 to 100 letters, digits, `_`, `-` or `.`',
+    message: (name: string) => `"${name.slice(0, 60)}" is not a valid queue name: use 1 to 100 letters, digits, "_", "-" or "."`,
+    when: 'A queue name is not 1 to 100 letters, digits, `_`, `-` or `.`',
     fix: 'Choose a name of that form',
   },
   QUEUE_INVALID_JOB: {
     status: 400,
-    message: (queue: string, what: string) => `The job for queue "${queue}" is refused: ${what}`,
-    when: 'A job has NUL, half of a surrogate pair, `repeat`, or data that is not JSON',
-    fix: 'Change what the message names',
+    message: (queue: string, what: string) => `Invalid job for queue "${queue}": ${what}`,
+    when: 'A job contains NUL or a lone surrogate, uses `repeat`, or has data that is not JSON',
+    fix: 'Fix the part that the message names',
   },
   QUEUE_INVALID_TEXT: {
     status: 400,
-    message: () => 'An id or name has the character NUL, which the queue store cannot keep. Remove it',
-    when: 'The embedded store is asked for an id with NUL',
+    message: () => 'An id or name contains the character NUL, which the queue store cannot store. Remove it',
+    when: 'An id passed to the embedded store contains NUL',
     fix: 'Remove the character',
   },
   PAYLOAD_TOO_LARGE: {
@@ -40,46 +40,46 @@ export const queueErrors = defineErrors({
   },
   JOB_PAYLOAD_UNREADABLE: {
     status: 500,
-    message: (queue: string, what: string, why: string) => `The ${what} of a job of queue "${queue}" cannot be restored: ${why}`,
+    message: (queue: string, what: string, why: string) => `The ${what} of a job in queue "${queue}" cannot be restored: ${why}`,
     when: '`restoreJobData` or `restoreJobResult` failed',
-    fix: 'Give the plugin that listens what it needs, e.g. the key',
+    fix: 'Provide what the plugin that handles the hook needs, e.g. the key',
   },
   JOB_PAYLOAD_UNSTORABLE: {
     status: 500,
     message: (queue: string, what: string, why: string) =>
-      `The ${what} of a job of queue "${queue}" cannot be prepared for the store: ${why}`,
+      `The ${what} of a job in queue "${queue}" cannot be prepared for the store: ${why}`,
     when: '`transformJobData` or `transformJobResult` failed, or a result cannot be stored',
-    fix: 'Change what the message names',
+    fix: 'Fix the part that the message names',
   },
   QUEUE_EVENTS_LOST: {
     status: 410,
     message: (queue: string, after: string) =>
-      `Events of queue "${queue}" behind ${after} are no longer stored: read what is there now, and follow the events without "after"`,
-    when: 'Events behind `after` are no longer stored',
-    fix: 'Read what is there now, and follow the events without `after`',
+      `The events of queue "${queue}" after ${after} are no longer stored. Read the current state, then follow the events without "after"`,
+    when: 'The events after `after` are no longer stored',
+    fix: 'Read the current state, then follow the events without `after`',
   },
   QUEUE_TELEMETRY_SET: {
     status: 409,
-    message: () => 'The telemetry of the queues is set already: only one plugin can trace them',
-    when: 'A second plugin sets the telemetry',
-    fix: 'Let one plugin trace the queues',
+    message: () => 'The telemetry of the queues is already set; only one plugin can set it',
+    when: 'The telemetry is already set',
+    fix: 'Set the telemetry in one plugin only',
   },
   ZIN_DATA_IN_USE: {
     message: (dir: string, holder: string) =>
-      `The data directory ${dir} is in use by ${holder}. The embedded queue belongs to one process: stop that one, choose another ZIN_DATA_DIR, or set REDIS_URL to run several`,
+      `The data directory ${dir} is in use by ${holder}. Only one process can use the embedded queue: stop that one, choose another ZIN_DATA_DIR, or set REDIS_URL to run several processes`,
     when: 'At boot: another process owns the data directory',
     fix: 'Stop that process, choose another `ZIN_DATA_DIR`, or set `REDIS_URL`',
   },
   QUEUE_DATA_VERSION: {
     message: (dir: string, found: string, embedded: string) =>
-      `The queue data in ${dir} was written by PostgreSQL ${found}, and this version of Zin embeds ${embedded}. Let the version that wrote it finish its jobs, then move the folder away; or set REDIS_URL`,
-    when: 'At boot: the files were made by another major version of PostgreSQL',
-    fix: 'Let the version that wrote them finish its jobs, then move the folder away',
+      `The queue data in ${dir} was written by PostgreSQL ${found}, and this version of Zin embeds ${embedded}. Run the version that wrote it until its jobs are done, then move the folder away; or set REDIS_URL`,
+    when: 'At boot: the files were written by another major version of PostgreSQL',
+    fix: 'Run the version that wrote them until its jobs are done, then move the folder away',
   },
   QUEUE_DATA_UNREADABLE: {
     message: (dir: string, reason: string) =>
-      `The queue data in ${dir} cannot be opened: ${reason}. Check that the folder is writable; if it is damaged, move it away (its jobs are lost) or restore a copy`,
+      `The queue data in ${dir} cannot be opened: ${reason}. Check that the folder is writable; if it is damaged, move it away (its jobs are lost) or restore a backup`,
     when: 'At boot: the files cannot be opened',
-    fix: 'Make the folder writable; if it is damaged, restore a copy or move it away',
+    fix: 'Make the folder writable; if it is damaged, restore a backup or move it away',
   },
 })

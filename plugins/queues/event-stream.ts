@@ -3,20 +3,20 @@ import type { QueueEvents } from 'bullmq'
 import { queueErrors } from './errors.js'
 import { within } from './shutdown.js'
 
-/** Something that happened in a queue, as the store noted it. */
+/** An event of a queue, as the store recorded it. */
 export interface QueueEvent {
-  /** Its place in the stream: give that of the last event as `after`, and the stream goes on behind it. */
+  /** Position in the stream. Pass the id of the last event as `after` to resume behind it. */
   readonly id: string
   /** BullMQ's name: `added`, `waiting`, `active`, `progress`, `completed`, `failed`, `delayed`, `stalled`, `removed`, `drained`, … */
   readonly event: string
   /** Absent for events of the queue itself. */
   readonly jobId?: string
-  /** What else the store notes, as text; `returnvalue` is in the form in which it is stored. */
+  /** The other fields of the stored event, as text; `returnvalue` is in stored form. */
   readonly fields: Readonly<Record<string, string>>
 }
 
 export interface FollowOptions {
-  /** The id of the last event that was seen; `0`: from the oldest that is stored. Absent: only what happens from now on. */
+  /** The id of the last event seen; `0` starts at the oldest stored event. Default: only new events. */
   readonly after?: string
   /** Ends the stream. */
   readonly signal?: AbortSignal
@@ -24,9 +24,9 @@ export interface FollowOptions {
 
 export interface EventReader {
   readonly queue: string
-  /** Does not run by itself; it is closed with the stream. */
+  /** Created with autorun off; closed with the stream. */
   readonly events: QueueEvents
-  /** The place to begin behind. */
+  /** The id to start after. */
   readonly from: string
   /** Whether an event is still stored. */
   readonly has: (id: string) => Promise<boolean>
@@ -38,25 +38,25 @@ export interface EventReader {
 
 /** How long one read waits for an event, in ms. */
 const blockMs = 5_000
-/** Before a store that is away is asked again, in ms. */
+/** Delay before an unavailable store is read again, in ms. */
 const retryMs = 1_000
 const closeMs = 1_500
-/** The place before all events. */
+/** The id before all events. */
 export const beforeAll = '0'
 
 /**
- * The events of a queue one after another: the next ones are read when these were taken, so that none is lost and few are held. Throws
- * QUEUE_EVENTS_LOST when the store dropped some before they could be read.
+ * The events of a queue in order. The next events are read when the previous ones have been consumed, so the buffer stays small. Throws
+ * QUEUE_EVENTS_LOST when the store dropped events before they were read.
  */
 export async function* readEvents(reader: EventReader): AsyncGenerator<QueueEvent, void, undefined> {
   const { events, has, queue, signal } = reader
-  // A store that is asked to end a read that has not begun to wait yet does not hear it.
+  // Closing the reader does not interrupt a read that has not started to block yet.
   const ended = abortable(signal)
   try {
     let last = reader.from
     while (!signal.aborted) {
       const read = await Promise.race([readBehind(last, reader), ended.promise])
-      // What is behind the last one is whole as long as that one is still there.
+      // While the last event is still stored, nothing after it has been dropped.
       if (read.length > 0 && last !== beforeAll && !(await has(last))) throw queueErrors.QUEUE_EVENTS_LOST(queue, last)
       for (const event of read) {
         last = event.id
@@ -70,7 +70,7 @@ export async function* readEvents(reader: EventReader): AsyncGenerator<QueueEven
   }
 }
 
-/** Nothing, once the signal is aborted. */
+/** Resolves to an empty list when the signal is aborted. */
 function abortable(signal: AbortSignal): { readonly promise: Promise<readonly never[]>; readonly forget: () => void } {
   let end = (): void => undefined
   const promise = new Promise<readonly never[]>((resolve) => {

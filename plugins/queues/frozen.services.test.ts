@@ -18,7 +18,7 @@ describe('a Redis that hangs', () => {
     await server.stop()
   })
 
-  it('fails every call of keys and queues with a 503, and serves them again when it does', async () => {
+  it('fails every call of kv and queues with a 503, and recovers when Redis does', async () => {
     const keys = host.service(kvService)
     const jobs = host.service(queuesService)
     await jobs.add('known', 'job', {})

@@ -1,6 +1,6 @@
 import type { HookSpecs, Waterfall } from 'zin'
 
-/** Hooks that the queues plugin fires: what they make of a payload is what the store keeps. */
+/** Hooks that the queues plugin fires: the store keeps what they return. */
 export interface QueueHooks {
   transformJobData: Waterfall<unknown, [queue: string]>
   restoreJobData: Waterfall<unknown, [queue: string]>
@@ -17,10 +17,10 @@ export const queueHooks = {
   restoreJobData: {
     kind: 'waterfall',
     args: ['data', 'queue'],
-    summary: 'The payload of a job before its processor and the job hooks see it',
+    summary: 'The payload of a job before the processor and the job hooks receive it',
   },
   transformJobResult: { kind: 'waterfall', args: ['result', 'queue'], summary: 'The result of a job before it is stored' },
-  restoreJobResult: { kind: 'waterfall', args: ['result', 'queue'], summary: 'The result of a job before it is shown' },
+  restoreJobResult: { kind: 'waterfall', args: ['result', 'queue'], summary: 'The result of a job before it is returned' },
 } satisfies HookSpecs<QueueHooks>
 
 declare module 'zin' {

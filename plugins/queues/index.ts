@@ -25,7 +25,7 @@ export const queues = definePlugin({
   errors: { ...queueErrors, ...redisErrors },
   hooks: queueHooks,
   settings: queuesSettings,
-  // Data of an app under development need not survive a power cut.
+  // In development, data does not have to survive a power failure.
   developmentDefaults: { QUEUE_FSYNC: 'off' },
   setup(ctx) {
     const { settings, hooks, host, log, clock } = ctx
@@ -45,7 +45,7 @@ export const queues = definePlugin({
     ctx.provide(queuesService, service)
     ctx.describe(() => service.backend)
     ctx.onStop(() => service.close())
-    // Begun here, so that it goes on while other plugins are set up and started. A process without a role starts nothing.
+    // Loads while other plugins are set up and started. A process without roles starts nothing.
     const engine =
       target === undefined && host.roles.size > 0 ? import('./embedded/engine.js').then((made) => made.loadEngine()) : undefined
     engine?.catch(() => undefined)
@@ -57,7 +57,7 @@ export const queues = definePlugin({
         service.open(await openRedisBackend({ target, app, connectTimeoutMs: settings.REDIS_CONNECT_TIMEOUT_MS, log, strict }))
         return
       }
-      if (host.app.production) log.warn('the embedded queue serves one process on one machine; set REDIS_URL to run several')
+      if (host.app.production) log.warn('the embedded queue supports a single process; set REDIS_URL to run several')
       const [{ openEmbedded }, { openEmbeddedBackend }] = await Promise.all([
         import('./embedded/open.js'),
         import('./backends/embedded.js'),

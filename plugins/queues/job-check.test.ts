@@ -13,29 +13,32 @@ const refused = (data: unknown): boolean => {
 }
 
 describe('the check of a job', () => {
-  it('refuses exactly the texts that contain NUL or half of a surrogate pair', () => {
+  it('rejects exactly the texts that contain NUL or a lone surrogate', () => {
     const text = fc.string({ unit: fc.constantFrom('\0', '\ud83c', '\udf88', '\\', 'u', '0', 'd', '8', '"', 'a', '\n') })
     const bad = (value: string): boolean => value.includes('\0') || Buffer.from(value).toString() !== value
     fc.assert(fc.property(text, (value) => refused({ [value]: [value] }) === bad(value) && isStorableText(value) !== bad(value)))
   })
 
-  it('names the part that it refuses', () => {
+  it('names the rejected part', () => {
     for (const [part, data, name, options] of [
       ['data', ['\udf88'], 'job', {}],
       ['name', null, 'a\ud83c', {}],
       ['id', null, 'job', { jobId: '\0' }],
       ['deduplication id', null, 'job', { deduplication: { id: '\udf88' } }],
     ] as const) {
-      assert.throws(() => checkJob('q', name, data, options, 100), { code: 'QUEUE_INVALID_JOB', message: new RegExp(`its ${part} has`) })
+      assert.throws(() => checkJob('q', name, data, options, 100), {
+        code: 'QUEUE_INVALID_JOB',
+        message: new RegExp(`its ${part} contains`),
+      })
     }
   })
 
-  it('refuses what JSON does not know, and allows no data at all', () => {
+  it('rejects values that JSON cannot represent, and accepts missing data', () => {
     for (const data of [() => 1, Symbol('x'), 1n]) assert.throws(() => checkJob('q', 'job', data, {}, 100), { code: 'QUEUE_INVALID_JOB' })
     for (const data of [undefined, null, 0, '']) checkJob('q', 'job', data, {}, 100)
   })
 
-  it('measures bytes, not characters, and allows exactly the limit', () => {
+  it('counts bytes, not characters, and accepts exactly the limit', () => {
     checkJob('q', 'job', 'é'.repeat(10), {}, 22)
     assert.throws(() => checkJob('q', 'job', 'é'.repeat(10), {}, 21), { code: 'PAYLOAD_TOO_LARGE' })
   })

@@ -6,7 +6,7 @@ import { resultFault } from './job-check.js'
 
 export type PayloadSlots = { readonly [K in keyof QueueHooks]: SlotOf<QueueHooks[K]> }
 
-/** Passes every payload through the hooks, on its way into the store and out of it. What nobody listens to costs nothing. */
+/** Passes every payload through the hooks, on its way into and out of the store. Hooks without listeners cost nothing. */
 export class Payloads {
   readonly #slots: PayloadSlots
 
@@ -14,12 +14,12 @@ export class Payloads {
     this.#slots = slots
   }
 
-  /** Whether data are stored in another form than they are added in. */
+  /** Whether a hook transforms data before it is stored. */
   get transformsData(): boolean {
     return this.#slots.transformJobData.active
   }
 
-  /** What is stored of a job's data. Throws JOB_PAYLOAD_UNSTORABLE. */
+  /** The data of a job in stored form. Throws JOB_PAYLOAD_UNSTORABLE. */
   async transformData(queue: string, data: unknown): Promise<unknown> {
     const { transformJobData } = this.#slots
     if (!transformJobData.active) return data
@@ -30,19 +30,19 @@ export class Payloads {
     }
   }
 
-  /** Stored data as they were added. Throws JOB_PAYLOAD_UNREADABLE. */
+  /** The original of stored data. Throws JOB_PAYLOAD_UNREADABLE. */
   restoreData(queue: string, data: unknown): Promise<unknown> {
     return this.#restore('restoreJobData', queue, 'data', data)
   }
 
-  /** A stored result as it was given. Throws JOB_PAYLOAD_UNREADABLE. */
+  /** The original of a stored result. Throws JOB_PAYLOAD_UNREADABLE. */
   restoreResult(queue: string, result: unknown): Promise<unknown> {
     return this.#restore('restoreJobResult', queue, 'result', result)
   }
 
   /**
-   * A processor that gets payloads as they were added, and whose result is stored as the hooks make it. A payload that cannot be
-   * restored or stored fails its job for good: another attempt would do the same, or the work twice.
+   * Wraps a processor: it receives original payloads, and its result passes through the hooks. A payload that cannot be restored or
+   * stored fails its job permanently: another attempt would fail as well, or repeat the work.
    */
   around(processor: Processor): Processor {
     const { restoreJobData, restoreJobResult, transformJobData, transformJobResult } = this.#slots
@@ -53,10 +53,10 @@ export class Payloads {
     const run: Processor = (job, token, signal) => {
       if (restoreJobData.active || restoreJobResult.active || transformJobData.active || transformJobResult.active)
         return through(job, token, signal)
-      // As few turns of the event loop as can be: this is the way of nearly all jobs.
+      // The common path: no extra turns of the event loop.
       return Promise.resolve(processor(job, token, signal)).then((result) => checked(job.queueName, result))
     }
-    // BullMQ makes a signal for each job of a processor that declares three parameters.
+    // BullMQ creates a signal for each job when the processor declares three parameters.
     return processor.length >= 3 ? (job, token, signal) => run(job, token, signal) : (job, token) => run(job, token)
   }
 
@@ -70,7 +70,7 @@ export class Payloads {
     }
   }
 
-  /** What its processor reads and writes of payloads, its own data and the results of its children, goes through the hooks as well. */
+  /** Wraps the job, so that the data that its processor writes and the child results that it reads also pass through the hooks. */
   async #open(job: Job): Promise<void> {
     const { queueName } = job
     try {
@@ -108,24 +108,24 @@ export class Payloads {
   }
 }
 
-/** The queue of a child, from the name of its key: `<prefix>:<queue>:<id>` on Redis, `<queue>:<id>` on the embedded store. */
+/** The queue of a child, from its key: `<prefix>:<queue>:<id>` on Redis, `<queue>:<id>` on the embedded store. */
 function queueOf(child: string): string {
   return child.split(':').at(-2) ?? ''
 }
 
-/** Throws for a result that not every store can keep. */
+/** Throws for a result that some store cannot store. */
 function checked(queue: string, result: unknown): unknown {
   const fault = isPlain(result) ? undefined : resultFault(result)
   if (fault !== undefined) throw unrecoverable(queueErrors.JOB_PAYLOAD_UNSTORABLE(queue, 'result', fault))
   return result
 }
 
-/** What is JSON without a look at it. */
+/** Values that need no check. */
 function isPlain(value: unknown): boolean {
   return value === undefined || value === null || typeof value === 'number' || typeof value === 'boolean'
 }
 
-/** BullMQ knows by the name that it must not try again. */
+/** BullMQ recognizes by the name that it must not retry. */
 function unrecoverable(cause: Error): Error {
   const error = new Error(cause.message, { cause })
   error.name = 'UnrecoverableError'

@@ -28,7 +28,7 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
     })
     after(() => host.stop())
 
-    it('processes a job and gives its result', async () => {
+    it('processes a job and returns its result', async () => {
       const queue = fresh()
       const events = queues.events(queue)
       const worker = queues.worker(queue, async (job) => ({ sum: job.data.a + job.data.b, text: job.data.text }))
@@ -41,7 +41,7 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
       assert.equal(await kept?.getState(), 'completed')
     })
 
-    it('gives one producer per name, and knows the names of all queues', async () => {
+    it('returns one producer per name, and lists the names of all queues', async () => {
       const queue = fresh()
       assert.equal(queues.queue(queue), queues.queue(queue))
       await queues.add(queue, 'x', {})
@@ -49,7 +49,7 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
       assert.throws(() => queues.queue('a:b'), { code: 'QUEUE_INVALID_NAME' })
     })
 
-    it('fails a job that does not run, for good, and no other', async () => {
+    it('permanently fails a waiting job, and no other', async () => {
       const queue = fresh()
       const [waiting, delayed] = [
         await queues.add(queue, 'waiting', {}, { attempts: 3 }),
@@ -113,7 +113,7 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
       assert.deepEqual(ids(await queues.list(queue, 'completed', { offset: 3, limit: 9 })), ['n2', 'n1', 'n0'])
     })
 
-    it('counts and lists waiting jobs alike whether the queue is paused or not', async () => {
+    it('counts and lists waiting jobs the same whether the queue is paused or not', async () => {
       const queue = fresh()
       for (let i = 0; i < 3; i++) await queues.add(queue, `n${i}`, {})
       await queues.add(queue, 'later', {}, { delay: 60_000 })
@@ -148,7 +148,7 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
       await worker.close()
     })
 
-    it('tries a failing job again with backoff, and keeps it as failed with its error', async () => {
+    it('retries a failing job with backoff, and keeps it as failed with its error', async () => {
       const queue = fresh()
       let runs = 0
       const worker = queues.worker(queue, async () => {
@@ -230,7 +230,7 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
       assert.ok([...runs.values()].every((count) => count === 1))
     })
 
-    it('lets running jobs end when a worker closes, and starts no other', async () => {
+    it('waits for running jobs when a worker closes, and starts no others', async () => {
       const queue = fresh()
       let release: () => void = () => undefined
       const held = new Promise<void>((resolve) => {
@@ -270,7 +270,7 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
       await Promise.all([child.close(), parent.close()])
     })
 
-    it('adds a flow with the retention of its queues, all of it or nothing', async () => {
+    it('adds a flow atomically, with the retention of its queues', async () => {
       const parents = fresh()
       const children = fresh()
       const added = await queues.addFlow({ name: 'sum', queueName: parents, children: [{ name: 'a', queueName: children, data: 1 }] })
@@ -288,14 +288,14 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
       assert.equal((await queues.counts(parents)).waitingChildren, 1)
     })
 
-    it('keeps every option of a job, also those that BullMQ does not know', async () => {
+    it('keeps every option of a job, including those unknown to BullMQ', async () => {
       const queue = fresh()
       const { id } = await queues.add(queue, 'x', {}, { priority: 51, timeout: 1234 } as object)
       const job = await queues.queue(queue).getJob(id ?? '')
       assert.deepEqual([job?.priority, (job?.opts as { timeout?: number }).timeout], [51, 1234])
     })
 
-    it('knows since when the oldest waiting job of all priorities waits', async () => {
+    it('reports since when the oldest job of all priorities has been waiting', async () => {
       const queue = fresh()
       assert.equal(await queues.oldestWaiting(queue), undefined)
       await queues.add(queue, 'later', {}, { delay: 60_000, timestamp: 1 })
@@ -311,7 +311,7 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
       assert.equal(await queues.oldestWaiting(queue), 3000)
     })
 
-    it('schedules with the checks and the retention of add, and says which of its jobs it does not remove', async () => {
+    it('schedules with the checks and retention of add, and reports which job cannot be removed', async () => {
       const queue = fresh()
       await assert.rejects(queues.schedule(queue, 's', { every: 1000 }, { name: 'x', data: 'a\0b' }), { code: 'QUEUE_INVALID_JOB' })
       const job = await queues.schedule(
@@ -325,7 +325,7 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
       await assert.rejects((await queues.queue(queue).getJob(job?.id ?? ''))?.remove() ?? Promise.resolve(), { code: -8 })
     })
 
-    it('knows when a pattern is due, in a time zone that changes its clocks', () => {
+    it('computes when a pattern is due in a time zone with daylight saving time', () => {
       const next = (pattern: string, after: string): string =>
         new Date(queues.nextRun(pattern, 'Europe/Berlin', Date.parse(after)) ?? 0).toISOString()
       assert.equal(next('0 9 * * *', '2026-03-28T12:00:00Z'), '2026-03-29T07:00:00.000Z')
@@ -338,7 +338,7 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
       assert.throws(() => queues.nextRun('nonsense', 'UTC', 0))
     })
 
-    it('repeats by a job scheduler until it is removed', async () => {
+    it('repeats a scheduled job until the scheduler is removed', async () => {
       const queue = fresh()
       const worker = queues.worker(queue, async () => undefined)
       const thrice = done(worker, 3)
@@ -349,7 +349,7 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
       await worker.close()
     })
 
-    it('refuses what it cannot store alike everywhere', async () => {
+    it('rejects jobs that cannot be stored on every backend', async () => {
       const queue = fresh()
       await assert.rejects(queues.add(queue, 'x', {}, { repeat: { every: 1000 } } as object), {
         code: 'QUEUE_INVALID_JOB',
@@ -365,7 +365,7 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
       assert.equal(await queues.fail(queue, 'a\0b', 'no'), false)
     })
 
-    it('logs the errors of a worker with the name of its queue and goes on', async () => {
+    it('logs the errors of a worker with the name of its queue and continues', async () => {
       const queue = fresh()
       const worker = queues.worker(queue, async () => 'ok')
       worker.emit('error', new Error('connection trouble'))
@@ -377,12 +377,12 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
       assert.ok(line && JSON.stringify(line).includes(`"${queue}"`))
     })
 
-    it('answers a ping in whole milliseconds, and none that was aborted', async () => {
+    it('returns the ping time in whole milliseconds, and rejects an aborted ping', async () => {
       assert.ok(Number.isInteger(await queues.ping()))
       await assert.rejects(queues.ping(AbortSignal.abort()), { name: 'AbortError' })
     })
 
-    it('closes what nobody closed when the host stops', async () => {
+    it('closes everything that is still open when the host stops', async () => {
       const other = await createTestHost(await makeOptions())
       const service = other.service(queuesService)
       service.worker('left-open', async () => undefined)

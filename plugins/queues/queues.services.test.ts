@@ -13,8 +13,8 @@ const REDIS_URL = process.env.TEST_REDIS_URL ?? 'TEST_REDIS_URL is not set'
 queuesContract('Redis', async () => ({ plugins: [queues()], env: { REDIS_URL, APP_NAME: `test-${randomUUID()}` } }))
 seamsContract('Redis', async () => ({ plugins: [queues()], env: { REDIS_URL, APP_NAME: `test-${randomUUID()}` } }))
 
-describe('queues on a Redis that is not there', () => {
-  it('stop the boot after a bounded time, and say neither user nor password', async () => {
+describe('queues on an unreachable Redis', () => {
+  it('stop the boot after a bounded time, without user or password in the message', async () => {
     const env = { REDIS_URL: 'redis://someone:hunter2@127.0.0.1:1/0', REDIS_CONNECT_TIMEOUT_MS: '300' }
     await assert.rejects(createTestHost({ plugins: [queues()], env }), (error) => {
       assert.match(String(error), /Redis at 127\.0\.0\.1:1 could not be reached within 300 ms.*REDIS_URL/)
@@ -36,7 +36,7 @@ describe('two apps on one Redis', () => {
   })
 })
 
-describe('queues on Redis with settings of their own', () => {
+describe('queues on Redis with custom settings', () => {
   const APP_NAME = `test-${randomUUID()}`
   let host: TestHost
   let service: Queues
@@ -46,13 +46,13 @@ describe('queues on Redis with settings of their own', () => {
   })
   after(() => host.stop())
 
-  it('take jobs of QUEUE_MAX_JOB_BYTES and no larger ones', async () => {
+  it('accept jobs of QUEUE_MAX_JOB_BYTES and no larger ones', async () => {
     const text = (bytes: number) => 'x'.repeat(bytes - '""'.length)
     assert.ok((await service.add('sized', 'job', text(1024))).id)
     await assert.rejects(service.add('sized', 'job', text(1025)), { code: 'PAYLOAD_TOO_LARGE', message: /1025 bytes.*the limit is 1024/ })
   })
 
-  it('keep at most 1000 completed jobs of a producer that is not ours', async () => {
+  it('keep at most 1000 completed jobs of a foreign producer', async () => {
     const url = new URL(REDIS_URL)
     const connection = { host: url.hostname, port: Number(url.port), db: Number(url.pathname.slice(1)) }
     const bare = new Queue('bare', { connection, prefix: `{${APP_NAME}}` })
@@ -69,8 +69,8 @@ describe('queues on Redis with settings of their own', () => {
   })
 })
 
-describe('a worker on Redis that is closed before its job ended', () => {
-  it('does not connect again when the job ends', async () => {
+describe('a worker on Redis that is closed before its job has ended', () => {
+  it('does not reconnect when the job ends', async () => {
     const host = await createTestHost({ plugins: [queues()], env: { REDIS_URL, APP_NAME: `test-${randomUUID()}` } })
     const service = host.service(queuesService)
     let end = (): void => undefined

@@ -1,9 +1,9 @@
 import { type Clock, type Logger, messageOf } from 'zin'
 
-/** Same errors of the same source within this time are counted instead of logged, in ms. */
+/** Repeated errors of one source within this time are counted instead of logged, in ms. */
 const quietMs = 30_000
 
-/** Logs errors of connections that try again for ever, without filling the log. */
+/** Logs the errors of connections that retry forever, without flooding the log. */
 export function quietErrors(log: Logger, clock: Clock): (facts: Readonly<Record<string, unknown>>, error: unknown) => void {
   const seen = new Map<string, { until: number; held: number }>()
   return (facts, error) => {

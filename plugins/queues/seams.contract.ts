@@ -7,7 +7,7 @@ import { type QueueEvent, type Queues, queuesService } from './index.js'
 
 /** What other plugins build on, on both stores, through the service of a booted host. */
 export function seamsContract(name: string, makeOptions: () => Promise<TestHostOptions>): void {
-  describe(`seams of queues on ${name}`, () => {
+  describe(`the extension points of queues on ${name}`, () => {
     let host: TestHost
     let queues: Queues
     let number = 0
@@ -31,7 +31,7 @@ export function seamsContract(name: string, makeOptions: () => Promise<TestHostO
     })
     after(() => host.stop())
 
-    it('pass the payloads of every way to add a job through the hooks, and give them back to processors and readers', async () => {
+    it('pass payloads through the hooks for every way to add a job, and return the originals to processors and readers', async () => {
       const queue = fresh('sealed')
       const seen: unknown[] = []
       const single = await queues.add(queue, 'single', { n: 1 })
@@ -66,17 +66,17 @@ export function seamsContract(name: string, makeOptions: () => Promise<TestHostO
       await worker.close()
     })
 
-    it('fail a job for good whose payload cannot be restored, before its processor sees it', async () => {
+    it('permanently fail a job whose payload cannot be restored, before its processor receives it', async () => {
       const queue = fresh('sealed')
       await queues.queue(queue).add('foreign', 'not sealed', { attempts: 3 })
       const worker = queues.worker(queue, () => assert.fail('it must not run'))
       const [job, error] = await once(worker, 'failed')
-      assert.match(error.message, new RegExp(`data of a job of queue "${queue}" cannot be restored`))
+      assert.match(error.message, new RegExp(`data of a job in queue "${queue}" cannot be restored`))
       assert.ok(job.finishedOn)
       await worker.close()
     })
 
-    it('count many queues at once, each as it is counted alone', async () => {
+    it('count many queues at once with the same results as one by one', async () => {
       const [one, two, none] = [fresh(), fresh(), fresh()]
       await queues.addBulk(one, [{ name: 'a' }, { name: 'b', options: { priority: 3 } }, { name: 'c', options: { delay: 60_000 } }])
       await queues.add(two, 'x', {})
@@ -96,7 +96,7 @@ export function seamsContract(name: string, makeOptions: () => Promise<TestHostO
       await assert.rejects(queues.countsOf(['a:b']), { code: 'QUEUE_INVALID_NAME' })
     })
 
-    it('find a job with its state, and nothing under ids of none', async () => {
+    it('find a job with its state, and nothing under unknown ids', async () => {
       const queue = fresh()
       const { id = '' } = await queues.add(queue, 'x', {}, { delay: 60_000 })
       const found = await queues.job(queue, id)
@@ -104,7 +104,7 @@ export function seamsContract(name: string, makeOptions: () => Promise<TestHostO
       for (const none of ['nobody', '', 'a\0b', 'x'.repeat(300)]) assert.equal(await queues.job(queue, none), undefined)
     })
 
-    it('cancel a job where it waits, runs here, runs elsewhere or has ended', async () => {
+    it('cancel a job that is waiting, running here, running elsewhere or finished', async () => {
       const queue = fresh()
       const waiting = await queues.add(queue, 'x', {})
       assert.equal((await queues.cancel(queue, waiting.id ?? '', 'no')).outcome, 'removed')
@@ -122,7 +122,7 @@ export function seamsContract(name: string, makeOptions: () => Promise<TestHostO
       const listens = fresh()
       const worker = queues.worker(
         listens,
-        (_job, _token, signal) => new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new Error('heard')))),
+        (_job, _token, signal) => new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted')))),
       )
       const active = once(worker, 'active')
       const here = await queues.add(listens, 'x', {}, { attempts: 3 })
@@ -158,7 +158,7 @@ export function seamsContract(name: string, makeOptions: () => Promise<TestHostO
     }
     const addedIds = (events: readonly QueueEvent[]) => events.filter(({ event }) => event === 'added').map(({ jobId }) => jobId)
 
-    it('give every event of a queue from the moment that they are followed, and again from behind any of them', async () => {
+    it('stream every event of a queue from the start of the stream, or from after any event', async () => {
       const queue = fresh()
       await queues.add(queue, 'before', {})
       const stream = await queues.follow(queue)
@@ -180,7 +180,7 @@ export function seamsContract(name: string, makeOptions: () => Promise<TestHostO
       await all.return?.()
     })
 
-    it('end a stream with its signal while it waits, and with the host', async () => {
+    it('end a waiting stream with its signal, and with the host', async () => {
       const end = new AbortController()
       const stream = await queues.follow(fresh(), { signal: end.signal })
       const next = stream.next()
@@ -193,7 +193,7 @@ export function seamsContract(name: string, makeOptions: () => Promise<TestHostO
       assert.equal((await last).done, true)
     })
 
-    it('refuse to go on where events are missing', async () => {
+    it('refuse to continue where events are missing', async () => {
       const queue = fresh()
       await queues.add(queue, 'x', {})
       const stream = await queues.follow(queue, { after: '0' })
@@ -210,7 +210,7 @@ export function seamsContract(name: string, makeOptions: () => Promise<TestHostO
         await assert.rejects(queues.follow(queue, { after }), { code: 'QUEUE_EVENTS_LOST', status: 410 })
     })
 
-    it('trace what is added and done with one telemetry at a time', async () => {
+    it('trace added and processed jobs with one telemetry at a time', async () => {
       const spans: string[] = []
       const telemetry = tracing(spans)
       const withdraw = queues.setTelemetry(telemetry)
@@ -228,7 +228,7 @@ export function seamsContract(name: string, makeOptions: () => Promise<TestHostO
   })
 }
 
-/** Notes the names of spans. */
+/** Records the names of spans. */
 function tracing(spans: string[]): Telemetry {
   const span = {
     setSpanOnContext: (context: unknown) => context,

@@ -20,7 +20,7 @@ export interface QueuesDeps {
   readonly hooks: PayloadSlots
 }
 
-/** The service as others hold it: known from setup on, usable from start to stop. */
+/** The service: created in setup, usable from start to stop. */
 export interface OwnedQueues extends Queues {
   open(backend: QueueBackend): void
   close(): Promise<void>
@@ -30,13 +30,13 @@ const day = 24 * 3600
 const keepCompleted: KeepJobs = { age: day, count: 1000 }
 const keepFailed: KeepJobs = { age: 7 * day }
 const closeMs = 1500
-/** How long a call may take; a little more than a command of Redis has. */
+/** Deadline of a call; slightly longer than that of a Redis command. */
 const callMs = 5500
-/** How long a job that is made to fail is kept from workers; then one of them fails it. */
+/** How long the lock on a job that is being failed keeps workers away; after that a worker fails it. */
 const failMs = 30_000
-/** Priorities of waiting jobs that are looked at for the oldest one. */
+/** Most priorities that are read to find the oldest waiting job. */
 const maxLevels = 50
-/** Queues that are counted in one round trip. */
+/** Queues counted in one round trip. */
 const countedAtOnce = 1_000
 
 export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks }: QueuesDeps): OwnedQueues {
@@ -49,7 +49,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks }: 
   const workers = new Set<Worker>()
   const events = new Set<QueueEvents>()
   const onError = quietErrors(log, clock)
-  /** Ends what follows events. */
+  /** Ends the event streams. */
   let closing = new AbortController()
 
   const opened = (): QueueBackend => {
@@ -67,21 +67,21 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks }: 
     return opened().keep(typeof wanted === 'number' ? { count: wanted } : wanted)
   }
 
-  /** Options with the retention that they ask for in the form of the store. */
+  /** The options with their retention adapted to the store. */
   const kept = ({ removeOnComplete, removeOnFail, ...others }: JobsOptions): JobsOptions => ({
     ...others,
     ...(removeOnComplete !== undefined && { removeOnComplete: keepAs(removeOnComplete, keepCompleted) }),
     ...(removeOnFail !== undefined && { removeOnFail: keepAs(removeOnFail, keepFailed) }),
   })
 
-  /** A job as it is stored: its data through the hooks, checked, with the retention that it asks for. */
+  /** A job in stored form: checked, its data transformed by the hooks, its retention adapted to the store. */
   const stored = async (queueName: string, { name, data, options = {} }: NewJob) => {
     const transformed = payloads.transformsData ? await payloads.transformData(queueName, data) : data
     checkJob(queueName, name, transformed, options, maxJobBytes)
     return { name, data: transformed, opts: kept(options) }
   }
 
-  /** Each job of a tree as it is stored, with the retention that a queue would give it: the producer of trees knows no defaults of queues. */
+  /** Each job of a tree in stored form, with default retention: BullMQ's flow producer does not apply the defaults of queues. */
   const storedTree = async (node: FlowJob): Promise<FlowJob> => {
     const { queueName, data, opts: options = {}, children } = node
     const job = await stored(queueName, { name: node.name, data, options })
@@ -118,18 +118,18 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks }: 
     return made
   }
 
-  /** Runs a command on the store; what says that it is away becomes the error of the API. */
+  /** Runs a command on the store; an error that means "unavailable" becomes QUEUE_CONNECTION_ERROR. */
   const ask = async <T>(command: () => Promise<T>): Promise<T> => {
     const { ready, isUnavailable, where } = opened()
     try {
       await ready()
-      return await withDeadline(command(), callMs, () => queueErrors.QUEUE_CONNECTION_ERROR(where, `no answer within ${callMs} ms`))
+      return await withDeadline(command(), callMs, () => queueErrors.QUEUE_CONNECTION_ERROR(where, `no response within ${callMs} ms`))
     } catch (error) {
       throw isUnavailable(error) ? queueErrors.QUEUE_CONNECTION_ERROR(where, messageOf(error)) : error
     }
   }
 
-  /** The state first: what is no job has none, and reading such a key may fail in a way of its own. */
+  /** Reads the state first: for a key that is not a job it is "unknown", while reading such a key as a job may fail. */
   const findJob = async (name: string, id: string): Promise<QueueJob | undefined> => {
     const state = isJobId(id) ? await queue(name).getJobState(id) : 'unknown'
     const job = state === 'unknown' ? undefined : await queue(name).getJob(id)
@@ -169,7 +169,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks }: 
       const made = makeWorker(name, payloads.around(processor), {
         ...traced(),
         ...others,
-        // For jobs that say nothing of it, which those of other producers are; also in the queues of the app.
+        // For jobs without their own retention, such as those of other producers.
         removeOnComplete: opened().keep(removeOnComplete ?? keepCompleted),
         removeOnFail: opened().keep(removeOnFail ?? keepFailed),
       })
@@ -202,7 +202,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks }: 
     async schedule(name, id, timing, { name: jobName, data, options = {} }) {
       const job = await stored(name, { name: jobName, data, options: { ...options, jobId: id } })
       const { jobId: _, ...opts } = job.opts
-      // It types what it answers as always there, and answers nothing when the last date is past.
+      // Typed as always defined, but undefined when the last date is past.
       return ask(() => queue(name).upsertJobScheduler(id, timing, { name: jobName, data: job.data, opts }))
     },
     fail,
@@ -280,10 +280,10 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks }: 
       const closed = backend
       if (!closed) return
       closing.abort()
-      // Consumers first: what they hold must still reach the store.
+      // Consumers first: they still have to write their jobs to the store.
       const ended = await Promise.all([...workers].map(async (worker) => [worker.name, await closeWorker(worker)] as const))
       const left = ended.filter(([, clean]) => !clean).map(([name]) => name)
-      if (left.length > 0) log.warn({ queues: left }, 'jobs that would not end were left behind; they run again')
+      if (left.length > 0) log.warn({ queues: left }, 'some jobs did not end in time; they run again later')
       await within(Promise.all([...events, ...queues.values(), ...(flow ? [flow] : [])].map((one) => one.close())), closeMs)
       workers.clear()
       events.clear()
@@ -295,7 +295,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks }: 
   }
 }
 
-/** Ids that BullMQ makes, and those that code may have chosen. */
+/** Ids that BullMQ generates, and ids that code may choose. */
 function isJobId(id: string): boolean {
   return id.length >= 1 && id.length <= 200 && !id.includes('\0')
 }
@@ -305,7 +305,7 @@ function isEventId(id: string): boolean {
   return /^\d{1,19}(-\d{1,19})?$/.test(id)
 }
 
-/** A job that was tried before waits for its next attempt. */
+/** A job that has been attempted waits for its next attempt. */
 function waitsSince({ timestamp, opts, processedOn = 0 }: Job): number {
   return Math.max(timestamp + (opts.delay ?? 0), processedOn)
 }

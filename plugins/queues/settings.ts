@@ -8,7 +8,7 @@ export const queuesSettings = defineSettings({
     default: 'auto',
     values: ['auto', 'on', 'off'],
     summary:
-      'Whether the embedded queue waits for the disk at each commit; `auto` is `on`. `off` survives a crash of the process, not of the machine',
+      'Whether the embedded queue syncs to disk at each commit; `auto` means `on`. With `off`, data survives a crash of the process but not of the machine',
   },
   QUEUE_MAX_JOB_BYTES: {
     type: 'int',
@@ -16,6 +16,6 @@ export const queuesSettings = defineSettings({
     min: 1024,
     max: 104_857_600,
     summary:
-      'Most bytes of JSON in the data of one job. A request that brings a job may not be larger than `app.bodyLimit` (1048576) either: it is 413 before the job is looked at',
+      'Maximum size of the data of one job, in bytes of JSON. A request that adds a job is also limited by `app.bodyLimit` (1048576): a larger body is rejected with 413 before the job is checked',
   },
 })

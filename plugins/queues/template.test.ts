@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type EmbeddedStore, openEmbedded } from './embedded/open.js'
-import { builtTemplate, templateFits, templateStamp, writeTemplate } from './embedded/template.js'
+import { builtTemplate, templateMatches, templateStamp, writeTemplate } from './embedded/template.js'
 import { queues } from './index.js'
 import { queuesContract } from './queues.contract.js'
 
@@ -22,14 +22,14 @@ const fresh = async (): Promise<string> => {
   return dir
 }
 
-/** Holds no file but this one more than what PostgreSQL makes, so it tells a store that was unpacked. */
+/** A file that PostgreSQL does not create: it marks an unpacked store. */
 const mark = 'unpacked'
 const made = async (dataDir: string): Promise<void> => cp(join(folder, 'initdb', 'queue'), join(dataDir, 'queue'), { recursive: true })
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'zin-template-'))
   template = join(folder, 'template')
-  // A template that is cut off is passed over, and PostgreSQL makes the store.
+  // A truncated template is ignored, and PostgreSQL creates the store.
   await writeFile(template, `${JSON.stringify({ stamp: templateStamp(), sha256: '' })}\n`)
   const store = await openEmbedded({ dataDir: join(folder, 'initdb'), fsync: false, template })
   await store.close()
@@ -51,8 +51,8 @@ const facts = async (store: EmbeddedStore): Promise<unknown> => {
   return [...counts, migrations, indexes, settings].map(({ rows }) => rows)
 }
 
-describe('a store made from a template', () => {
-  it('is what PostgreSQL makes itself: same tables, functions, migrations and settings', async () => {
+describe('a store created from a template', () => {
+  it('equals one that PostgreSQL creates: same tables, functions, migrations and settings', async () => {
     const [a, b] = [await fresh(), await fresh()]
     await made(a)
     const original = await openEmbedded({ dataDir: a, fsync: true, template: undefined })
@@ -62,7 +62,7 @@ describe('a store made from a template', () => {
     await unpacked.close()
   })
 
-  it('can be read by its owner only, and leaves nothing beside it', async () => {
+  it('is readable by its owner only, and leaves no other files', async () => {
     const dataDir = await fresh()
     const store = await openEmbedded({ dataDir, fsync: true, template })
     await store.close()
@@ -71,7 +71,7 @@ describe('a store made from a template', () => {
     assert.equal((await stat(join(dataDir, 'queue', mark))).mode & 0o077, 0)
   })
 
-  it('never replaces one that is there', async () => {
+  it('never replaces an existing one', async () => {
     const dataDir = await fresh()
     await made(dataDir)
     const store = await openEmbedded({ dataDir, fsync: false, template })
@@ -79,7 +79,7 @@ describe('a store made from a template', () => {
     assert.ok(!(await readdir(join(dataDir, 'queue'))).includes(mark))
   })
 
-  it('takes the place of an empty folder', async () => {
+  it('replaces an empty folder', async () => {
     const dataDir = await fresh()
     await mkdir(join(dataDir, 'queue'))
     const store = await openEmbedded({ dataDir, fsync: false, template })
@@ -87,7 +87,7 @@ describe('a store made from a template', () => {
     assert.ok((await readdir(join(dataDir, 'queue'))).includes(mark))
   })
 
-  it('is whole or not there when the process is killed while it unpacks, and the next start makes it', async () => {
+  it('is complete or absent when the process is killed while unpacking, and the next start creates it', async () => {
     const dataDir = await fresh()
     const killed = spawn(process.execPath, ['--import', 'tsx', child, dataDir, template], { stdio: 'inherit' })
     assert.deepEqual(await once(killed, 'exit'), [null, 'SIGKILL'])
@@ -107,33 +107,33 @@ describe('a template', () => {
     return file
   }
 
-  it('that is cut off is passed over: PostgreSQL makes the store', async () => {
+  it('is ignored when it is truncated: PostgreSQL creates the store', async () => {
     assert.deepEqual(await readdir(join(folder, 'initdb')), ['queue'])
     assert.ok((await readdir(join(folder, 'initdb', 'queue'))).includes('PG_VERSION'))
   })
 
-  it('is used when it was made by the versions that run, and is whole', async () => {
-    assert.equal(await templateFits(template), true)
+  it('is used when the running versions created it and it is intact', async () => {
+    assert.equal(await templateMatches(template), true)
     const old = await changed((content) => Buffer.from(content.toString('latin1').replace('bullmq@', 'bullmq@0.'), 'latin1'))
     const cut = await changed((content) => content.subarray(0, -100))
     const flipped = await changed((content) => Buffer.from(content.with(-9, ~(content.at(-9) ?? 0) & 255)))
     const nothing = await changed(() => Buffer.alloc(0))
     const files = [old, cut, flipped, nothing, join(folder, 'absent')]
-    assert.deepEqual(await Promise.all(files.map(templateFits)), [false, false, false, false, false])
+    assert.deepEqual(await Promise.all(files.map(templateMatches)), [false, false, false, false, false])
   })
 
-  it('has its place in the build of the package', () => {
+  it('is in the build of the package', () => {
     assert.equal(builtTemplate(), fileURLToPath(new URL('../../dist/queue-template', import.meta.url)))
   })
 })
 
-queuesContract('an embedded store that PostgreSQL made', async () => {
+queuesContract('an embedded store created by PostgreSQL', async () => {
   const dataDir = await fresh()
   await made(dataDir)
   return { plugins: [queues()], env: { QUEUE_FSYNC: 'off' }, dataDir }
 })
 
-queuesContract('an embedded store made from a template', async () => {
+queuesContract('an embedded store created from a template', async () => {
   const dataDir = await fresh()
   const store = await openEmbedded({ dataDir, fsync: false, template })
   await store.close()

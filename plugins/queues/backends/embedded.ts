@@ -6,10 +6,10 @@ import { loadBullmq } from '../bullmq.js'
 import type { ListedState } from '../contract.js'
 import type { EmbeddedStore } from '../embedded/open.js'
 
-/** A worker of this one process can stall only with it, so the check may be frequent. */
+/** A worker stalls only when this process does, so the check can be frequent. */
 const stalledIntervalMs = 5000
 
-/** BullMQ's own lists page waiting jobs from the wrong end and lack the prioritised ones: each state in the order of the contract. */
+/** The order of each state. BullMQ's own lists page waiting jobs from the wrong end and omit prioritised ones. */
 const orders: Readonly<Record<ListedState, string>> = {
   waiting: "state = 'waiting' order by priority, seq",
   active: "state = 'active' order by seq",
@@ -27,7 +27,7 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
   return {
     kind: 'embedded',
     where: 'embedded',
-    // The classes differ from those of Redis in the type of their backend only, which callers never touch.
+    // The classes differ from those for Redis only in the type of their backend, which callers do not use.
     makeQueue: (name, options) =>
       new bull.Queue(name, { ...options, connection } as ConstructorParameters<typeof bull.Queue>[1]) as unknown as Queue,
     makeWorker: (name: string, processor: Processor, options: Omit<WorkerOptions, 'connection' | 'prefix'>) =>

@@ -17,18 +17,18 @@ import { queueErrors } from '../errors.js'
 
 export interface RedisBackendOptions {
   readonly target: RedisTarget
-  /** The app's name; keys begin with it in braces, so that a cluster keeps them on one node. */
+  /** The app's name. Keys start with it in braces, so that a Redis Cluster keeps them in one slot. */
   readonly app: string
   readonly connectTimeoutMs: number
   readonly log: Logger
-  /** Whether a Redis that may drop jobs is refused; else the log warns. */
+  /** Whether a Redis that may evict jobs is an error; otherwise it is a warning. */
   readonly strict: boolean
 }
 
-/** Of two neighbouring numbers of priority, in the scores that BullMQ gives waiting jobs. */
+/** Distance between the scores of two consecutive priorities of waiting jobs in BullMQ. */
 const levelScore = 2 ** 32
 
-/** KEYS: where jobs wait, the active ones, the job, its lock. ARGV: id, token, ms, reason. */
+/** KEYS: the five keys of waiting jobs, the active ones, the job, its lock. ARGV: id, token, ms, reason. */
 const claimScript = `
 local id = ARGV[1]
 local waited = redis.call('LREM', KEYS[1], 1, id) + redis.call('LREM', KEYS[2], 1, id)
@@ -45,7 +45,7 @@ if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('HEXISTS', KEYS[1], 'finishe
 redis.call('HSET', KEYS[1], 'defa', ARGV[1])
 return 1`
 
-/** Where jobs stand, and what counts them; in the order that `countsOf` reads. */
+/** The keys of each state and the command that counts them, in the order that `countsOf` reads. */
 const countedKeys = [
   ['wait', 'llen'],
   ['paused', 'llen'],
@@ -62,7 +62,7 @@ function countsOf(replies: readonly number[]): QueueCounts {
   return { waiting: plain + paused + prioritized, active, delayed, completed, failed, waitingChildren }
 }
 
-/** How long `add` waits for a connection that is coming back, in ms. */
+/** How long `add` waits for a lost connection to be restored, in ms. */
 const patienceMs = 1000
 
 export async function openRedisBackend({ target, app, connectTimeoutMs, log, strict }: RedisBackendOptions): Promise<QueueBackend> {
@@ -136,7 +136,7 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log, str
   }
 }
 
-/** A pause that still waits for a job or for Redis when the worker is closed would connect it again afterwards. */
+/** Prevents a pause that is still pending when the worker is closed from reconnecting it afterwards. */
 function staysClosed(worker: Worker): Worker {
   worker.once('closing', () => {
     worker.getBackend().blockingClient?.then(
@@ -165,14 +165,14 @@ async function openBoth(
 async function listPage(queue: Queue, state: ListedState, offset: number, limit: number): Promise<readonly Job[]> {
   const end = offset + limit - 1
   if (state !== 'waiting') return jobs(queue, state, offset, end, state === 'active' || state === 'delayed')
-  // What has no priority runs before all that has one; each part comes in the order in which it will run.
+  // Jobs without a priority run before all others; each part is in execution order.
   const { waiting: plain = 0 } = await queue.getJobCounts('waiting')
   const first = offset < plain ? await jobs(queue, 'waiting', offset, Math.min(end, plain - 1), true) : []
   if (end < plain) return first
   return [...first, ...(await jobs(queue, 'prioritized', Math.max(0, offset - plain), end - plain, true))]
 }
 
-/** A job may end between the reading of the list and of the job. */
+/** A job may be removed between reading the list and reading the job. */
 async function jobs(queue: Queue, type: JobType, start: number, end: number, ascending: boolean): Promise<Job[]> {
   return (await queue.getJobs([type], start, end, ascending)).filter(Boolean) as Job[]
 }

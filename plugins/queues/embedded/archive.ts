@@ -6,12 +6,12 @@ import { brotliCompress, brotliDecompress, constants } from 'node:zlib'
 /** A path in the folder with `/`, and the size of the file in bytes, or -1 for a folder. */
 type Entry = readonly [path: string, size: number]
 
-/** Files that are written at the same time. */
+/** Files written concurrently. */
 const lanes = 16
 
 /**
- * A folder as one compressed buffer: the length of the list, the list of entries as JSON, the content of the files. The window is
- * wider than a database, so that what databases of one cluster share is stored once.
+ * Packs a folder into one compressed buffer: the length of the list, the list of entries as JSON, the content of the files. The
+ * compression window is larger than a database, so that content shared by the databases of one cluster is stored once.
  */
 export async function packFolder(folder: string): Promise<Buffer> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true })
@@ -38,7 +38,7 @@ export async function packFolder(folder: string): Promise<Buffer> {
   return promisify(brotliCompress)(Buffer.concat([length, list, ...contents]), { params })
 }
 
-/** Makes the folder with all that was packed, for its owner only. With `sync` it is on the disk when this resolves. */
+/** Creates the packed folder with permissions for its owner only. With `sync`, everything is on disk when this resolves. */
 export async function unpackFolder(packed: Buffer, folder: string, { sync }: { readonly sync: boolean }): Promise<void> {
   const data = await promisify(brotliDecompress)(packed)
   let at = 4 + data.readUInt32LE(0)
@@ -71,7 +71,7 @@ async function writeWhole(path: string, content: Buffer, sync: boolean): Promise
   }
 }
 
-/** Names of files are on the disk when their folder is. Windows cannot open a folder, and needs not. */
+/** Syncs a folder, which puts the names of its files on disk. Windows cannot open a folder and does not need this. */
 export async function syncFolder(path: string): Promise<void> {
   if (process.platform === 'win32') return
   const folder = await open(path, 'r')

@@ -1,12 +1,12 @@
 import { EventEmitter } from 'node:events'
-import type { QueryResult } from './answer.js'
+import type { QueryResult } from './response.js'
 import type { Listener, PgliteSession, Release } from './session.js'
 
-/** What the server says about a failed statement, on an error as node-postgres throws it. */
+/** A failed statement with the server's error fields, in the shape that node-postgres throws. */
 export class StatementError extends Error {
   override readonly name = 'StatementError'
   readonly code: string | undefined
-  /** BullMQ's functions say here which refusal it is. */
+  /** BullMQ's SQL functions put their error code here. */
   readonly detail: string | undefined
 
   constructor(facts: { readonly message?: string; readonly code?: string; readonly detail?: string }) {
@@ -16,7 +16,7 @@ export class StatementError extends Error {
   }
 }
 
-/** Looks like a pool's client. Keeps what a connection has and one shared session cannot: its name and its channels. */
+/** Implements a pool client on the shared session. Holds the state that would belong to a connection: its name and its channels. */
 export class PgliteClient extends EventEmitter implements Listener {
   readonly channels = new Set<string>()
   readonly #session: PgliteSession
@@ -50,7 +50,7 @@ export class PgliteClient extends EventEmitter implements Listener {
     return this.#run(text, values)
   }
 
-  /** Gives up the name, the channels, and a transaction that was left open. */
+  /** Releases the name and the channels, and rolls back an open transaction. */
   release(): void {
     this.#session.listeners.delete(this)
     this.channels.clear()
@@ -68,17 +68,17 @@ export class PgliteClient extends EventEmitter implements Listener {
     const release = this.#transaction ?? (await this.#session.acquire())
     let open = false
     try {
-      const answer = await this.#session.run(text, values)
-      open = answer.inTransaction
-      if (answer.error) throw new StatementError(answer.error as ConstructorParameters<typeof StatementError>[0])
-      return answer.result
+      const response = await this.#session.run(text, values)
+      open = response.inTransaction
+      if (response.error) throw new StatementError(response.error as ConstructorParameters<typeof StatementError>[0])
+      return response.result
     } finally {
       this.#transaction = open ? release : undefined
       if (!open) release()
     }
   }
 
-  /** `pg_stat_activity` of a server with a connection for each client. */
+  /** Emulates the `pg_stat_activity` of a server with one connection per client. */
   #connections(): QueryResult {
     const names = [...this.#session.listeners]
       .filter((one) => one instanceof PgliteClient)

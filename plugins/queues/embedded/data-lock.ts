@@ -5,9 +5,9 @@ import { queueErrors } from '../errors.js'
 
 interface Holder {
   readonly pid: number
-  /** When the process started. A pid alone may be another process's by now: those of a container begin anew with it. */
+  /** When the process started. A pid alone may have been reused: a container restarts with the same pids. */
   readonly started: string
-  /** Which boot of the machine `started` counts from; empty where the system does not tell. */
+  /** The boot of the machine that `started` is relative to; empty where the system does not report it. */
   readonly boot: string
   readonly host: string
 }
@@ -16,13 +16,13 @@ export interface DataLock {
   release(): Promise<void>
 }
 
-/** How often the holder touches its file, and when one of another machine that was not touched counts as left behind, in ms. */
+/** How often the holder updates its file, and after what time without updates the lock of another machine is stale, in ms. */
 const touchEveryMs = 5000
 const abandonedAfterMs = 20_000
 
 /**
- * Makes `<dir>/lock`. Throws ZIN_DATA_IN_USE when a living process holds it; takes over what a killed one left.
- * PGlite itself would let two processes write over each other.
+ * Creates `<dir>/lock`. Throws ZIN_DATA_IN_USE when a running process holds it; takes over the lock of a killed process.
+ * PGlite itself does not prevent two processes from overwriting each other.
  */
 export async function lockData(dir: string): Promise<DataLock> {
   await mkdir(dir, { recursive: true, mode: 0o700 })
@@ -57,7 +57,7 @@ export async function lockData(dir: string): Promise<DataLock> {
   }
 }
 
-/** A link appears whole or not at all, so nobody reads a half-written lock. */
+/** A hard link is created atomically, so no process reads a half-written lock. */
 async function claim(file: string, own: string, dir: string, me: Holder): Promise<void> {
   for (let attempt = 0; attempt < 10; attempt++) {
     if (await linked(own, file)) return
@@ -65,7 +65,7 @@ async function claim(file: string, own: string, dir: string, me: Holder): Promis
     if (found === undefined) continue
     const holder = parseHolder(found)
     if (holder && (await lives(holder, me, file))) throw queueErrors.ZIN_DATA_IN_USE(dir, nameOf(holder))
-    // Of several that find a dead holder's file, one moves it away; whoever moved a new one instead puts it back.
+    // When several processes find a stale file, one of them moves it away. A process that moved a new file instead restores it.
     const aside = `${own}.old`
     await rename(file, aside).catch(() => undefined)
     if ((await readFile(aside, 'utf8').catch(() => found)) !== found) await linked(aside, file)
@@ -101,7 +101,7 @@ async function lives(holder: Holder, me: Holder, file: string): Promise<boolean>
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
   }
   const found = await processOf(holder.pid)
-  // Ended, and kept in the table because its parent has not asked for its exit code.
+  // A zombie: it has ended, but its parent has not read its exit code.
   if (found?.state === 'Z' || found?.state === 'X') return false
   return found === undefined || holder.started === '' || found.started === holder.started
 }

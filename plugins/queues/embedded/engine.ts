@@ -9,17 +9,17 @@ export interface Engine {
   readonly wasm: WebAssembly.Module
 }
 
-/** Other threads compile while this one goes on: begun early, it costs the boot next to nothing. */
+/** Compiles on other threads: started early, it adds almost nothing to the boot time. */
 export async function loadEngine(): Promise<Engine> {
   const file = createRequire(import.meta.url).resolve('@electric-sql/pglite/pglite.wasm')
   const [wasm, { PGlite }] = await Promise.all([readFile(file).then((bytes) => WebAssembly.compile(bytes)), import('@electric-sql/pglite')])
   return { PGlite, wasm }
 }
 
-/** Opens the data directory `dir`, or makes one in the empty folder `dir`. */
+/** Opens the data directory `dir`, or creates it in the empty folder `dir`. */
 export async function startEngine({ PGlite, wasm }: Engine, dir: string, fsync: boolean): Promise<PGlite> {
   class ProtocolPglite extends PGlite {
-    /** Reads all types for PGlite's own query methods. Nothing calls those here, and it is a seventh of the time that opening takes. */
+    /** Reads all types for PGlite's own query methods. They are not used here, and it takes a seventh of the opening time. */
     override _initArrayTypes(): Promise<void> {
       return Promise.resolve()
     }

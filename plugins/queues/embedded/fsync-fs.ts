@@ -10,7 +10,7 @@ interface ModuleWithNodeFs {
   readonly NODEFS?: { readonly stream_ops: { fsync?: (stream: NodeFsStream) => number } }
 }
 
-/** PGlite's file system on a folder, with the one operation it lacks: fsync. */
+/** PGlite's file system on a folder, with the missing fsync. */
 export async function fsyncNodeFs(dataDir: string): Promise<NodeFS> {
   const { NodeFS } = await import('@electric-sql/pglite/nodefs')
   class FsyncNodeFS extends NodeFS {
@@ -27,7 +27,7 @@ export async function fsyncNodeFs(dataDir: string): Promise<NodeFS> {
 }
 
 function addFsync(module: ModuleWithNodeFs): void {
-  if (!module.NODEFS) throw new Error('this version of PGlite does not show its NODEFS, so fsync cannot be added')
+  if (!module.NODEFS) throw new Error('this version of PGlite does not expose its NODEFS, so fsync cannot be added')
   module.NODEFS.stream_ops.fsync = ({ nfd }) => {
     if (nfd !== undefined) fdatasyncSync(nfd)
     return 0

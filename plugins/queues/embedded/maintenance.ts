@@ -1,8 +1,8 @@
 import type { PgliteSession } from './session.js'
 
 /**
- * What a server does in the background and PGlite never does: removes dead rows, refreshes the planner's numbers and
- * shortens the log. Without it the data grows without end. Costs 10 to 60 ms.
+ * Does what a PostgreSQL server does in the background and PGlite does not: removes dead rows, refreshes the planner statistics and
+ * truncates the log. Without it the data grows without bound. Takes 10 to 60 ms.
  */
 export async function maintain(session: PgliteSession): Promise<void> {
   const release = await session.acquire()

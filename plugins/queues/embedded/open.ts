@@ -15,9 +15,9 @@ import { builtTemplate, makeFromTemplate } from './template.js'
 export interface EmbeddedOptions {
   readonly dataDir: string
   readonly fsync: boolean
-  /** The engine when it is loading already. */
+  /** The engine, if it is already loading. */
   readonly engine?: Promise<Engine>
-  /** File that an empty directory is made from; by default the one that came with this package, undefined for none. */
+  /** Template file for an empty directory. Default: the one of this package; undefined: no template. */
   readonly template?: string | undefined
 }
 
@@ -27,7 +27,7 @@ export interface EmbeddedStore {
   close(): Promise<void>
 }
 
-/** Locks the data directory and opens the queue in `<dataDir>/queue`, made when absent. */
+/** Locks the data directory and opens the queue in `<dataDir>/queue`; creates it if absent. */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedStore> {
   const { dataDir, fsync, engine = loadEngine() } = options
   const template = 'template' in options ? options.template : builtTemplate()
@@ -39,7 +39,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSt
     await checkVersion(dir)
     if (template !== undefined) await makeFromTemplate(dir, template, { sync: fsync })
     await mkdir(dir, { recursive: true, mode: 0o700 })
-    // Before the engine is awaited, which other threads compile meanwhile.
+    // Runs while other threads compile the engine.
     loadBullmq()
     db = await startEngine(await engine, dir, fsync).catch((error: unknown) => {
       throw queueErrors.QUEUE_DATA_UNREADABLE(dir, messageOf(error))
@@ -47,7 +47,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSt
     const session = new PgliteSession(db)
     const pool = new PglitePool(session)
     await migrate(pool)
-    // The directory is ours alone: whoever held these jobs is gone, and they need not wait for the lock to run out.
+    // This process owns the directory, so the previous holder of these jobs has ended and their locks can be released now.
     await pool.query("update job set locked_until_ms = 0 where state = 'active'")
     return {
       pool,
@@ -67,7 +67,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSt
   }
 }
 
-/** Looks first: BullMQ's migrations alter and commit even when there is nothing to do. */
+/** Checks first: BullMQ's migrations alter and commit even when there is nothing to do. */
 async function migrate(pool: PglitePool): Promise<void> {
   const { assertSchemaCompatibility, LATEST_SCHEMA_VERSION, runMigrations, SchemaMigrationRequiredError } = loadBullmq()
   const client = await pool.connect()

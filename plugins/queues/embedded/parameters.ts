@@ -1,15 +1,15 @@
-/** The PostgreSQL that the pinned PGlite is. Another major version cannot read the files. */
+/** The PostgreSQL version of the pinned PGlite. Another major version cannot read the files. */
 export const postgresMajor = '18'
 
-/** How a data directory is made. */
+/** Arguments for creating a data directory. */
 export const initDbParams: readonly string[] = ['--wal-segsize=1']
 
-/** How PostgreSQL is started on it. */
+/** Arguments for starting PostgreSQL. */
 export const settings: Readonly<Record<string, string>> = {
   search_path: 'bullmq',
-  // 128 MB by default, for a queue that is small.
+  // The default is 128 MB; the queue is small.
   shared_buffers: '16MB',
   min_wal_size: '5MB',
-  // A VACUUM of an empty table would make the planner read whole tables from then on.
+  // After a VACUUM of an empty table the planner would use sequential scans.
   enable_seqscan: 'off',
 }

@@ -1,11 +1,11 @@
 import { EventEmitter } from 'node:events'
-import type { QueryResult } from './answer.js'
 import { PgliteClient } from './client.js'
+import type { QueryResult } from './response.js'
 import type { PgliteSession } from './session.js'
 
-/** Looks like a `pg.Pool` to BullMQ's PostgreSQL backend, over the one session of a PGlite. */
+/** Implements the `pg.Pool` that BullMQ's PostgreSQL backend expects, on the single session of PGlite. */
 export class PglitePool extends EventEmitter {
-  /** BullMQ reads: many connections, and none that can drop unseen, so a worker may sleep until it is notified. */
+  /** Lets BullMQ assume many connections that cannot drop unnoticed, so a worker may sleep until it is notified. */
   readonly options = { max: 1000, keepAlive: true }
   readonly #session: PgliteSession
   readonly #main: PgliteClient

@@ -1,9 +1,9 @@
 import type { PGlite } from '@electric-sql/pglite'
 import { serialize } from 'pg-protocol'
-import { type Answer, type ProtocolMessage, readAnswer } from './answer.js'
+import { type ProtocolMessage, type QueryResponse, readResponse } from './response.js'
 import { encodeValue } from './values.js'
 
-/** Who hears a notification of the session. */
+/** A listener for notifications of the session. */
 export interface Listener {
   readonly channels: ReadonlySet<string>
   notify(channel: string, payload: string): void
@@ -11,12 +11,12 @@ export interface Listener {
 
 export type Release = () => void
 
-/** BullMQ knows this sentence, and takes it for the end of a pool rather than for a failure. */
+/** BullMQ recognizes this message as the end of a pool rather than a failure. */
 const closedMessage = 'Cannot use a pool after calling end on the pool'
-/** Distinct statements that are kept prepared; BullMQ has about a hundred. */
+/** Most prepared statements; BullMQ uses about a hundred. */
 const maxPrepared = 500
 
-/** The one session of a PGlite: one statement or transaction at a time, in the order in which they came. */
+/** The single session of PGlite: one statement or transaction at a time, in order of arrival. */
 export class PgliteSession {
   readonly listeners = new Set<Listener>()
   readonly #db: PGlite
@@ -34,7 +34,7 @@ export class PgliteSession {
     return this.#closed
   }
 
-  /** Waits for the session. The one who gets it must release it. */
+  /** Waits for the session. The caller must release it. */
   async acquire(): Promise<Release> {
     let done: () => void = () => undefined
     const mine = new Promise<void>((resolve) => {
@@ -43,23 +43,23 @@ export class PgliteSession {
     const before = this.#tail
     this.#tail = before.then(() => mine)
     await before
-    // PGlite works in microtasks: without a turn of the event loop, a busy queue would starve timers and sockets.
+    // PGlite runs in microtasks: without a turn of the event loop, a busy queue would starve timers and sockets.
     return () => void setImmediate(done)
   }
 
   /** Runs one statement, or several without values. The caller holds the session. */
-  async run(text: string, values: readonly unknown[] = []): Promise<Answer> {
+  async run(text: string, values: readonly unknown[] = []): Promise<QueryResponse> {
     if (this.#closed) throw new Error(closedMessage)
     const known = this.#prepared.get(text)
     const name = known ?? (this.#prepared.size < maxPrepared ? `s${this.#prepared.size + 1}` : '')
     const request = values.length === 0 ? serialize.query(text) : bound(name, known === undefined ? text : undefined, values)
     const messages = await this.#db.execProtocolStream(request, { syncToFs: false, throwOnError: false })
-    const answer = readAnswer(messages as unknown as readonly ProtocolMessage[])
-    if (values.length > 0 && answer.parsed && name !== '') this.#prepared.set(text, name)
-    return answer
+    const response = readResponse(messages as unknown as readonly ProtocolMessage[])
+    if (values.length > 0 && response.parsed && name !== '') this.#prepared.set(text, name)
+    return response
   }
 
-  /** Waits for what runs, then ends the session; every later statement is refused. */
+  /** Waits for the running statement, then ends the session; later statements are rejected. */
   async close(): Promise<void> {
     const release = await this.acquire()
     this.#closed = true
@@ -72,8 +72,8 @@ export class PgliteSession {
   }
 
   /**
-   * Delivers in a later turn, as a socket would. PGlite calls back at once, when BullMQ has heard "no job" and has not
-   * attached its listener yet: the wake-up would be lost, and the job found at the next poll.
+   * Delivers in a later turn, as a socket would. PGlite calls back synchronously, when BullMQ has received "no job" but has not attached
+   * its listener yet: the wake-up would be lost, and the job would wait for the next poll.
    */
   #queueNotification(channel: string, payload: string): void {
     this.#notifications.push([channel, payload])
@@ -88,7 +88,7 @@ export class PgliteSession {
   }
 }
 
-/** Parse, unless the statement is known already, bind, describe, execute and sync as one message. */
+/** Parse (unless the statement is already prepared), bind, describe, execute and sync, as one message. */
 function bound(name: string, text: string | undefined, values: readonly unknown[]): Buffer {
   return Buffer.concat([
     ...(text === undefined ? [] : [serialize.parse({ name, text, types: [] })]),

@@ -9,27 +9,27 @@ import { initDbParams, postgresMajor } from './parameters.js'
 
 /** First line of a template, as JSON; the packed data directory follows. */
 interface Header {
-  /** What made it; one of another stamp is not used. */
+  /** The versions that created it; a template with another stamp is not used. */
   readonly stamp: string
-  /** Of what follows, in hex. */
+  /** Of the packed directory, in hex. */
   readonly sha256: string
 }
 
 const require = createRequire(import.meta.url)
 
-/** Names everything that decides what a fresh data directory holds. */
+/** Lists everything that determines the content of a new data directory. */
 export function templateStamp(): string {
   const versions = ['@electric-sql/pglite', 'bullmq'].map((name) => `${name}@${versionOf(name)}`)
   return ['1', ...versions, `postgres@${postgresMajor}`, ...initDbParams].join(' ')
 }
 
-/** Where the build puts the template: `dist/queue-template` of the package that this code belongs to, as source or built. */
+/** The location of the template: `dist/queue-template` of the package that this code belongs to, as source or built. */
 export function builtTemplate(): string | undefined {
   const root = parents(dirname(fileURLToPath(import.meta.url))).find((folder) => existsSync(join(folder, 'package.json')))
   return root === undefined ? undefined : join(root, 'dist', 'queue-template')
 }
 
-/** Keeps the data directory `dir`, of a store that was closed, as a template. */
+/** Writes the data directory `dir` of a closed store as a template. */
 export async function writeTemplate(file: string, dir: string): Promise<void> {
   const packed = await packFolder(dir)
   const header: Header = { stamp: templateStamp(), sha256: digest(packed) }
@@ -38,18 +38,18 @@ export async function writeTemplate(file: string, dir: string): Promise<void> {
   await rename(`${file}.new`, file)
 }
 
-/** Whether the template is there, whole, and of the versions that run. */
-export async function templateFits(file: string): Promise<boolean> {
+/** Whether the template exists, is intact, and matches the running versions. */
+export async function templateMatches(file: string): Promise<boolean> {
   return (await readTemplate(file)) !== undefined
 }
 
 /**
- * Makes the data directory `dir` from a template: whole, or not at all. Does nothing when there is something in `dir`, or no template
- * that fits. The caller holds the lock of the folder above.
+ * Creates the data directory `dir` from a template, atomically. Does nothing when `dir` is not empty, or no template matches. The
+ * caller holds the lock of the parent folder.
  */
 export async function makeFromTemplate(dir: string, file: string, { sync }: { readonly sync: boolean }): Promise<void> {
   const unpacking = `${dir}.new`
-  // Of a process that was killed meanwhile.
+  // Left by a process that was killed while unpacking.
   await rm(unpacking, { recursive: true, force: true })
   const existing = await readdir(dir).catch(() => undefined)
   if (existing !== undefined && existing.length > 0) return
@@ -97,7 +97,7 @@ function versionOf(name: string): string {
   throw new Error(`the package.json of ${name} was not found`)
 }
 
-/** A folder and all above it. */
+/** A folder and all its parents. */
 function parents(folder: string): readonly string[] {
   const above = dirname(folder)
   return above === folder ? [folder] : [folder, ...parents(above)]

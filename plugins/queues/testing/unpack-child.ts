@@ -1,4 +1,4 @@
-/** A process of its own that kills itself while it makes a data directory from a template. */
+/** A child process that kills itself while it creates a data directory from a template. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { openEmbedded } from '../embedded/open.js'

@@ -23,7 +23,7 @@ export function describeResults(lab: JobLab): void {
         await end
         const job = await lab.jobs().read(lab.record, id)
         assert.deepEqual([job.status, job.result, runs], ['failed', null, 1])
-        assert.match(job.error ?? '', new RegExp(`result of a job of queue "${lab.queue}"`))
+        assert.match(job.error ?? '', new RegExp(`result of a job in queue "${lab.queue}"`))
         assert.deepEqual(lab.counted(), [{ version: '1.0.0', completed: 0, failed: 1, lost: 0 }])
       })
     }
@@ -96,7 +96,7 @@ export function describeResults(lab: JobLab): void {
       const job = await lab.jobs().read(lab.record, id)
       assert.equal(ran, 0)
       assert.equal(job.attempts, 1)
-      assert.match(job.error ?? '', /data of a job of queue .* cannot be restored/)
+      assert.match(job.error ?? '', /data of a job in queue .* cannot be restored/)
     })
 
     it('are not stored when they cannot be sealed', async () => {

@@ -1,6 +1,6 @@
 import { getTypeParser } from 'pg-types'
 
-/** A message of the PostgreSQL protocol, as far as it is read here. */
+/** The fields of a PostgreSQL protocol message that are read here. */
 export interface ProtocolMessage {
   readonly name: string
   readonly status?: string
@@ -15,13 +15,13 @@ export interface QueryResult {
   readonly command: string
 }
 
-export interface Answer {
+export interface QueryResponse {
   /** Of the last statement. */
   readonly result: QueryResult
   readonly error: ProtocolMessage | undefined
   /** The transaction is still open. */
   readonly inTransaction: boolean
-  /** The statement was understood, so its name is known to the server. */
+  /** The statement was parsed, so the server has it under its name. */
   readonly parsed: boolean
 }
 
@@ -32,8 +32,8 @@ interface Column {
 
 const nothing: QueryResult = { rows: [], rowCount: 0, command: '' }
 
-/** Messages of one exchange → rows with values as node-postgres gives them. Pure. */
-export function readAnswer(messages: readonly ProtocolMessage[]): Answer {
+/** Converts the messages of one exchange to rows with values as node-postgres returns them. Pure. */
+export function readResponse(messages: readonly ProtocolMessage[]): QueryResponse {
   let columns: readonly Column[] = []
   let rows: Record<string, unknown>[] = []
   let result = nothing
