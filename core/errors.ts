@@ -1,18 +1,18 @@
-/** Extra facts of one error occurrence. */
+/** Additional data of one error occurrence. */
 export interface ZinErrorOptions {
-  /** HTTP status that an answer carrying this error has. Default 500. */
+  /** HTTP status of a response with this error. Default 500. */
   readonly status?: number
   /** Short text of the error body's `error` field. Default: derived from the code. */
   readonly title?: string
-  /** Machine-readable facts for the error body's `details` field. Never secrets. */
+  /** Machine-readable data for the error body's `details` field. Never secrets. */
   readonly details?: unknown
-  /** Headers for the HTTP answer, e.g. `Retry-After`. */
+  /** Headers of the HTTP response, e.g. `Retry-After`. */
   readonly headers?: Readonly<Record<string, string>>
   readonly cause?: unknown
 }
 
 /**
- * Every error that Zin throws on purpose: a stable `code`, a message that says who, what, where and what to do,
+ * Every error that Zin throws on purpose: a stable `code`, a message that says who, what, where and how to fix it,
  * and the HTTP status it maps to.
  *
  * @example
@@ -40,32 +40,32 @@ export class ZinError extends Error {
 type OfArguments<T> = (...args: any[]) => T
 
 /**
- * One row of an error table. Its functions are called with the arguments of the error; `details` and `cause` may take more of them than
- * `message`, such as the error that was caught.
+ * One row of an error table. Its functions are called with the arguments of the error; `details` and `cause` may use more of them than
+ * `message`, such as the caught error.
  */
 export interface ErrorRow {
-  /** HTTP status of the response. Left out: the error stops the boot or ends a command, and is in no response. */
+  /** HTTP status of the response. Left out: the error stops the boot or ends a command, and never appears in a response. */
   readonly status?: number
   /** Short text of the body's `error` field. Default: derived from the code. */
   readonly title?: string | OfArguments<string>
-  /** Who, what, where, and what to do. */
+  /** The message: who, what, where, and how to fix it. */
   readonly message: OfArguments<string>
   /** Headers of the response, e.g. `Retry-After`. */
   readonly headers?: Readonly<Record<string, string>> | OfArguments<Readonly<Record<string, string>>>
-  /** Machine-readable facts for the body's `details` field. Never secrets. */
+  /** Machine-readable data for the body's `details` field. Never secrets. */
   readonly details?: OfArguments<unknown>
   /** The error behind this one, for logs. */
   readonly cause?: OfArguments<unknown>
-  /** For people who read the README or the OpenAPI document: when it happens. */
+  /** When it happens; for the README and the OpenAPI document. */
   readonly when?: string
-  /** For the same people: what to do about it. */
+  /** How to fix it; for the README and the OpenAPI document. */
   readonly fix?: string
 }
 
 type ArgumentsOf<F> = F extends (...args: infer A) => unknown ? A : []
 type Longer<A extends readonly unknown[], B extends readonly unknown[]> = A extends readonly [...B, ...unknown[]] ? A : B
 
-/** What {@link defineErrors} makes of a row: a function that builds the error, with its code and row. */
+/** What {@link defineErrors} creates from a row: a function that builds the error, with its code and row. */
 export interface ErrorFactory<R extends ErrorRow = ErrorRow> {
   (...args: Longer<ArgumentsOf<R['cause']>, Longer<ArgumentsOf<R['details']>, Parameters<R['message']>>>): ZinError
   readonly code: string

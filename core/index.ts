@@ -1,4 +1,4 @@
-/** What apps and plugins are written with. Clients sign with `zin/signer`; who verifies signatures uses `zin/signing`; tests `zin/testing`. */
+/** The API for apps and plugins. Clients sign with `zin/signer`; verify signatures with `zin/signing`; write tests with `zin/testing`. */
 
 // The app: its configuration, and starting it from code.
 
@@ -123,7 +123,7 @@ export type { Clock } from './util/clock.js'
 export { systemClock } from './util/clock.js'
 export { DeadlineError, WaitBudget, withDeadline } from './util/deadline.js'
 
-// Requests to addresses that others name.
+// Requests to untrusted URLs.
 
 export { type AddressKind, addressKind, clientNetwork } from './egress/address.js'
 export { type EgressOptions, type EgressParts, egressFetch } from './egress/egress.js'

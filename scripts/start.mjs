@@ -18,5 +18,5 @@ async function ensureKeys() {
   if (existsSync(file)) return
   const { generateKeys } = await import(pathToFileURL(join(root, 'dist', 'core', 'cli', 'scaffold.js')).href)
   writeFileSync(file, generateKeys(readFileSync(join(app, '.env.example'), 'utf8')), { mode: 0o600, flag: 'wx' })
-  console.log(`Made ${file} with new keys`)
+  console.log(`Created ${file} with new keys`)
 }

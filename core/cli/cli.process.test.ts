@@ -109,7 +109,7 @@ test('zin --version and zin --help work outside of an app', async () => {
 test('an unknown command or option is one line on stderr with a suggestion, and exit code 2', async () => {
   assert.deepEqual(await zin(['plugns'], tmpdir()), { code: 2, out: '', err: 'zin: unknown command "plugns"; did you mean "plugins"?\n' })
   const outside = await zin(['worker:list'], tmpdir())
-  assert.match(outside.err, /^zin: unknown command "worker:list"; commands of plugins work in the folder of an app, .* no zin\.config\.ts /)
+  assert.match(outside.err, /^zin: unknown command "worker:list"; commands of plugins need an app, .* no zin\.config\.ts /)
   assert.deepEqual(await zin(['order', 'prun']), { code: 2, out: '', err: 'zin: unknown command "order"; did you mean "order prune"?\n' })
   assert.deepEqual(await zin(['order', 'prune', '--idd=1']), {
     code: 2,
@@ -133,7 +133,7 @@ test('help lists plugin commands, from a cache when the configuration did not ch
   // The file no longer loads, and its size and time are the old ones, so these lines came from the cache.
   const cached = await zin(['order', 'prune', '--help'])
   await writeFile(file, config)
-  assert.match(cached.out, /Prunes orders\nFrom the plugin orders[\s\S]*--id <text>/)
+  assert.match(cached.out, /Prunes orders\nProvided by the plugin orders[\s\S]*--id <text>/)
   assert.equal(cached.code, 0)
 })
 
@@ -144,7 +144,7 @@ test('a configuration that does not load still leaves help for the rest', async 
     await writeFile(join(broken, 'zin.config.ts'), 'export default {\n  a a\n}\n')
     const help = await zin(['help'], broken)
     assert.equal(help.code, 0)
-    assert.match(help.out, /Commands of plugins are missing here: .*zin\.config\.ts:2:5: /)
+    assert.match(help.out, /Commands of plugins are not listed: .*zin\.config\.ts:2:5: /)
     const routes = await zin(['routes'], broken)
     assert.deepEqual([routes.code, routes.out], [1, ''])
     assert.match(routes.err, /^zin routes: .*zin\.config\.ts:2:5: .* \[ZIN_CONFIG_SYNTAX\]\n$/)
@@ -160,10 +160,10 @@ test('a two-word command of a plugin keeps 007 as text', async () => {
 
 test('plugins shows the order, --why the reason, and --plan --json the whole boot', async () => {
   assert.match((await zin(['plugins'])).out, /\norders[\s\S]*\nreports/)
-  assert.match((await zin(['plugins', '--why', 'orders'])).out, /needed by reports/)
+  assert.match((await zin(['plugins', '--why', 'orders'])).out, /required by reports/)
   assert.match(
     (await zin(['plugins', '--why', 'ordrs'])).err,
-    /^zin plugins: no plugin is named "ordrs"; did you mean "orders"\? \[ZIN_PLUGIN_UNKNOWN\]\n$/,
+    /^zin plugins: no plugin named "ordrs" is registered; did you mean "orders"\? \[ZIN_PLUGIN_UNKNOWN\]\n$/,
   )
   const plan = JSON.parse((await zin(['plugins', '--plan', '--json'])).out) as {
     app: string
@@ -264,7 +264,7 @@ test('wrong values of the configuration and a plugin that was not called end the
 })
 
 test('a setting that is out of range says from where to where it goes', async () => {
-  assert.match((await zin(['start'], folder, { PORT: '70000' })).err, /PORT=70000: expected a whole number from 0 to 65535 /)
+  assert.match((await zin(['start'], folder, { PORT: '70000' })).err, /PORT=70000: expected an integer from 0 to 65535 /)
 })
 
 test('start serves until SIGTERM, says what plugins are, a command reaches it with a credential of a plugin, and a second start on its port is refused', async () => {
@@ -273,7 +273,7 @@ test('start serves until SIGTERM, says what plugins are, a command reaches it wi
     [none.code, none.err],
     [
       1,
-      'zin order:list: no app answers on http://127.0.0.1:9; start it with "zin start", or say where it runs with --url, or with --host and --port [ZIN_APP_UNREACHABLE]\n',
+      'zin order:list: no app responds on http://127.0.0.1:9; start it with "zin start", or pass its address with --url, or with --host and --port [ZIN_APP_UNREACHABLE]\n',
     ],
   )
   const app = await startApp(['--port', '0'])
@@ -281,7 +281,7 @@ test('start serves until SIGTERM, says what plugins are, a command reaches it wi
   assert.deepEqual([listed.code, JSON.parse(listed.out)], [0, { key: 'canary-secret/orders' }])
   const other = await zin(['order:list', '--url', app.url], folder, { SHOP_NAME: 'kiosk' })
   assert.equal(other.code, 1)
-  assert.match(other.err, /^zin order:list: another app than "kiosk", the one of this folder, runs on http:\S+; .* \[OTHER_APP\]\n$/)
+  assert.match(other.err, /^zin order:list: the app on http:\S+ is not "kiosk", the app of this folder; .* \[OTHER_APP\]\n$/)
   const second = await zin(['start', '--port', new URL(app.url).port])
   assert.equal(second.code, 1)
   assert.match(second.err, /^zin start: .*port is in use.*\n$/)
@@ -310,7 +310,7 @@ test('make:plugin writes a plugin that compiles, has no lint and passes its own 
   assert.equal(made.code, 0, made.err)
   assert.match(made.out, /import { lateOrders } from '\.\/plugins\/late-orders\/index\.js'/)
   const again = await zin(['make:plugin', 'late-orders'])
-  assert.match(again.err, /exists already.*\[ZIN_PLUGIN_EXISTS\]\n$/)
+  assert.match(again.err, /already exists.*\[ZIN_PLUGIN_EXISTS\]\n$/)
   for (const name of ['class', 'new', 'define-plugin', 'host']) {
     const { code, err } = await zin(['make:plugin', name])
     assert.equal(code, 2)
@@ -359,7 +359,7 @@ test('new makes an app, and asks for a folder only on a terminal', async () => {
   assert.deepEqual(await zin(['new']), { code: 2, out: '', err: 'zin new: missing argument <dir>: the folder of the app\n' })
   assert.match(
     (await zin(['new', 'x', '--example', 'huge'])).err,
-    /^zin new: option --example is one of minimal, full, custom-plugin, not "huge"\n$/,
+    /^zin new: option --example must be one of minimal, full, custom-plugin, not "huge"\n$/,
   )
 })
 

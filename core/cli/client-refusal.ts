@@ -37,7 +37,7 @@ export function refusal({ response: { status, text }, request, baseUrl, appName,
   if (code === 'OTHER_APP')
     return new ZinError(
       code,
-      `another app than "${appName}", the one of this folder, runs on ${baseUrl}; say where this one runs with --url, or with --host and --port`,
+      `the app on ${baseUrl} is not "${appName}", the app of this folder; pass the address of "${appName}" with --url, or with --host and --port`,
       { status },
     )
   const hint = hintOf({ status, code, baseUrl, credential })
@@ -51,7 +51,7 @@ export function refusal({ response: { status, text }, request, baseUrl, appName,
 type Hinted = Pick<Refused, 'baseUrl' | 'credential'> & { readonly status: number; readonly code: string }
 
 function hintOf({ status, code, baseUrl, credential }: Hinted): string | undefined {
-  if (code === 'NOT_FOUND') return `does ${baseUrl} run the app as it is in this folder? It may need a restart`
+  if (code === 'NOT_FOUND') return `the app on ${baseUrl} may run older code than this folder; restart it`
   if (status !== 401) return undefined
-  return credential?.onRefusal ?? 'no plugin of the app in this folder signs the requests of commands (hook authorizeCommand)'
+  return credential?.onRefusal ?? 'no plugin of the app in this folder authorizes the requests of commands (hook authorizeCommand)'
 }

@@ -103,7 +103,7 @@ test('when nothing listens the error says where it looked and how to start the a
   const client = await createAppClient({ app: await appIn(t, port), options: {}, authorize: nobody, print, signal })
   await assert.rejects(client.request({ method: 'GET', path: '/' }), {
     code: 'ZIN_APP_UNREACHABLE',
-    message: `no app answers on http://127.0.0.1:${port}; start it with "zin start", or say where it runs with --url, or with --host and --port`,
+    message: `no app responds on http://127.0.0.1:${port}; start it with "zin start", or pass its address with --url, or with --host and --port`,
   })
 })
 
@@ -126,13 +126,13 @@ test('a refusal becomes an error with the code, message and details of the answe
   await assert.rejects(ask('/404'), { code: 'WORKER_NOT_FOUND', status: 404, title: 'Not found', message, details: { name: 'x' } })
   await assert.rejects(ask('/html'), {
     code: 'ZIN_APP_RESPONSE',
-    message: `the response to GET /html on http://127.0.0.1:${port} has status 502 and does not come from an app of Zin; is another server there, or a proxy?`,
+    message: `the response to GET /html on http://127.0.0.1:${port} has status 502 and does not come from a Zin app; another server or a proxy may be listening there`,
   })
   await assert.rejects(ask('/401'), {
-    message: `${message}; no plugin of the app in this folder signs the requests of commands (hook authorizeCommand)`,
+    message: `${message}; no plugin of the app in this folder authorizes the requests of commands (hook authorizeCommand)`,
   })
   await assert.rejects(ask('/421'), {
-    message: `another app than "a", the one of this folder, runs on http://127.0.0.1:${port}; say where this one runs with --url, or with --host and --port`,
+    message: `the app on http://127.0.0.1:${port} is not "a", the app of this folder; pass the address of "a" with --url, or with --host and --port`,
   })
   const signed = await createAppClient({ ...given, authorize: async () => ({ headers: {}, onRefusal: 'is the key right?' }) })
   await assert.rejects(signed.request({ method: 'GET', path: '/401' }), {

@@ -83,7 +83,7 @@ function checkUrl(text: string): string {
     url.search !== '' ||
     url.hash !== ''
   ) {
-    throw new UsageError('option --url takes an address like http://127.0.0.1:7777, without user, query or fragment')
+    throw new UsageError('option --url must be an address like http://127.0.0.1:7777, without user, query or fragment')
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
 }

@@ -7,12 +7,12 @@ const given = { appName: 'shop', loss: '--reset drops 2 tables', signal: new Abo
 
 test('a person at a terminal types the name of the app; anything else changes nothing', async () => {
   for (const typed of ['shop\r', ' shop \r']) {
-    const dialog = fakeTerminal(['to go on', typed])
+    const dialog = fakeTerminal(['to continue', typed])
     await confirmLoss({ ...given, yes: false, dialog })
-    assert.match(dialog.shown(), /--reset drops 2 tables\.[\s\S]*Type the name of the app, shop, to go on/)
+    assert.match(dialog.shown(), /--reset drops 2 tables\.[\s\S]*Type the name of the app, shop, to continue/)
   }
   for (const typed of ['\r', 'yes\r', 'shops\r', 'shop\u0003'])
-    await assert.rejects(confirmLoss({ ...given, yes: false, dialog: fakeTerminal(['to go on', typed]) }), {
+    await assert.rejects(confirmLoss({ ...given, yes: false, dialog: fakeTerminal(['to continue', typed]) }), {
       code: 'ZIN_NOT_CONFIRMED',
       message: 'not confirmed; nothing was changed',
     })
@@ -21,7 +21,7 @@ test('a person at a terminal types the name of the app; anything else changes no
 test('without a terminal the command line has to say it', async () => {
   await assert.rejects(confirmLoss({ ...given, yes: false, dialog: undefined }), {
     code: 'ZIN_USAGE',
-    message: '--reset drops 2 tables. Add --yes if that is what you want; nothing was changed',
+    message: '--reset drops 2 tables. Pass --yes to confirm; nothing was changed',
   })
   await confirmLoss({ ...given, yes: true, dialog: undefined })
 })

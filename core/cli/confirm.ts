@@ -14,9 +14,9 @@ export interface Confirmation {
 /** Lets a loss of data happen only when a person typed the app's name, or the command line said `--yes`. */
 export async function confirmLoss({ appName, loss, yes, dialog, signal }: Confirmation): Promise<void> {
   if (yes) return
-  if (dialog === undefined) throw new UsageError(`${loss}. Add --yes if that is what you want; nothing was changed`)
+  if (dialog === undefined) throw new UsageError(`${loss}. Pass --yes to confirm; nothing was changed`)
   // Loaded here: only a question needs it.
   const { isCancel, text } = await import('@clack/prompts')
-  const answer = await text({ message: `${loss}.\nType the name of the app, ${appName}, to go on`, ...dialog, signal })
+  const answer = await text({ message: `${loss}.\nType the name of the app, ${appName}, to continue`, ...dialog, signal })
   if (isCancel(answer) || answer.trim() !== appName) throw cliErrors.ZIN_NOT_CONFIRMED()
 }

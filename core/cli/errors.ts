@@ -1,37 +1,37 @@
 import { defineErrors, ZinError } from '../errors.js'
 
-/** What a command ends with, beside the errors of the app that it asked. */
+/** Errors that end a command, besides those in responses of the app. */
 export const cliErrors = defineErrors({
   ZIN_ABORTED: {
     message: (what: string) => what,
     cause: (_what: string, error?: unknown) => error,
-    when: 'A person ended the command with Ctrl-C, or left its question',
+    when: 'The user cancelled the command or its prompt',
     fix: 'Run it again',
   },
   ZIN_APP_RESPONSE: {
     message: (baseUrl: string, request: string, status: number) =>
-      `the response to ${request} on ${baseUrl} has status ${status} and does not come from an app of Zin; is another server there, or a proxy?`,
-    when: 'A command reached a server that is not an app of Zin',
-    fix: 'Give the address of the app with `--url`',
+      `the response to ${request} on ${baseUrl} has status ${status} and does not come from a Zin app; another server or a proxy may be listening there`,
+    when: 'A command reached a server that is not a Zin app',
+    fix: 'Pass the address of the app with `--url`',
   },
   ZIN_APP_TIMEOUT: {
     message: (baseUrl: string, method: string, timeoutMs: number) =>
       `the app on ${baseUrl} did not respond to ${method} within ${timeoutMs / 1000} s`,
     cause: (_baseUrl: string, _method: string, _timeoutMs: number, error: unknown) => error,
     when: 'The running app did not respond in time',
-    fix: 'Look at its log; try again',
+    fix: 'Check the log of the app and try again',
   },
   ZIN_APP_UNREACHABLE: {
     message: (baseUrl: string, reason: string) =>
-      `no app answers on ${baseUrl}${reason}; start it with "zin start", or say where it runs with --url, or with --host and --port`,
+      `no app responds on ${baseUrl}${reason}; start it with "zin start", or pass its address with --url, or with --host and --port`,
     cause: (_baseUrl: string, _reason: string, error: unknown) => error,
-    when: 'Nothing listens where the app should',
-    fix: 'Start the app, or give its address with `--url`',
+    when: 'No process listens at the address of the app',
+    fix: 'Start the app, or pass its address with `--url`',
   },
   ZIN_COMMAND_CONFLICT: {
     message: (command: string, one: string, other: string) =>
       `the command "${command}" is registered by ${one} and by ${other}; rename one`,
-    when: 'Two plugins register one command',
+    when: 'Two plugins register the same command',
     fix: 'Rename one of them',
   },
   ZIN_COMMAND_FAILED: {
@@ -40,30 +40,30 @@ export const cliErrors = defineErrors({
     fix: 'Do what the message says',
   },
   ZIN_COMMAND_NEEDS: {
-    message: (command: string, uses: string, must: string) => `the command "${command}" uses ${uses}; it must say ${must}`,
-    when: 'A command uses what its declaration does not ask for',
+    message: (command: string, uses: string, must: string) => `the command "${command}" uses ${uses}; it must declare ${must}`,
+    when: 'A command uses something that its `needs` does not cover',
     fix: 'Declare it as the message says',
   },
   ZIN_NOT_CONFIRMED: {
     message: () => 'not confirmed; nothing was changed',
-    when: 'A person did not confirm a loss of data',
+    when: 'The user did not confirm the loss of data',
     fix: 'Type the name of the app, or pass `--yes`',
   },
   ZIN_PLUGIN_EXISTS: {
-    message: (folder: string) => `${folder} exists already; choose another name or remove it`,
+    message: (folder: string) => `${folder} already exists; choose another name or remove it`,
     when: '`zin make:plugin` would write into a folder that exists',
     fix: 'Choose another name',
   },
   ZIN_PLUGIN_NAME: {
     message: (name: string) =>
-      `"${name}" cannot name a plugin; use lower-case letters and digits with single dashes, at most 60 characters: slow-jobs`,
+      `"${name}" is not a valid plugin name; use lowercase letters and digits with single dashes, at most 60 characters, such as slow-jobs`,
     when: '`zin make:plugin` was given a name that is not in kebab-case',
-    fix: 'Use lower-case letters, digits and single dashes',
+    fix: 'Use lowercase letters, digits and single dashes',
   },
   ZIN_TARGET_USED: {
-    message: (target: string, why: string) => `${target} ${why}; name a new folder`,
+    message: (target: string, why: string) => `${target} ${why}; choose a new folder`,
     when: '`zin new` was given a folder that cannot be used',
-    fix: 'Name a new folder',
+    fix: 'Choose a new folder',
   },
 })
 

@@ -53,7 +53,7 @@ function shown(print: () => void): number {
 /** `zin help [command]`. Plugin commands come from the cache, else from the loaded app. */
 async function help(words: readonly string[], terminal: Terminal, version: string): Promise<number> {
   const { commands, problem } = await listPluginCommands(terminal, version)
-  const note = problem === undefined ? {} : { note: `Commands of plugins are missing here: ${printable(problem)}` }
+  const note = problem === undefined ? {} : { note: `Commands of plugins are not listed: ${printable(problem)}` }
   const program = new Program([...core, ...commands], { version, ...note })
   const named = words.filter((word) => !word.startsWith('-'))
   if (named.length === 0) return shown(() => program.printHelp())
@@ -82,7 +82,7 @@ async function listPluginCommands(terminal: Terminal, version: string): Promise<
   }
 }
 
-const noApp = 'commands of plugins work in the folder of an app, and there is no zin.config.ts here or above'
+const noApp = 'commands of plugins need an app, and no zin.config.ts was found in this folder or above it'
 
 /** Opens the app to find the command in it. Throws a UsageError when no plugin brings it. */
 async function findPluginCommand(argv: readonly string[], terminal: Terminal, version: string): Promise<{ app: OpenApp; match: Match }> {

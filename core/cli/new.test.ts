@@ -19,9 +19,9 @@ const appName = async (folder: string): Promise<string> =>
   (JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { name: string }).name
 
 test('on a terminal new asks for the folder and the example that the command line leaves out', async (t) => {
-  const { code, cwd, shown } = await zinNew(t, [], ['In which folder', 'shop\r'], ['From which example', '\u001b[A\r'])
+  const { code, cwd, shown } = await zinNew(t, [], ['In which folder', 'shop\r'], ['Which example', '\u001b[A\r'])
   assert.equal(code, 0, shown)
-  assert.match(shown, /Made shop from the example "minimal"/)
+  assert.match(shown, /Created shop from the example "minimal"/)
   assert.equal(await appName(join(cwd, 'shop')), 'shop')
 })
 
@@ -32,8 +32,8 @@ test('it asks for nothing that the command line has', async (t) => {
 })
 
 test('who leaves the question makes nothing', async (t) => {
-  const { code, cwd, shown } = await zinNew(t, ['shop'], ['From which example', '\u0003'])
+  const { code, cwd, shown } = await zinNew(t, ['shop'], ['Which example', '\u0003'])
   assert.equal(code, 1)
-  assert.match(shown, /zin new: nothing was made \[ZIN_ABORTED\]\n$/)
+  assert.match(shown, /zin new: nothing was created \[ZIN_ABORTED\]\n$/)
   assert.deepEqual(await readdir(cwd), [])
 })

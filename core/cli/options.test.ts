@@ -73,17 +73,17 @@ test('a missing or unwanted value, a bad number and a value off the list are ref
   refused(['a', '--sub'], /^option .*--sub.* needs a value/)
   refused(['a', '--sub', '--force'], /^option .*--sub.* needs a value/)
   refused(['a', '--force=1'], /^option --force takes no value$/)
-  refused(['a', '--hours', '7.5'], /^option --hours takes a whole number from 1 to 99, not "7\.5"$/)
-  refused(['a', '--hours', '0x10'], /takes a whole number/)
-  refused(['a', '--hours', '100'], /takes a whole number/)
-  refused(['a', '--rate', 'Infinity'], /^option --rate takes a number from 0, not "Infinity"$/)
-  refused(['a', '--role', 'root'], /^option --role is one of admin, user, not "root"$/)
+  refused(['a', '--hours', '7.5'], /^option --hours must be an integer from 1 to 99, not "7\.5"$/)
+  refused(['a', '--hours', '0x10'], /must be an integer/)
+  refused(['a', '--hours', '100'], /must be an integer/)
+  refused(['a', '--rate', 'Infinity'], /^option --rate must be a number from 0, not "Infinity"$/)
+  refused(['a', '--role', 'root'], /^option --role must be one of admin, user, not "root"$/)
 })
 
 test('missing and surplus arguments are refused', () => {
   refused([], /^missing argument <kind>: what for$/)
   refused([''], /^missing argument <kind>/)
-  refused(['a', 'b', 'c'], /^unexpected argument "c"; it takes kind, note$/)
+  refused(['a', 'b', 'c'], /^unexpected argument "c"; the command takes kind, note$/)
 })
 
 test('a command that needs the running app gets --url, --host and --port unless it has its own', () => {

@@ -11,10 +11,10 @@ export interface ParsedArguments {
 
 const jsonOption = { json: { type: 'boolean', summary: 'Print JSON' } } satisfies OptionSpecs
 
-const yesOption = { yes: { type: 'boolean', summary: 'Do not ask before something is lost' } } satisfies OptionSpecs
+const yesOption = { yes: { type: 'boolean', summary: 'Skip the confirmation before data is lost' } } satisfies OptionSpecs
 
 const appOptions = {
-  url: { type: 'string', summary: 'Address of the app; default: the one that runs here' },
+  url: { type: 'string', summary: 'Address of the app; default: the running app of this folder' },
   host: { type: 'string', summary: 'Host of the app' },
   port: { type: 'int', summary: 'Port of the app', min: 1, max: 65_535 },
 } satisfies OptionSpecs
@@ -85,14 +85,14 @@ function usageErrorOf(error: NodeJS.ErrnoException, names: readonly string[]): U
         ? `did you mean --${near}?`
         : names.length > 0
           ? `known options: ${names.map((name) => `--${name}`).join(', ')}`
-          : 'it takes no options'
+          : 'the command has no options'
     return new UsageError(`unknown option ${given}; ${hint}`)
   }
   // Node's own words span lines and hold advice about its API; the first sentence is ours to say.
   return new UsageError(
     /does not take an argument/.test(error.message)
       ? `option ${given} takes no value`
-      : `option ${given} needs a value; a value that begins with "-" is written ${given}=…`,
+      : `option ${given} needs a value; write a value that begins with "-" as ${given}=…`,
   )
 }
 
@@ -101,7 +101,7 @@ function optionValue(name: string, spec: OptionSpec, given: string | boolean | u
   if (typeof given === 'boolean') return given
   if (spec.type === 'int' || spec.type === 'number') return numberOf(name, spec, given)
   if (spec.type === 'string' && spec.values !== undefined && !spec.values.includes(given)) {
-    throw new UsageError(`option --${name} is one of ${spec.values.join(', ')}, not "${given}"`)
+    throw new UsageError(`option --${name} must be one of ${spec.values.join(', ')}, not "${given}"`)
   }
   return given
 }
@@ -111,7 +111,7 @@ function numberOf(name: string, spec: OptionSpec & { type: 'int' | 'number' }, t
   const value = /^[-+]?\d+(\.\d+)?(e[-+]?\d+)?$/i.test(text) ? Number(text) : Number.NaN
   const fits = value >= min && value <= max && (spec.type === 'int' ? Number.isSafeInteger(value) : Number.isFinite(value))
   if (fits) return value
-  throw new UsageError(`option --${name} takes ${numberWords(spec.type, spec)}, not "${text}"`)
+  throw new UsageError(`option --${name} must be ${numberWords(spec.type, spec)}, not "${text}"`)
 }
 
 function namedArguments({ args = [] }: CommandShape, given: readonly string[]): Record<string, string | undefined> {
@@ -120,7 +120,7 @@ function namedArguments({ args = [] }: CommandShape, given: readonly string[]): 
   const extra = given[args.length]
   if (extra !== undefined)
     throw new UsageError(
-      `unexpected argument "${extra}"; ${args.length === 0 ? 'it takes none' : `it takes ${args.map((arg) => arg.name).join(', ')}`}`,
+      `unexpected argument "${extra}"; ${args.length === 0 ? 'the command takes no arguments' : `the command takes ${args.map((arg) => arg.name).join(', ')}`}`,
     )
   return Object.fromEntries(args.map((arg, index) => [arg.name, given[index]]))
 }

@@ -51,7 +51,7 @@ export const ${factory} = definePlugin({
 `,
     'contract.ts': `import { defineService } from 'zin'
 
-/** What other plugins may ask of this one. */
+/** What this plugin offers to other plugins. */
 export interface ${type} {
   /** Throws ${code}. */
   greet(name: string): string
@@ -78,7 +78,7 @@ export type ${type}Options = OptionsOf<typeof ${factory}Options>
 
 export const ${factory}Options = defineOptions(
   Type.Object({
-    greeting: Type.String({ minLength: 1, default: 'Hello', description: 'How a greeting begins' }),
+    greeting: Type.String({ minLength: 1, default: 'Hello', description: 'The first word of a greeting' }),
   }),
 )
 `,
@@ -87,9 +87,9 @@ export const ${factory}Options = defineOptions(
 export const ${factory}Errors = defineErrors({
   ${code}: {
     status: 400,
-    message: () => 'Nobody can be greeted without a name; put one into the path',
+    message: () => 'The name is empty; add one to the path',
     when: 'The name is empty',
-    fix: 'Put a name into the path',
+    fix: 'Add a name to the path',
   },
 })
 `,
@@ -147,7 +147,7 @@ export default defineConfig({ plugins: [${factory}()] })
 
 | option | type | default | meaning |
 |---|---|---|---|
-| \`greeting\` | string | \`Hello\` | How a greeting begins |
+| \`greeting\` | string | \`Hello\` | The first word of a greeting |
 
 ## Routes
 
@@ -165,7 +165,7 @@ export default defineConfig({ plugins: [${factory}()] })
 
 | code | status | when | what to do |
 |---|---|---|---|
-| \`${code}\` | 400 | The name is empty | Put a name into the path |
+| \`${code}\` | 400 | The name is empty | Add a name to the path |
 `,
   }
 }

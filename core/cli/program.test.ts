@@ -59,7 +59,7 @@ test('an unknown command is answered with the nearest one, or with its family', 
   assert.equal(message('plugns'), 'unknown command "plugns"; did you mean "plugins"?')
   assert.equal(message('queue', 'prun'), 'unknown command "queue"; did you mean "queue prune"?')
   assert.equal(message('worker', 'status'), 'unknown command "worker"; did you mean "worker:status"?')
-  assert.equal(message('queue'), 'unknown command "queue"; there is queue prune, queue list')
+  assert.equal(message('queue'), 'unknown command "queue"; available: queue prune, queue list')
   assert.equal(message('frobnicate'), 'unknown command "frobnicate"; see "zin help"')
   assert.match(message('--json', 'plugins'), /^unknown option --json; the command comes first/)
 })
@@ -74,7 +74,7 @@ test('help lists commands by plugin with their arguments', (t) => {
 
 test('the help of a command shows its arguments, options with defaults, aliases and owner', (t) => {
   const status = printed(t, () => program().printHelpOf('worker:status'))
-  for (const part of ['$ zin worker:status <name>', 'name  the worker', 'Also: ws', 'From the plugin workers'])
+  for (const part of ['$ zin worker:status <name>', 'name  the worker', 'Also: ws', 'Provided by the plugin workers'])
     assert.ok(status.includes(part), part)
   const prune = printed(t, () => program().printHelpOf('queue prune'))
   assert.match(prune, /\$ zin queue prune\n[\s\S]*-n, --hours <int> +Age \(default: 168\)\n/)

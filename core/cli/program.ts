@@ -62,7 +62,7 @@ export class Program<C extends CommandShape = CommandShape> {
     const names = [...this.#entries.values()].flatMap(({ command }) => [command.name, ...(command.aliases ?? [])])
     const family = names.filter((name) => name.startsWith(`${word} `) || name.startsWith(`${word}:`))
     const near = suggest(word, names) ?? suggest(`${word} ${second}`, names) ?? suggest(`${word}:${second}`, names)
-    const hint = near !== undefined ? `did you mean "${near}"?` : family.length > 0 ? `there is ${family.join(', ')}` : advice
+    const hint = near !== undefined ? `did you mean "${near}"?` : family.length > 0 ? `available: ${family.join(', ')}` : advice
     return new UsageError(`unknown command "${word}"; ${hint}`)
   }
 
@@ -90,14 +90,14 @@ export class Program<C extends CommandShape = CommandShape> {
       return [
         ...sections.slice(0, 2),
         ...this.#groups(),
-        { title: 'Options', body: '  -h, --help     Help; also after a command\n  -v, --version  Version' },
+        { title: 'Options', body: '  -h, --help     Show help; also after a command\n  -v, --version  Show the version' },
         ...this.#noteSection(),
       ]
     const { command, plugin } = entry
     const facts = [
       command.summary,
       ...(command.aliases?.length ? [`Also: ${command.aliases.join(', ')}`] : []),
-      ...(plugin === 'zin' ? [] : [`From the plugin ${plugin}`]),
+      ...(plugin === 'zin' ? [] : [`Provided by the plugin ${plugin}`]),
     ]
     const args = (command.args ?? []).map((arg) => [arg.name, arg.summary] as const)
     const [head, usage, ...others] = sections

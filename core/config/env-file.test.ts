@@ -115,8 +115,8 @@ test('env reads typed values and falls back when a setting is missing or empty',
 
 test('a malformed value is refused with the name, the value and what was expected', () => {
   const env = envReader({ PORT: '80a', ON: 'maybe', RATE: 'Infinity', HALF: '1.5' }, 'zin.config.ts')
-  assert.throws(() => env.int('PORT', 1), { code: 'ZIN_SETTING_INVALID', message: /PORT=80a: expected a whole number.*zin\.config\.ts/ })
+  assert.throws(() => env.int('PORT', 1), { code: 'ZIN_SETTING_INVALID', message: /PORT=80a: expected an integer.*zin\.config\.ts/ })
   assert.throws(() => env.bool('ON'), { message: /ON=maybe: expected true or false/ })
   assert.throws(() => env.number('RATE', 1), { message: /RATE=Infinity: expected a number/ })
-  assert.throws(() => env.int('HALF', 1), { message: /HALF=1\.5: expected a whole number/ })
+  assert.throws(() => env.int('HALF', 1), { message: /HALF=1\.5: expected an integer/ })
 })

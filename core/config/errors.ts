@@ -4,11 +4,11 @@ import { defineErrors } from '../errors.js'
 /** Names of the configuration file, in the order in which they are tried. */
 export const configNames = ['zin.config.ts', 'zin.config.mts', 'zin.config.mjs', 'zin.config.js'] as const
 
-/** What is wrong with what an app is configured by. */
+/** Errors of the configuration. */
 export const configErrors = defineErrors({
   ZIN_CONFIG_MISSING: {
     message: (cwd: string) =>
-      `no ${configNames.join(', ')} in ${cwd} or a folder above it; make an app with "zin new <dir>", or change into one`,
+      `no ${configNames.join(', ')} in ${cwd} or a folder above it; create an app with "zin new <dir>", or change into one`,
     when: 'No configuration file is in the folder or above it',
     fix: 'Change into an app, or create one with `zin new <dir>`',
   },
@@ -17,13 +17,13 @@ export const configErrors = defineErrors({
       const [kind, name] = file.endsWith('.cjs') ? ['a CommonJS module', 'zin.config.mjs'] : [`a ${extname(file)} file`, 'zin.config.ts']
       return `${file} is ${kind}; the configuration is an ES module: name it ${name} and write export default defineConfig({ … })`
     },
-    when: 'The file is named like a configuration and cannot be one',
+    when: 'The file has the name of a configuration file, but its format is not supported',
     fix: 'Name it `zin.config.ts` or `zin.config.mjs`',
   },
   ZIN_CONFIG_COMMONJS: {
-    message: (file: string) => `${file} would load as CommonJS; put "type": "module" into the package.json of the app`,
+    message: (file: string) => `${file} would load as CommonJS; add "type": "module" to the package.json of the app`,
     when: 'A configuration in TypeScript would load as CommonJS',
-    fix: 'Put `"type": "module"` into the `package.json` of the app',
+    fix: 'Add `"type": "module"` to the `package.json` of the app',
   },
   ZIN_CONFIG_SYNTAX: {
     message: (place: string, text: string) => `${place}: ${text}`,
@@ -32,9 +32,9 @@ export const configErrors = defineErrors({
     fix: 'Correct the line that the message names',
   },
   ZIN_CONFIG_IMPORT: {
-    message: (what: string) => `${what}; is it installed (npm install) and spelled right?`,
+    message: (what: string) => `${what}; check that it is installed (npm install) and spelled correctly`,
     cause: (_what: string, error: unknown) => error,
-    when: 'The configuration imports what is not there',
+    when: 'The configuration imports a module that cannot be found',
     fix: 'Install the package, or correct its name',
   },
   ZIN_CONFIG_FAILED: {
@@ -52,8 +52,8 @@ export const configErrors = defineErrors({
   ZIN_SETTING_INVALID: {
     message: (problems: readonly string[]) => problems.join('; '),
     details: (problems: readonly string[]) => problems,
-    when: 'A setting has a value that does not fit its type or limits, or two plugins declare it differently',
-    fix: 'Give a value of the kind that the message names',
+    when: 'A setting has a value that does not match its type or limits, or two plugins declare it differently',
+    fix: 'Set a value of the kind that the message names',
   },
   ZIN_ENV_FILE: {
     message: (what: string) => what,
@@ -62,8 +62,8 @@ export const configErrors = defineErrors({
     fix: 'Correct the line that the message names',
   },
   ENV_FILE_BUSY: {
-    message: (file: string) => `${file} exists: another process is changing the file, or one was killed; delete it if none runs`,
+    message: (file: string) => `${file} exists: another process is changing the file or was killed; if none is running, delete it`,
     when: 'Another process is changing `.env`',
-    fix: 'Wait for it; delete the lock file if none runs',
+    fix: 'Wait until it is done; if no such process is running, delete the lock file',
   },
 })

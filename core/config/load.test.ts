@@ -106,7 +106,7 @@ test('an error that says what to do keeps its code and gets its place', async ()
   })
   await assert.rejects(loadConfig(rootDir), {
     code: 'ZIN_SETTING_INVALID',
-    message: `ZIN_LOAD_TEST_BAD=many: expected a whole number (read by zin.config.ts) (${join(rootDir, 'zin.config.ts')}:3:20)`,
+    message: `ZIN_LOAD_TEST_BAD=many: expected an integer (read by zin.config.ts) (${join(rootDir, 'zin.config.ts')}:3:20)`,
   })
   delete process.env.ZIN_LOAD_TEST_BAD
 })
@@ -114,7 +114,7 @@ test('an error that says what to do keeps its code and gets its place', async ()
 test('an import of a package or a file that is not there is named', async () => {
   await assert.rejects(loadConfig(await app({ 'zin.config.ts': "import 'no-such-package'\nexport default {}\n" }), {}), {
     code: 'ZIN_CONFIG_IMPORT',
-    message: /'no-such-package' imported from .*zin\.config\.ts; is it installed/,
+    message: /'no-such-package' imported from .*zin\.config\.ts; check that it is installed/,
   })
   await assert.rejects(loadConfig(await app({ 'zin.config.mjs': "import './gone.js'\nexport default {}\n" }), {}), {
     code: 'ZIN_CONFIG_IMPORT',

@@ -73,11 +73,11 @@ export function optionsProblems(options: OptionsDeclaration | undefined): readon
   if (schema?.type !== 'object' || typeof schema.properties !== 'object' || typeof defaults !== 'object') {
     return ['"options" must be what defineOptions(Type.Object({ … })) returns']
   }
-  if ('onBootFailure' in schema.properties) return ['the option "onBootFailure" is taken by the core; rename it']
+  if ('onBootFailure' in schema.properties) return ['the option "onBootFailure" is reserved by the core; rename it']
   return Object.entries(schema.properties).flatMap(([name, property]) => {
     const value = defaults[name]
     if (value === undefined || isRequired(value) || fits(property, value)) return []
-    return [`the default of option "${name}" does not fit its schema; change the one or the other`]
+    return [`the default of option "${name}" does not match its schema; change one of them`]
   })
 }
 

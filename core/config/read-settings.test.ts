@@ -30,7 +30,7 @@ describe('settings', () => {
   it('take an empty value for an unset one', () => assert.equal(read({ COUNT: '' }).COUNT, 5))
 
   for (const [name, value, expected] of [
-    ['COUNT', '1.5', /COUNT=1.5: expected a whole number from 1 to 10 /],
+    ['COUNT', '1.5', /COUNT=1.5: expected an integer from 1 to 10 /],
     ['COUNT', '11', /COUNT=11/],
     ['COUNT', '1e1', /COUNT=1e1/],
     ['ON', 'maybe', /ON=maybe: expected true or false/],

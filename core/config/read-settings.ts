@@ -84,20 +84,20 @@ function differences(one: SettingSpec, other: SettingSpec): readonly string[] {
 
 function declaredTwice(name: string, spec: SettingSpec, reader: string, other: Declaration): string {
   const fields = differences(other.spec, spec).map((field) => `"${field}"`)
-  return `${name} is declared by ${other.reader} and by ${reader} with a different ${fields.join(' and ')}; let one of them export its declaration, and the other use that`
+  return `${name} is declared by ${other.reader} and by ${reader} with a different ${fields.join(' and ')}; export the declaration from one of them and import it in the other`
 }
 
 /** What is wrong with the declaration of a setting, if anything is. */
 export function settingProblem(spec: SettingSpec): string | undefined {
   const types: readonly string[] = ['string', 'int', 'number', 'bool', 'list', 'enum'] satisfies SettingSpec['type'][]
   if (!types.includes(spec?.type)) return `"type" must be one of ${types.join(', ')}`
-  if (typeof spec.summary !== 'string' || spec.summary === '') return '"summary" must say in one line what it does'
-  if (spec.type === 'enum' && !Array.isArray(spec.values)) return '"values" must list what it may be'
+  if (typeof spec.summary !== 'string' || spec.summary === '') return '"summary" must describe it in one line'
+  if (spec.type === 'enum' && !Array.isArray(spec.values)) return '"values" must list the allowed values'
   const fits =
     spec.type === 'list'
       ? Array.isArray(spec.default)
       : typeof spec.default === kinds[spec.type] && (spec.default === '' || 'value' in parse(spec, String(spec.default)))
-  return fits ? undefined : `"default" does not fit its type and limits`
+  return fits ? undefined : `"default" does not match its type and limits`
 }
 
 const kinds = { string: 'string', enum: 'string', int: 'number', number: 'number', bool: 'boolean' } as const
@@ -119,7 +119,7 @@ function parse(spec: SettingSpec, text: string): Parsed {
   switch (spec.type) {
     case 'string':
       return spec.pattern !== undefined && !new RegExp(spec.pattern).test(text)
-        ? { expected: `text like ${spec.pattern}` }
+        ? { expected: `text matching ${spec.pattern}` }
         : { value: text }
     case 'int':
     case 'number':

@@ -51,7 +51,7 @@ describe('changing a .env file', () => {
       await link(own, lock)
       await utimes(lock, 1, 1)
       const change = () => updateEnvFile(file, () => ({ N: '3' }))
-      await assert.rejects(change(), { code: 'ENV_FILE_BUSY', message: /\.env\.new exists.*delete it if none runs/ })
+      await assert.rejects(change(), { code: 'ENV_FILE_BUSY', message: /\.env\.new exists.*if none is running, delete it/ })
       assert.equal(await readFile(lock, 'utf8'), 'N=2\n')
       stopped.kill('SIGKILL')
       await ended

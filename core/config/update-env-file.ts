@@ -129,5 +129,5 @@ function assertOnlyChanged(
 ): void {
   const names = new Set([...Object.keys(before), ...Object.keys(after)])
   const wrong = [...names].filter((name) => after[name] !== (next[name] ?? before[name]))
-  if (wrong.length > 0) throw new Error(`${file}: the line of ${wrong.join(', ')} is not one that can be changed safely; change it by hand`)
+  if (wrong.length > 0) throw new Error(`${file}: the line of ${wrong.join(', ')} cannot be changed safely; edit it by hand`)
 }

@@ -72,7 +72,7 @@ function defined(given: Readonly<Record<string, unknown>>): Record<string, unkno
 function unknownOption(plugin: string, key: string, keys: readonly string[]): string {
   const near = suggest(key, keys)
   const hint =
-    near !== undefined ? `did you mean "${near}"?` : keys.length > 0 ? `known options: ${keys.join(', ')}` : 'it takes no options'
+    near !== undefined ? `did you mean "${near}"?` : keys.length > 0 ? `known options: ${keys.join(', ')}` : 'the command has no options'
   return `${plugin}: unknown option "${key}"; ${hint}`
 }
 

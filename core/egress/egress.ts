@@ -77,7 +77,7 @@ function nextUrl(location: string, from: URL, rules: EgressRules): URL {
   if (!URL.canParse(location, from)) throw egressErrors.EGRESS_BLOCKED(`where ${from.origin} redirects to`, 'it is not a URL')
   const next = checkEgressUrl(new URL(location, from).href, rules)
   if (from.protocol === 'https:' && next.protocol !== 'https:') {
-    throw egressErrors.EGRESS_BLOCKED(next.origin, `${from.origin} redirects from https: to it, and it is not https:`)
+    throw egressErrors.EGRESS_BLOCKED(next.origin, `${from.origin} redirects from https: to a URL that is not https:`)
   }
   return next
 }

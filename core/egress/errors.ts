@@ -10,20 +10,20 @@ export const egressErrors = defineErrors({
   },
   EGRESS_TOO_LARGE: {
     status: 502,
-    message: (origin: string, limit: number) => `${origin} responded with more than ${limit} bytes, the most that is taken`,
-    when: 'A response from outside is larger than its limit',
-    fix: 'Serve less under that address',
+    message: (origin: string, limit: number) => `${origin} responded with more than ${limit} bytes, the maximum allowed`,
+    when: 'An external response is larger than its limit',
+    fix: 'Return a smaller response from that address',
   },
   EGRESS_TIMEOUT: {
     status: 504,
     message: (origin: string, ms: number) => `${origin} did not respond within ${ms} ms`,
-    when: 'A response from outside did not arrive in time',
-    fix: 'Try again, or look at the other side',
+    when: 'An external response did not arrive in time',
+    fix: 'Try again, or check the remote server',
   },
   EGRESS_FAILED: {
     status: 502,
     message: (origin: string, why: string) => `The request to ${origin} failed: ${why}`,
-    when: 'A request to the outside failed',
-    fix: 'Look at what the message names',
+    when: 'An external request failed',
+    fix: 'Check the cause named in the message',
   },
 })

@@ -23,7 +23,7 @@ export const systemResolver: Resolver = async (hostname) =>
 export async function resolveChecked(url: URL, rules: EgressRules, resolver: Resolver): Promise<readonly ResolvedAddress[]> {
   const literal = literalAddress(url)
   const addresses = literal === undefined ? await ask(url, resolver) : [literal]
-  if (addresses.length === 0) throw egressErrors.EGRESS_FAILED(url.origin, 'its name has no address')
+  if (addresses.length === 0) throw egressErrors.EGRESS_FAILED(url.origin, 'its host name has no address')
   return addresses.map((address) => {
     checkAddress(address, url.origin, rules)
     return { address, family: isIP(address) === 6 ? 6 : 4 }
@@ -34,6 +34,6 @@ async function ask(url: URL, resolver: Resolver): Promise<readonly string[]> {
   try {
     return await resolver(url.hostname)
   } catch (error) {
-    throw egressErrors.EGRESS_FAILED(url.origin, `its name was not resolved (${messageOf(error)})`)
+    throw egressErrors.EGRESS_FAILED(url.origin, `its host name could not be resolved (${messageOf(error)})`)
   }
 }

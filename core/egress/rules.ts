@@ -24,7 +24,7 @@ const kindNames: Readonly<Record<Exclude<AddressKind, 'public'>, string>> = {
   loopback: 'this machine',
   private: 'a private network',
   metadata: 'cloud metadata',
-  special: 'no server of the internet',
+  special: 'a range that is not public',
 }
 
 /**
@@ -40,16 +40,16 @@ export function checkEgressUrl(text: string, rules: EgressRules): URL {
   // What stands between the slashes, as it was written.
   const [, authority] = /^[a-z]+:\/\/([^/?#]*)/i.exec(text) ?? []
   if (authority === undefined) throw egressErrors.EGRESS_BLOCKED(target, 'its URL must begin with the scheme and two slashes')
-  if (authority.includes('@')) throw egressErrors.EGRESS_BLOCKED(target, 'its URL must not carry a user name or password')
+  if (authority.includes('@')) throw egressErrors.EGRESS_BLOCKED(target, 'its URL must not contain a user name or password')
   const host = url.hostname
   if (host.endsWith('.') || (isIPv4(host) && authority.replace(/:\d*$/, '') !== host)) {
-    throw egressErrors.EGRESS_BLOCKED(target, 'its host is written in an odd way; write it plainly')
+    throw egressErrors.EGRESS_BLOCKED(target, 'its host is not in canonical form; use the canonical form')
   }
   if (allowHosts !== undefined && !allowHosts.some((entry) => matches(entry, url))) {
-    throw egressErrors.EGRESS_BLOCKED(target, 'it is not among the hosts that are')
+    throw egressErrors.EGRESS_BLOCKED(target, 'its host is not one of those that are')
   }
   if (allowHosts === undefined && isForeignPort(portOf(url))) {
-    throw egressErrors.EGRESS_BLOCKED(target, 'its port belongs to a service that does not speak HTTP')
+    throw egressErrors.EGRESS_BLOCKED(target, 'its port is used by a service that does not speak HTTP')
   }
   const literal = literalAddress(url)
   if (literal !== undefined) checkAddress(literal, target, rules)

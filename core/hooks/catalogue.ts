@@ -92,10 +92,10 @@ export const coreHooks = {
   authorizeCommand: {
     kind: 'first',
     args: ['request'],
-    summary: 'A command of the CLI is about to send a request to the running app; return the headers that authorize it',
+    summary: 'A CLI command is about to send a request to the running app; a listener returns the headers that authorize it',
   },
   transformErrorBody: { kind: 'waterfall', args: ['body', 'error', 'request'], summary: 'The body of an error response before it is sent' },
-  collectReadiness: { kind: 'collect', args: [], summary: 'Readiness of every plugin that wants to say so' },
+  collectReadiness: { kind: 'collect', args: [], summary: 'Readiness of every plugin that reports it' },
   collectMetrics: { kind: 'collect', args: [], summary: 'Metric samples of every plugin' },
 } satisfies HookSpecs<CoreHooks>
 

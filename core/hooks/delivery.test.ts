@@ -54,7 +54,7 @@ describe('an overdue notify call', () => {
     release()
     await Promise.resolve()
     assert.deepEqual([listener.timeouts, listener.pending, listener.errors], [1, 0, 0])
-    assert.match(lines[0]?.err?.message ?? '', /did not answer within 100 ms/)
+    assert.match(lines[0]?.err?.message ?? '', /did not respond within 100 ms/)
   })
 
   it('that rejects late harms nobody and is not counted again', async () => {

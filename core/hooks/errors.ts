@@ -13,25 +13,25 @@ export const hookErrors = defineErrors({
   ZIN_HOOK_TIMEOUT: {
     status: 503,
     message: (plugin: string, hook: string, timeoutMs: number) =>
-      `${plugin}: its listener of hook "${hook}" did not answer within ${timeoutMs} ms; make it faster or give it a longer timeoutMs`,
+      `${plugin}: its listener of hook "${hook}" did not respond within ${timeoutMs} ms; make it faster or give it a longer timeoutMs`,
     details: (plugin: string, hook: string, timeoutMs: number) => ({ plugin, hook, timeoutMs }),
     when: 'A listener did not end within its `timeoutMs`',
     fix: 'Make it faster or give it a longer `timeoutMs`',
   },
   ZIN_HOOK_LISTENER: {
     message: (plugin: string, hook: string, what: string) => `${plugin}: its listener of hook "${hook}" ${what}`,
-    when: 'A listener is no function, or its options are wrong',
+    when: 'A listener is not a function, or its options are invalid',
     fix: 'Correct what the message names',
   },
   ZIN_HOOK_UNKNOWN: {
-    message: (hook: string, hint: string) => `Hook "${hook}" is declared by no enabled plugin; ${hint}`,
-    when: 'A hook is fired that no enabled plugin declares',
+    message: (hook: string, hint: string) => `No enabled plugin declares hook "${hook}"; ${hint}`,
+    when: 'No enabled plugin declares the hook that is fired',
     fix: 'List it in the `hooks` of the plugin that fires it',
   },
   ZIN_HOOK_DUPLICATE: {
     message: (owner: string, hook: string, other: string) =>
       `${owner}: declares hook "${hook}", which ${other} declares already; rename one of them`,
-    when: 'Two plugins declare one hook',
+    when: 'Two plugins declare the same hook',
     fix: 'Rename one of them',
   },
   ZIN_HOOK_KIND: {
@@ -42,8 +42,8 @@ export const hookErrors = defineErrors({
   ZIN_HOOK_TIMEOUT_MS: {
     message: (owner: string, hook: string, given: number, most: number) =>
       `${owner}: declares hook "${hook}" with timeoutMs ${given}; use 1 to ${most}`,
-    when: 'The `timeoutMs` of a hook is out of its limits',
-    fix: 'Use a number of ms within them',
+    when: 'The `timeoutMs` of a hook is out of range',
+    fix: 'Use a number of ms within the range in the message',
   },
   ZIN_HOOK_ARGS: {
     message: (owner: string, hook: string, given: number, most: number) =>

@@ -34,7 +34,7 @@ describe('a gate hook', () => {
         reason: /^first: .*"onTest" failed: boom/,
       },
       { handler: () => Promise.reject(new Error('boom')), reason: /^first: .*"onTest" failed: boom/ },
-      { handler: never, reason: /^first: .*"onTest" did not answer within 2 ms/ },
+      { handler: never, reason: /^first: .*"onTest" did not respond within 2 ms/ },
     ]
     for (const { handler, reason } of broken) {
       const { bus, slot, lines } = busWith<Hook>('gate', { timeoutMs: 2 })

@@ -42,10 +42,10 @@ export class GateSlot extends Slot {
       if (value === undefined) return ALLOWED
       if (isDenial(value)) return { ...deny(value.reason, value), plugin }
     } catch (error) {
-      this.#log.error({ plugin, hook, err: error }, 'listener of a gate failed, so the gate stays closed')
+      this.#log.error({ plugin, hook, err: error }, 'a gate listener failed, so the action is denied')
       return { denied: true, reason: messageOf(error), plugin }
     }
-    const reason = `${plugin}: its listener of hook "${hook}" must return deny(reason) or nothing, so the gate stays closed`
+    const reason = `${plugin}: its listener of hook "${hook}" must return deny(reason) or nothing, so the action is denied`
     this.#log.error({ plugin, hook }, reason)
     return { denied: true, reason, plugin }
   }

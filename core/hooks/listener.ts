@@ -98,5 +98,5 @@ function check(plugin: string, hook: string, options: AnyListenerOptions | null 
     refuse(`has timeoutMs ${timeoutMs}; use a number of ms between 1 and ${LONGEST_TIMEOUT_MS}`)
   }
   if (maxPending !== undefined && !(Number.isInteger(maxPending) && maxPending > 0))
-    refuse(`has maxPending ${maxPending}; use a whole number above 0`)
+    refuse(`has maxPending ${maxPending}; use an integer above 0`)
 }

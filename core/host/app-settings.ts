@@ -8,17 +8,17 @@ export const appSettings = defineSettings({
   NODE_ENV: {
     type: 'string',
     default: 'development',
-    summary: 'Environment of the app; all but development, dev, local and test redact errors and refuse unsafe settings',
+    summary: 'Environment of the app; errors are redacted and unsafe settings refused in all but development, dev, local and test',
   },
   APP_NAME: { type: 'string', default: 'zin-app', summary: 'Name of the app; prefix of its keys in shared stores' },
   HOST: { type: 'string', default: '127.0.0.1', summary: 'Address to listen on' },
-  PORT: { type: 'int', default: 7777, min: 0, max: 65_535, summary: 'Port to listen on; 0 takes a free one' },
+  PORT: { type: 'int', default: 7777, min: 0, max: 65_535, summary: 'Port to listen on; 0 picks a free one' },
   ZIN_DATA_DIR: { type: 'string', default: '.zin/data', summary: 'Folder for everything the app keeps on disk; relative to zin.config.ts' },
   LOG_LEVEL: {
     type: 'enum',
     values: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
     default: 'info',
-    summary: 'Least level that is logged',
+    summary: 'Minimum level that is logged',
   },
   LOG_CHANNEL: {
     type: 'enum',
@@ -29,9 +29,9 @@ export const appSettings = defineSettings({
   LOG_REQUESTS: {
     type: 'bool',
     default: true,
-    summary: 'Whether each request gets a line in the log: at info, and at debug for a probe',
+    summary: 'Whether each request is logged: at info, a probe at debug',
   },
-  LOG_FORMAT: { type: 'enum', values: ['text', 'json'], default: 'text', summary: 'How log lines look' },
+  LOG_FORMAT: { type: 'enum', values: ['text', 'json'], default: 'text', summary: 'Format of log lines' },
 })
 
 export type AppSettings = SettingValues<typeof appSettings>

@@ -15,7 +15,7 @@ import type { Role } from './view.js'
 export interface AppOptions {
   /**
    * Folder of the app, where relative paths start. Default: the working directory; then the app does not note in its data folder where
-   * it listens, by which commands of the CLI find it.
+   * it listens, which CLI commands use to find it.
    */
   readonly rootDir?: string
   /** The whole environment: no `.env` is read. Default: `process.env`. */

@@ -32,12 +32,12 @@ describe('a wrong declaration stops the boot with plugin, field and what to do:'
     [
       'a default beyond its limits',
       { options: defineOptions(Type.Object({ retries: Type.Integer({ maximum: 2, default: 3 }) })) },
-      'mail: the default of option "retries" does not fit its schema; change the one or the other',
+      'mail: the default of option "retries" does not match its schema; change one of them',
     ],
     [
       'a name that the core takes',
       { options: defineOptions(Type.Object({ onBootFailure: Type.String() })) },
-      'mail: the option "onBootFailure" is taken by the core; rename it',
+      'mail: the option "onBootFailure" is reserved by the core; rename it',
     ],
     [
       'a setting without a name for the environment',
@@ -47,7 +47,7 @@ describe('a wrong declaration stops the boot with plugin, field and what to do:'
     [
       'a setting whose default does not fit',
       { settings: { RETRIES: { type: 'int', default: 1, min: 2, summary: 'Retries' } } },
-      'mail: the setting "RETRIES" is declared wrong: "default" does not fit its type and limits',
+      'mail: the setting "RETRIES" is declared wrong: "default" does not match its type and limits',
     ],
     [
       'a setting of an unknown type',
@@ -62,7 +62,7 @@ describe('a wrong declaration stops the boot with plugin, field and what to do:'
     [
       'a development default that does not fit',
       { settings: { RETRIES: { type: 'int', default: 1, summary: 'Retries' } }, developmentDefaults: { RETRIES: 'none' } },
-      'mail: "developmentDefaults" has a wrong value for "RETRIES": "default" does not fit its type and limits',
+      'mail: "developmentDefaults" has a wrong value for "RETRIES": "default" does not match its type and limits',
     ],
     [
       'rows in the place of errors',
@@ -86,7 +86,7 @@ describe('a wrong declaration stops the boot with plugin, field and what to do:'
     const first = { settings: defineSettings({ MAIL_URL: { type: 'string', default: '', secret: true, summary: 'Where mail goes' } }) }
     const other = { settings: defineSettings({ MAIL_URL: { type: 'string', default: 'smtp://localhost', summary: 'Mail' } }) }
     assert.deepEqual(await problemsOf(first, other), [
-      'post: MAIL_URL is declared by mail and by post with a different "default" and "secret"; let one of them export its declaration, and the other use that',
+      'post: MAIL_URL is declared by mail and by post with a different "default" and "secret"; export the declaration from one of them and import it in the other',
     ])
   })
 

@@ -58,7 +58,7 @@ describe('the plugin graph', () => {
       node('devices', { provides: ['devices'], uses: uses('tokens') }),
       node('jwt', { provides: ['tokens'], dependencies: ['devices'] }),
     )
-    assert.match(problem ?? '', /circle: devices → jwt \(devices uses tokens\) → devices \(jwt depends on devices\)/)
+    assert.match(problem ?? '', /circular dependency: devices → jwt \(devices uses tokens\) → devices \(jwt depends on devices\)/)
   })
 
   it('reports all problems at once', () => {
@@ -67,7 +67,7 @@ describe('the plugin graph', () => {
 
   it('refuses two providers of one service', () => {
     assert.deepEqual(problemsOf(node('a', { provides: ['s'] }), node('b', { provides: ['s'] })), [
-      'b: provides service "s", which a provides already; enable one of them',
+      'b: provides service "s", which a already provides; enable one of them',
     ])
   })
 

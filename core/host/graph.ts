@@ -68,7 +68,7 @@ function duplicateProviders(nodes: readonly GraphNode[]): string[] {
     for (const service of node.provides) {
       const first = seen.get(service)
       if (first !== undefined && first !== node.name)
-        problems.push(`${node.name}: provides service "${service}", which ${first} provides already; enable one of them`)
+        problems.push(`${node.name}: provides service "${service}", which ${first} already provides; enable one of them`)
       seen.set(service, node.name)
     }
   }
@@ -155,7 +155,7 @@ function describeCycle(cycle: readonly string[], edges: ReadonlyMap<string, read
     const why = (edges.get(cycle[index] as string) ?? []).find((edge) => edge.on === to)?.why
     return `→ ${to} (${cycle[index]} ${why})`
   })
-  return `${cycle[0]}: plugins depend on each other in a circle: ${cycle[0]} ${steps.join(' ')}; make one of these services optional, or split a plugin`
+  return `${cycle[0]}: circular dependency: ${cycle[0]} ${steps.join(' ')}; make one of these services optional, or split a plugin`
 }
 
 function makeGraph(levels: readonly (readonly string[])[], edges: ReadonlyMap<string, readonly DirectedEdge[]>): PluginGraph {

@@ -86,7 +86,7 @@ describe('the host', () => {
     assert.deepEqual(error.message.split('\n'), [
       'greeter: unknown option "wrod"; did you mean "word"?',
       'greeter: option "word" must be string',
-      'limits: LIMIT=many: expected a whole number from 1 (read by limits)',
+      'limits: LIMIT=many: expected an integer from 1 (read by limits)',
       'lost: depends on plugin "limit", which is not enabled; did you mean "limits"?',
     ])
   })
@@ -299,7 +299,7 @@ describe('the host', () => {
         void hooks.on('beforePluginStart', (plugin) => (plugin === 'door' ? { denied: true, reason: 'closed today' } : undefined)),
     })
     const error = await bootFailure({ plugins: [guard(), greeter(), door()] })
-    assert.match(error.message, /door: failed in start: guard refused the start: closed today/)
+    assert.match(error.message, /door: failed in start: guard denied the start: closed today/)
   })
 
   it('gives what comes before a start the time of its own that a listener asks for', async () => {
@@ -342,9 +342,9 @@ describe('the host', () => {
     const slowJobs = definePlugin({ name: 'slow-jobs', version: '1.0.0', setup() {} })
     for (const [entry, words] of [
       [slowJobs, /plugins\[2\] is a plugin factory that was not called: write slowJobs\(\)$/],
-      [() => slowJobs(), /plugins\[2\] is the function without a name, not a plugin/],
-      [[greeter()], /plugins\[2\] is a list that no plugin factory made$/],
-      [{ name: 'x' }, /plugins\[2\] is an object that no plugin factory made$/],
+      [() => slowJobs(), /plugins\[2\] is the function without a name, which is not a plugin/],
+      [[greeter()], /plugins\[2\] is a list that was not created by a plugin factory$/],
+      [{ name: 'x' }, /plugins\[2\] is an object that was not created by a plugin factory$/],
     ] as const) {
       assert.throws(
         () => new Host({ plugins: [false, greeter(), entry as never] }, { rootDir: '.', env: plainEnv({}), log: memoryLogger() }),

@@ -43,7 +43,9 @@ export async function runPhase(
     await withDeadline(phase === 'stop' ? work : orAborted(work, shutdown.boot), ms, '')
   } catch (error) {
     if (!(error instanceof DeadlineError) || error.message !== '') throw error
-    throw new DeadlineError(`${unit.name}: ${phase} did not end within ${Math.round(ms)} ms; it waits for its ${unit.waitingFor || phase}`)
+    throw new DeadlineError(
+      `${unit.name}: ${phase} did not end within ${Math.round(ms)} ms; it is waiting for its ${unit.waitingFor || phase}`,
+    )
   } finally {
     unit.timings[phase] = Math.round((clock.monotonic() - begun) * 10) / 10
   }

@@ -14,8 +14,8 @@ export function pluginsOf({ plugins = [] }: ZinConfig): Plugin[] {
 }
 
 function describeEntry(entry: unknown): string {
-  if (typeof entry !== 'function') return `${kindOf(entry)} that no plugin factory made`
+  if (typeof entry !== 'function') return `${kindOf(entry)} that was not created by a plugin factory`
   const name = (entry as { readonly spec?: { readonly name?: unknown } }).spec?.name
   if (typeof name === 'string') return `a plugin factory that was not called: write ${factoryName(name)}()`
-  return `the function ${entry.name || 'without a name'}, not a plugin: call it if it makes one`
+  return `the function ${entry.name || 'without a name'}, which is not a plugin: call it if it returns one`
 }

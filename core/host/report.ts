@@ -55,7 +55,7 @@ export function reportUnit(unit: PluginUnit, graph: PluginGraph): PluginReport {
     why:
       edges.length > 0
         ? edges.map((edge) => `after ${edge.on} (${edge.why})`)
-        : ['anywhere: it needs no other plugin; the order of "plugins" decides'],
+        : ['anywhere: it depends on no other plugin; the order of "plugins" decides'],
     level: graph.levels.findIndex((level) => level.includes(name)),
     timings: unit.timings,
     provides: provides.map((ref) => ref.id),

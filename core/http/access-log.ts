@@ -49,7 +49,7 @@ export function brokenResponseLog(log: Logger): (error: NodeJS.ErrnoException) =
   return (error) => {
     if (told.has(error)) return
     told.add(error)
-    if (clientLeft.has(error.code ?? '')) log.debug({ err: error }, 'a client left before its response was complete')
-    else log.error({ err: error }, 'a response broke off')
+    if (clientLeft.has(error.code ?? '')) log.debug({ err: error }, 'the client disconnected before the response was complete')
+    else log.error({ err: error }, 'a response was interrupted')
   }
 }

@@ -36,7 +36,7 @@ export interface HttpAppOptions {
   readonly info: { readonly title: string; readonly version: string }
   /** For the OpenAPI document. */
   readonly errors?: readonly ErrorInfo[]
-  /** Whether each request gets a line in the log: at info, and at debug for a probe. */
+  /** Whether each request is logged: at info, a probe at debug. */
   readonly logRequests: boolean
   /** The app's own bodies of refusals, by middleware key. */
   readonly responders?: Responders

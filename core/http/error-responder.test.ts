@@ -75,7 +75,7 @@ test('production says nothing about 5xx and everything about 4xx', async (t) => 
   const internal = await app.inject({ path: '/fail' })
   assert.deepEqual(internal.body, {
     error: 'Internal server error',
-    message: 'The server could not handle the request; quote the header x-request-id of this response',
+    message: 'The server could not handle the request; if you report it, include the x-request-id header of this response',
     code: 'INTERNAL_ERROR',
   })
   assert.equal(log.lines[0]?.err?.message, 'password of the database')
@@ -87,7 +87,7 @@ test('production says nothing about 5xx and everything about 4xx', async (t) => 
   const unavailable = await app.inject({ path: '/fail' })
   assert.deepEqual([unavailable.status, unavailable.headers['retry-after'], unavailable.body.code], [503, '1', 'QUEUE_CONNECTION_ERROR'])
   assert.ok(!unavailable.text.includes('secret'))
-  assert.equal(unavailable.body.message, 'The service is not available at the moment; try again in a few seconds')
+  assert.equal(unavailable.body.message, 'The service is temporarily unavailable; try again in a few seconds')
   error = new ZinError('BAD', 'the field x', { status: 400, details: [1] })
   assert.deepEqual((await app.inject({ path: '/fail' })).body, { error: 'Bad', message: 'the field x', code: 'BAD', details: [1] })
 })

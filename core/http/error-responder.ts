@@ -50,7 +50,7 @@ export class ErrorResponder {
       try {
         sent = await transformErrorBody.call(body, cause, failed)
       } catch (fault) {
-        log.error({ err: fault, requestId }, 'transformErrorBody failed; the body is sent as it was')
+        log.error({ err: fault, requestId }, 'transformErrorBody failed; the body is sent unchanged')
       }
     }
     for (const name of bodyHeaders) ctx.remove(name)
@@ -76,8 +76,8 @@ export class ErrorResponder {
     if (this.#options.production && error.status >= 500) {
       const message =
         error.status === 503
-          ? 'The service is not available at the moment; try again in a few seconds'
-          : 'The server could not handle the request; quote the header x-request-id of this response'
+          ? 'The service is temporarily unavailable; try again in a few seconds'
+          : 'The server could not handle the request; if you report it, include the x-request-id header of this response'
       return { error: error.title, message, code: error.code }
     }
     const body = { error: error.title, message: error.message, code: error.code }

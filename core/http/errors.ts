@@ -11,14 +11,14 @@ const placeOf = ({ part, field }: InvalidInput): string => (field === '' ? part 
 export const httpErrors = defineErrors({
   BAD_REQUEST_TARGET: {
     status: 400,
-    message: (why: string) => `The request target ${why}; send a path that a URL parser leaves as it is`,
-    when: 'The path or query is not one that every URL parser reads alike',
-    fix: 'Send a path that a URL parser leaves as it is',
+    message: (why: string) => `The request target ${why}; send a path that a URL parser leaves unchanged`,
+    when: 'URL parsers may interpret the path or query differently',
+    fix: 'Send a path that a URL parser leaves unchanged',
   },
   DUPLICATE_HEADER: {
     status: 400,
     message: (name: string) => `The header "${name}" was sent more than once; send it once`,
-    when: 'Host, Authorization or a content header came more than once',
+    when: 'Host, Authorization or a content header was sent more than once',
     fix: 'Send it once',
   },
   UNSUPPORTED_TRANSFER_ENCODING: {
@@ -49,7 +49,7 @@ export const httpErrors = defineErrors({
   BODY_ABORTED: {
     status: 400,
     message: () => 'The connection ended before the body was complete',
-    when: 'The client went away while it sent the body',
+    when: 'The client disconnected while it sent the body',
     fix: 'Send the request again',
   },
   VALIDATION_FAILED: {
@@ -103,26 +103,26 @@ export const httpErrors = defineErrors({
   },
   OTHER_APP: {
     status: 421,
-    message: () => 'The request is meant for another app, the one that its header X-Zin-App names',
-    when: 'A command of the CLI reached another app than its own',
-    fix: 'Run the command in the folder of the app that serves there, or give each app its own port',
+    message: () => 'The request is meant for another app, the one named in its X-Zin-App header',
+    when: 'A CLI command reached a different app than its own',
+    fix: 'Run the command in the folder of the app that listens there, or give each app its own port',
   },
   TOO_EARLY: {
     status: 425,
     message: () => 'Early data is accepted for GET and HEAD only; send the request again after the handshake',
-    when: 'A request that may change something came as early data (RFC 8470)',
+    when: 'A request other than GET or HEAD was sent as early data (RFC 8470)',
     fix: 'Send the request again after the handshake',
   },
   TOO_MANY_STREAMS: {
     status: 429,
-    message: (most: number) => `This client has ${most} event streams open, the most it may have; close one first`,
-    when: 'A user, or an address without one, has as many event streams as one may have',
+    message: (most: number) => `This client has reached the limit of ${most} open event streams; close one first`,
+    when: 'A user, or an address without a user, has reached the limit of open event streams',
     fix: 'Close a stream first',
   },
   STREAMS_EXHAUSTED: {
     status: 503,
-    message: (most: number) => `${most} event streams are open, the most that there may be; try again later`,
-    when: 'All clients together have as many event streams as there may be',
+    message: (most: number) => `The limit of ${most} open event streams is reached; try again later`,
+    when: 'All clients together have reached the limit of open event streams',
     fix: 'Try again later',
   },
   AUTH_STORE_UNAVAILABLE: {
@@ -130,7 +130,7 @@ export const httpErrors = defineErrors({
     message: (_cause: unknown) => 'Authentication is not possible right now; try again in a few seconds',
     headers: { 'Retry-After': '2' },
     cause: (cause: unknown) => cause,
-    when: 'A store that a guard asks does not respond in time',
+    when: 'A store that authentication depends on does not respond in time',
     fix: 'Try again after `Retry-After`; check Redis and the database',
   },
   INTERNAL_ERROR: {
@@ -138,47 +138,47 @@ export const httpErrors = defineErrors({
     title: 'Internal server error',
     message: (cause: Error) => cause.message,
     cause: (cause: Error) => cause,
-    when: 'Something failed that nobody expected; the log has it under the request id',
-    fix: 'Look it up in the log by `x-request-id`',
+    when: 'An unexpected error occurred; it is logged with the request id',
+    fix: 'Search the log for the `x-request-id` of the response',
   },
   BODY_CONSUMED: {
     status: 500,
     message: () =>
       'The body was read before captureBody; call captureBody(ctx) in each middleware that reads it, or set bodyType on the route',
-    when: 'A middleware read the body by itself before another one asked for it',
+    when: 'A middleware read the body without `captureBody` before another one needed it',
     fix: 'Call `captureBody(ctx)` in each middleware that reads the body, or set `bodyType` on the route',
   },
   MIDDLEWARE_STATE_MISSING: {
     status: 500,
     message: (plugin: string, key: string, field: string) =>
-      `The middleware "${key}" of plugin "${plugin}" called next() without setting ctx.state.${field}, which its "state" lists; set it, or take it out of the list`,
-    when: 'A middleware passed a request on without the state that it declares',
-    fix: 'Set the state, or take it out of `state`',
+      `The middleware "${key}" of plugin "${plugin}" called next() without setting ctx.state.${field}, which its "state" lists; set it, or remove it from the list`,
+    when: 'A middleware called `next()` without setting the state that it declares',
+    fix: 'Set the state, or remove it from `state`',
   },
   ZIN_MIDDLEWARE_INVALID: {
     message: (plugin: string, key: string, problems: readonly string[]) =>
       `Plugin "${plugin}" registers a middleware${key === '' ? '' : ` "${key}"`} that is not valid: ${problems.join('; ')}`,
-    when: 'A plugin registers a middleware that is not valid',
+    when: 'A plugin registers an invalid middleware',
     fix: 'Correct what the message names',
   },
   ZIN_MIDDLEWARE_TAKEN: {
     message: (plugin: string, key: string, owner: string) =>
       `Plugin "${plugin}" registers the middleware key "${key}", which belongs to plugin "${owner}"; rename one of them`,
-    when: 'Two plugins register one middleware key',
+    when: 'Two plugins register the same middleware key',
     fix: 'Rename one of them',
   },
   ZIN_ROUTES_INVALID: {
     message: (lines: readonly string[], _problems: readonly object[]) =>
       `${lines.length === 1 ? 'One problem' : `${lines.length} problems`} in the route table:\n${lines.map((line) => `  ${line}`).join('\n')}`,
     details: (_lines: readonly string[], problems: readonly object[]) => problems,
-    when: 'Routes conflict, name an unknown middleware key, or have a broken schema',
+    when: 'Routes conflict, use an unknown middleware key, or have an invalid schema',
     fix: 'Correct each route that the message names',
   },
   ZIN_LISTEN_FAILED: {
     message: (host: string, port: number, reason: string) => `The HTTP server cannot listen on ${host}:${port}: ${reason}`,
     cause: (_host: string, _port: number, _reason: string, cause: Error) => cause,
     when: 'The port cannot be opened',
-    fix: 'Choose another `PORT` or `HOST`, or stop what listens there',
+    fix: 'Choose another `PORT` or `HOST`, or stop the process that listens there',
   },
 })
 

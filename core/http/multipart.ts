@@ -21,10 +21,10 @@ export function splitMultipart(bytes: Buffer, boundary: string): readonly Part[]
   let at = bytes.indexOf(delimiter.subarray(2)) === 0 ? delimiter.length - 2 : after(bytes, delimiter, 0)
   while (!bytes.subarray(at, at + 2).equals(dashes)) {
     while (bytes[at] === 0x20 || bytes[at] === 0x09) at++
-    if (bytes[at] !== 0x0d || bytes[at + 1] !== 0x0a) throw httpErrors.INVALID_FORM('a boundary is broken')
+    if (bytes[at] !== 0x0d || bytes[at + 1] !== 0x0a) throw httpErrors.INVALID_FORM('a boundary is malformed')
     if (parts.length === maxParts) throw httpErrors.INVALID_FORM(`it has more than ${maxParts} parts`)
     const end = bytes.subarray(at, at + maxHeadBytes).indexOf(headEnd)
-    if (end === -1) throw httpErrors.INVALID_FORM('the headers of a part have no end')
+    if (end === -1) throw httpErrors.INVALID_FORM('the headers of a part are incomplete')
     const headers = headersOf(bytes.toString('utf8', at + 2, at + end))
     const start = at + end + headEnd.length
     at = after(bytes, delimiter, start)
@@ -48,7 +48,7 @@ function headersOf(text: string): ReadonlyMap<string, string> {
   const headers = new Map<string, string>()
   for (const line of text === '' ? [] : text.split('\r\n')) {
     const [, name, value] = header.exec(line) ?? []
-    if (name === undefined || value === undefined) throw httpErrors.INVALID_FORM('a header of a part is broken')
+    if (name === undefined || value === undefined) throw httpErrors.INVALID_FORM('a header of a part is malformed')
     headers.set(name.toLowerCase(), value)
   }
   return headers

@@ -101,7 +101,7 @@ test('the OpenAPI document shows what a route documents in place of what it chec
   assert.deepEqual(post.requestBody.content['application/json'].schema.properties, { a: { type: 'integer' } })
   assert.equal((await app.inject({ method: 'POST', path: '/items/longer', body: { a: 'x' } })).status, 200)
   app.addRoute('p', { ...loose, path: '/broken', documented: { body: { type: 'objekt' } } })
-  assert.throws(() => app.compile(), /documented body schema is broken: \/type/)
+  assert.throws(() => app.compile(), /documented body schema is invalid: \/type/)
 })
 
 test('the OpenAPI document requires what a request must bring: nothing that has a default, and the credentials of its middleware', async (t) => {

@@ -50,7 +50,7 @@ const errorSchema = {
     error: { type: 'string', description: 'Short text' },
     message: { type: 'string' },
     code: { $ref: '#/components/schemas/ErrorCode' },
-    details: { description: 'Facts for programs, where they help' },
+    details: { description: 'Machine-readable details, if any' },
   },
 }
 
@@ -62,7 +62,7 @@ function codeSchema(errors: readonly ErrorInfo[]): Json {
     const description = [...new Set(same.map((error) => error.description))].join(' ')
     return { const: code, 'x-status': same[0]?.status, description, 'x-plugins': same.map(({ plugin }) => plugin) }
   })
-  return { description: 'Stable, for programs', anyOf: [...known, { type: 'string' }] }
+  return { description: 'Stable error code', anyOf: [...known, { type: 'string' }] }
 }
 
 /** `GET /api/workers/:name` → `getApiWorkersName`. */

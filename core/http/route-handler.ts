@@ -36,7 +36,10 @@ function responseWarner(route: Route, schemas: Schemas, log: Logger): (ctx: Cont
       if (problems.length > 0)
         log.warn({ method: route.method, path: route.path, status: ctx.status, problems }, 'the response does not match its schema')
     } catch (error) {
-      log.warn({ method: route.method, path: route.path, error: messageOf(error) }, 'the response could not be compared with its schema')
+      log.warn(
+        { method: route.method, path: route.path, error: messageOf(error) },
+        'the response could not be validated against its schema',
+      )
     }
   }
 }

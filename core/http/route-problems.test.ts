@@ -36,7 +36,7 @@ test('every problem of a table is listed in one error, and the old table stays',
   )
   assert.deepEqual(problems[0]?.plugins, ['b', 'a'])
   for (const expected of [
-    /"a" registered GET \/api\/jobs\/:id already/,
+    /"a" already registered GET \/api\/jobs\/:id/,
     /"auht"; did you mean "auth"\?/,
     /must begin with "\/"/,
     /unknown keyword "formt"/,

@@ -35,15 +35,15 @@ function routeProblems(registrations: readonly Registration[], middleware: Middl
     if (bad !== undefined) add(`its path ${bad}`)
     const key = `${method} ${shapeOf(path)}`
     const owner = owners.get(key)
-    if (owner) add(`plugin "${owner.plugin}" registered ${owner.route.method} ${owner.route.path} already`, owner.plugin)
+    if (owner) add(`plugin "${owner.plugin}" already registered ${owner.route.method} ${owner.route.path}`, owner.plugin)
     else owners.set(key, registration)
     for (const name of route.use ?? []) {
       if (middleware.ownerOf(name) !== undefined) continue
       const near = suggest(name, middleware.keys)
       add(`no plugin registered the middleware key "${name}"${near === undefined ? '' : `; did you mean "${near}"?`}`)
     }
-    if (route.probe && !isStatic(path)) add('a probe has a static path')
-    if (route.probe && (route.use?.length || route.params || route.query || route.body)) add('a probe takes neither middleware nor input')
+    if (route.probe && !isStatic(path)) add('a probe must have a static path')
+    if (route.probe && (route.use?.length || route.params || route.query || route.body)) add('a probe must not have middleware or input')
     for (const problem of schemaProblems(route)) add(problem)
   }
   return problems

@@ -65,7 +65,7 @@ test('a schema that Ajv takes has no problem, and one that it refuses has one at
     assert.equal(ajv.validateSchema(schema as object), false, JSON.stringify(schema))
     const problems = problemsOf(schema)
     assert.equal(problems.length, 1, `${JSON.stringify(schema)}: ${problems.join()}`)
-    assert.ok(problems[0]?.startsWith(`its body schema is broken: ${place} must `), problems[0])
+    assert.ok(problems[0]?.startsWith(`its body schema is invalid: ${place} must `), problems[0])
   }
 })
 
@@ -74,7 +74,7 @@ test('what Ajv passes over is a problem: unknown keywords and formats, malformed
   assert.match(problemsOf({ contains: { format: 'emial' } }).join(), /\/contains\/format must be one of .*email.*, not "emial"/)
   assert.match(problemsOf({ pattern: '(' }).join(), /\/pattern must be a regular expression, not "\("/)
   assert.match(problemsOf({ patternProperties: { '(': {} } }).join(), /\/patternProperties must be an object .*regular expressions/)
-  assert.match(problemsOf({ $ref: '#/$defs/missing' }).join(), /refers to #\/\$defs\/missing, which is not there/)
+  assert.match(problemsOf({ $ref: '#/$defs/missing' }).join(), /refers to #\/\$defs\/missing, which does not exist/)
 })
 
 test('every keyword and every format of Ajv is known', () => {

@@ -22,7 +22,7 @@ const text: Form = { must: 'must be text', fits: isText }
 const flag: Form = { must: 'must be true or false', fits: (value) => typeof value === 'boolean' }
 const number: Form = { must: 'must be a number', fits: (value) => Number.isFinite(value) }
 const step: Form = { must: 'must be a number above 0', fits: (value) => Number.isFinite(value) && (value as number) > 0 }
-const count: Form = { must: 'must be a whole number from 0', fits: (value) => Number.isInteger(value) && (value as number) >= 0 }
+const count: Form = { must: 'must be an integer of at least 0', fits: (value) => Number.isInteger(value) && (value as number) >= 0 }
 const list: Form = { must: 'must be a list', fits: Array.isArray }
 const names: Form = { must: 'must be a list of different names', fits: isNames }
 const values: Form = {
@@ -99,7 +99,7 @@ export function schemaProblems({ params, query, body, response = {}, documented 
   const responses = Object.entries(response).map(([status, schema]) => [`response ${status}`, schema] as const)
   const shown = Object.entries(documented).map(([part, schema]) => [`documented ${part}`, schema] as const)
   return [['params', params] as const, ['query', query] as const, ['body', body] as const, ...responses, ...shown].flatMap(
-    ([part, schema]) => (schema === undefined ? [] : problemsOf(schema).map((problem) => `its ${part} schema is broken: ${problem}`)),
+    ([part, schema]) => (schema === undefined ? [] : problemsOf(schema).map((problem) => `its ${part} schema is invalid: ${problem}`)),
   )
 }
 
@@ -118,7 +118,7 @@ function problemsOf(root: unknown): readonly string[] {
     }
     const { $ref } = node as { readonly $ref?: unknown }
     if (typeof $ref === 'string' && $ref.startsWith('#/') && !resolves(root, $ref))
-      problems.push(`${at || 'it'} refers to ${$ref}, which is not there`)
+      problems.push(`${at || 'it'} refers to ${$ref}, which does not exist`)
   }
   visit(typeof root === 'boolean' ? undefined : root, '')
   return problems

@@ -111,7 +111,7 @@ export class HttpServer {
 
 const reasons: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is in use; stop the other process or choose another port with PORT=…',
-  EACCES: 'this user may not open it; choose a port from 1024 up with PORT=…',
+  EACCES: 'permission denied; choose a port of 1024 or higher with PORT=…',
   EADDRNOTAVAIL: 'this machine has no such address; correct HOST=…',
   ENOTFOUND: 'the host name is unknown; correct HOST=…',
 }

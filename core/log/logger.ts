@@ -82,7 +82,7 @@ function openSink({ channel, destination: given, dataDir }: LoggerOptions): Sink
     case 'silent':
       return { write: () => undefined, close: async () => undefined, colors: false }
     default:
-      throw logErrors.ZIN_LOG_CHANNEL(`unknown log channel "${channel}"; LOG_CHANNEL is console, stderr, file or silent`)
+      throw logErrors.ZIN_LOG_CHANNEL(`unknown log channel "${channel}"; LOG_CHANNEL must be console, stderr, file or silent`)
   }
 }
 

@@ -1,15 +1,15 @@
 import { defineErrors } from '../errors.js'
 
-/** What is wrong with the services of plugins. */
+/** Errors of services. */
 export const serviceErrors = defineErrors({
   ZIN_SERVICE_DUPLICATE: {
-    message: (plugin: string, service: string, other: string) => `${plugin}: service "${service}" is provided by ${other} already`,
-    when: 'Two plugins provide one service',
+    message: (plugin: string, service: string, other: string) => `${plugin}: service "${service}" is already provided by ${other}`,
+    when: 'Two plugins provide the same service',
     fix: 'Enable one of them',
   },
   ZIN_SERVICE_MISSING: {
-    message: (user: string, service: string) => `${user}: service "${service}" is not there; enable the plugin that provides it`,
-    when: 'A service is used that no enabled plugin provides',
+    message: (user: string, service: string) => `${user}: service "${service}" is not available; enable the plugin that provides it`,
+    when: 'No enabled plugin provides the service that is used',
     fix: 'Enable the plugin that provides it',
   },
   ZIN_SERVICE_UNDECLARED: {

@@ -25,7 +25,7 @@ export function parseSecrets(text: string, setting: string): readonly string[] {
     if (notAfter !== undefined)
       throw signingErrors.SIGNING_SECRET_BACKUPS_INVALID(
         setting,
-        `entry ${index} has a "notAfter", which counts for signing secrets only`,
+        `entry ${index} has a "notAfter", which is supported for signing secrets only`,
         'secrets',
       )
     return secret
@@ -52,7 +52,7 @@ function parseList(text: string, setting: string, entriesAre: string): readonly 
 function parseBackup(entry: unknown): BackupSecret | string {
   if (typeof entry === 'string' && entry !== '') return { secret: entry }
   const { secret, notAfter } = (typeof entry === 'object' && entry !== null ? entry : {}) as { secret?: unknown; notAfter?: unknown }
-  if (typeof secret !== 'string' || secret === '') return 'is neither a text nor an object with "secret"'
+  if (typeof secret !== 'string' || secret === '') return 'is neither a string nor an object with "secret"'
   if (notAfter === undefined) return { secret }
   const until = typeof notAfter === 'string' ? Date.parse(notAfter) : notAfter
   if (typeof until !== 'number' || !Number.isFinite(until)) return 'has a "notAfter" that is neither ms since 1970 nor an ISO date'

@@ -43,9 +43,9 @@ export function signatureReader(names: SignatureHeaderNames): SignatureReader {
   const readOwn = (values: readonly (string | undefined)[], input: string): SignatureClaim | SignatureFault | undefined => {
     const own = ownSignatures(input)
     if (own === undefined) return fault(3, 'malformed signature-input')
-    if (own.length > 1) return fault(3, 'there are several signatures of ours')
+    if (own.length > 1) return fault(3, 'more than one signature has our tag')
     if (own[0] === undefined) return undefined
-    if (five.some((name) => values[place(name)] !== undefined)) return fault(3, 'signed in both ways')
+    if (five.some((name) => values[place(name)] !== undefined)) return fault(3, 'signed with both profiles')
     return readOwnSignature(own[0], new Map([...places].map(([name, at]) => [name, values[at]])), names)
   }
 

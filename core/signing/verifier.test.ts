@@ -164,7 +164,7 @@ describe('the MAC and the body (layer 6)', () => {
     assert.deepEqual(checkMac('POST', target, read, [signingKey('other')], decoy), {
       ok: false,
       layer: 6,
-      reason: 'the signature does not fit',
+      reason: 'the signature does not match',
     })
     assert.ok('ok' in checkMac('POST', target, read, [], decoy))
   })

@@ -72,7 +72,7 @@ export function checkMac(
   const text = signedText(method, target ?? { pathname: '', search: '' }, claim)
   const found = claim.alg === 'ed25519' ? ed25519Fit(text, signature, keys, decoy) : hmacFit(text, signature, keys, decoy)
   if (target === undefined) return fault(6, 'the request target has more than one reading')
-  return found ?? fault(6, 'the signature does not fit')
+  return found ?? fault(6, 'the signature does not match')
 }
 
 /** The text that the client signed, in the profile of the claim. */

@@ -2,7 +2,7 @@ export type SignedBody = string | Uint8Array | ArrayBuffer | undefined
 
 export function subtle(): SubtleCrypto {
   const found = globalThis.crypto?.subtle
-  if (found === undefined) throw new TypeError('crypto.subtle is missing: a browser gives it to pages on https or localhost only')
+  if (found === undefined) throw new TypeError('crypto.subtle is not available: browsers provide it on https and localhost pages only')
   return found
 }
 

@@ -80,6 +80,6 @@ function isAlive(type: string, resource: object | undefined): boolean {
 
 export function describeLeaks(leaks: readonly Leak[]): string {
   return leaks
-    .map((leak) => `${leak.plugin} left a ${leak.type} open, made here:\n${leak.stack.split('\n').slice(2, 12).join('\n')}`)
+    .map((leak) => `${leak.plugin} left a ${leak.type} open, created here:\n${leak.stack.split('\n').slice(2, 12).join('\n')}`)
     .join('\n')
 }

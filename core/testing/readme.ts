@@ -73,7 +73,7 @@ function settingType(spec: SettingSpec): string {
     case 'bool':
       return 'boolean'
     case 'list':
-      return 'list, by commas'
+      return 'comma-separated list'
   }
 }
 

@@ -77,7 +77,7 @@ describeSigner('Chromium', startChromium, (runtime, app) => {
       const page = await runtime().insecurePage()
       const order = { profile, method: 'GET', url: '/', keyId: 'dev_1', secret: 'secret' }
       const problem = page.evaluate((given) => (globalThis as unknown as Globals).signer.createHeaders(given), order)
-      await assert.rejects(problem, /crypto\.subtle is missing: a browser gives it to pages on https or localhost only/)
+      await assert.rejects(problem, /crypto\.subtle is not available: browsers provide it on https and localhost pages only/)
       await page.close()
     })
   }

@@ -2,7 +2,7 @@ import { defineCommand } from '../../host/command.js'
 
 export const configCheckCommand = defineCommand({
   name: 'config:check',
-  summary: 'Check the configuration without starting anything; list every setting with value, source and reader',
+  summary: 'Check the configuration without starting anything, and list every setting with its value, source and reader',
   needs: 'config',
   json: true,
   run({ host, print }) {

@@ -47,7 +47,7 @@ export const devCommand = defineCommand({
       await app.restart().catch((error: unknown) => print.error(messageOf(error)))
     }
     const sources = await watchSources(rootDir, (files) => void onChange(files), { ignored: await dataFolder(rootDir) })
-    print.line(`zin dev: watching ${rootDir}; Ctrl-C ends it`)
+    print.line(`zin dev: watching ${rootDir}; press Ctrl-C to stop`)
     await app.restart()
     await untilSignal(() => app.kill())
     sources.close()
@@ -78,7 +78,7 @@ async function startChild(rootDir: string, args: readonly string[], print: Print
   listen(child)
   child.on('error', (error) => print.error(`cannot start the app: ${error.message}`))
   child.on('exit', (code) => {
-    if (code !== 0 && code !== null) print.error(`the app ended with code ${code}; waiting for a change`)
+    if (code !== 0 && code !== null) print.error(`the app exited with code ${code}; waiting for a change`)
   })
   return child
 }

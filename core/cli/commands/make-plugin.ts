@@ -9,7 +9,7 @@ import { canNameFactory, pluginFiles, pluginNamePattern } from '../plugin-templa
 
 export const makePluginCommand = defineCommand({
   name: 'make:plugin',
-  summary: 'Write a new plugin with a test into plugins/<name>',
+  summary: 'Create a plugin with a test in plugins/<name>',
   needs: 'nothing',
   args: [{ name: 'name', summary: 'kebab-case: slow-jobs' }],
   async run({ args, cwd, print }) {
@@ -18,7 +18,7 @@ export const makePluginCommand = defineCommand({
       throw cliErrors.ZIN_PLUGIN_NAME(name)
     }
     if (!canNameFactory(name)) {
-      throw new UsageError(`a plugin cannot be named "${name}": the code it is written in has another meaning for ${factoryName(name)}`)
+      throw new UsageError(`a plugin cannot be named "${name}": its code already uses the word ${factoryName(name)}`)
     }
     const file = await findConfig(cwd)
     if (file === undefined) throw configErrors.ZIN_CONFIG_MISSING(cwd)
@@ -26,7 +26,7 @@ export const makePluginCommand = defineCommand({
     await makeFolder(folder)
     for (const [fileName, text] of Object.entries(pluginFiles(name))) {
       await writeFile(join(folder, fileName), text, { flag: 'wx' })
-      print.line(`wrote plugins/${name}/${fileName}`)
+      print.line(`created plugins/${name}/${fileName}`)
     }
     const factory = factoryName(name)
     print.line('Add it to zin.config.ts:')

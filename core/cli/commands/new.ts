@@ -6,11 +6,11 @@ import { type ExampleName, exampleNames, scaffold } from '../scaffold.js'
 
 export const newCommand = defineCommand({
   name: 'new',
-  summary: 'Make an app from an example',
+  summary: 'Create an app from an example',
   needs: 'nothing',
-  args: [{ name: 'dir', summary: 'folder of the app; made when missing, must be empty but for .git', required: false }],
+  args: [{ name: 'dir', summary: 'folder of the app; created if missing, must be empty except for .git', required: false }],
   options: {
-    example: { type: 'string', summary: 'Where to begin; default: full, or what you choose on a terminal', values: exampleNames },
+    example: { type: 'string', summary: 'Example to start from; default: full, or the one you choose on a terminal', values: exampleNames },
   },
   async run({ args, options, cwd, dialog, print, signal }) {
     const dir = args.dir ?? (await askForFolder(dialog, signal))
@@ -18,7 +18,7 @@ export const newCommand = defineCommand({
     const target = resolve(cwd, dir)
     const { hasKeys } = await scaffold({ target, example, zin: zinPackage() })
     const folder = relative(cwd, target) || '.'
-    print.line(`Made ${folder} from the example "${example}". Next:`)
+    print.line(`Created ${folder} from the example "${example}". Next:`)
     if (folder !== '.') print.line(`  cd ${quoted(folder)}`)
     print.line('  npm install')
     print.line('  npm run dev      start it and restart it on changes')
@@ -37,11 +37,11 @@ async function askForFolder(dialog: Dialog | undefined, signal: AbortSignal): Pr
   // Loaded here: only a question needs it.
   const { text } = await import('@clack/prompts')
   const answer = await text({
-    message: 'In which folder shall the app be made?',
+    message: 'In which folder should the app be created?',
     placeholder: 'my-app',
     ...dialog,
     signal,
-    validate: (given) => ((given ?? '').trim() === '' ? 'Name a folder' : undefined),
+    validate: (given) => ((given ?? '').trim() === '' ? 'Enter a folder' : undefined),
   })
   return answered(answer).trim()
 }
@@ -56,10 +56,12 @@ async function askForExample(dialog: Dialog | undefined, signal: AbortSignal): P
   if (dialog === undefined) return 'full'
   const { select } = await import('@clack/prompts')
   const options = exampleNames.map((value) => ({ value, label: value, hint: hints[value] }))
-  return answered<ExampleName>(await select({ message: 'From which example?', options, initialValue: 'full', ...dialog, signal }))
+  return answered<ExampleName>(
+    await select({ message: 'Which example should it start from?', options, initialValue: 'full', ...dialog, signal }),
+  )
 }
 
 function answered<T extends string>(answer: T | symbol): T {
-  if (typeof answer === 'symbol') throw cliErrors.ZIN_ABORTED('nothing was made')
+  if (typeof answer === 'symbol') throw cliErrors.ZIN_ABORTED('nothing was created')
   return answer
 }

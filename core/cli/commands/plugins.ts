@@ -6,13 +6,13 @@ import { openApp } from '../open-app.js'
 
 export const pluginsCommand = defineCommand({
   name: 'plugins',
-  summary: 'List plugins in boot order; explain the order; show the plan of a boot',
+  summary: 'List plugins in boot order, explain the order, or show the boot plan',
   // It opens the app by itself: the plan is not part of what other commands see.
   needs: 'nothing',
   json: true,
   options: {
     why: { type: 'string', summary: 'Name of a plugin: explain its position in the boot order' },
-    plan: { type: 'boolean', summary: 'Show what a boot would do, without doing it' },
+    plan: { type: 'boolean', summary: 'Show what a boot would do, without booting' },
   },
   async run({ cwd, options, print }) {
     const app = await openApp({ cwd, environment: process.env, roles: [] })
@@ -63,7 +63,7 @@ function explain(name: string, reports: readonly PluginReport[], print: Printer)
   }
   print.line(`${name} is on level ${report.level}:`)
   for (const reason of report.why) print.line(`  ${reason}`)
-  print.line(needed.length === 0 ? '  no plugin needs it' : `  needed by ${needed.join(', ')}`)
+  print.line(needed.length === 0 ? '  no plugin depends on it' : `  required by ${needed.join(', ')}`)
 }
 
 function printPlan(plan: BootPlan, print: Printer): void {
@@ -78,5 +78,5 @@ function printPlan(plan: BootPlan, print: Printer): void {
   print.line(
     `routes ${routes.length}, hooks ${hooks.length} (with listeners ${heard}), commands ${commands.length}, migrations ${migrations.length}, settings ${settings.length}`,
   )
-  print.line('every detail: --plan --json')
+  print.line('for all details: --plan --json')
 }

@@ -15,7 +15,7 @@ export const startCommand = defineCommand({
   options: {
     host: { type: 'string', summary: 'Address to listen on; default: the configuration, HOST, 127.0.0.1' },
     port: { type: 'int', summary: 'Port to listen on, 0 for a free one; default: the configuration, PORT, 7777', min: 0, max: 65_535 },
-    roles: { type: 'string', summary: 'What this process does', default: 'http,worker' },
+    roles: { type: 'string', summary: 'Roles of this process, separated by a comma', default: 'http,worker' },
   },
   async run({ cwd, options, print }) {
     const began = performance.now()
@@ -79,7 +79,8 @@ const allRoles: readonly Role[] = ['http', 'worker']
 function rolesOf(text: string): Role[] {
   const names = text.split(',').map((name) => name.trim())
   const unknown = names.find((name) => !allRoles.includes(name as Role))
-  if (unknown !== undefined) throw new UsageError(`option --roles takes ${allRoles.join(', ')}, or both with a comma, not "${text}"`)
+  if (unknown !== undefined)
+    throw new UsageError(`option --roles must be ${allRoles.join(' or ')}, or both separated by a comma, not "${text}"`)
   return allRoles.filter((role) => names.includes(role))
 }
 

@@ -344,7 +344,7 @@ describe('reading a signature by RFC 9421 (layer 3)', () => {
   ]
   for (const [title, from, to] of changes) it(`refuses ${title}`, async () => assert.equal(layerOf(await change(from, to)), 3))
 
-  it('refuses two signatures of ours, a label twice, and one signed in both ways', async () => {
+  it('refuses two signatures with our tag, a duplicate label, and one signed with both profiles', async () => {
     const request = await good()
     const own = input(request.headers)
     for (const label of ['second', 'zin'])
