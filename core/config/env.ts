@@ -1,7 +1,7 @@
 import { plainEnv, SettingsReader } from './read-settings.js'
 import type { SettingSpec } from './settings.js'
 
-/** Reads one setting as its type says. Each throws a ZinError ZIN_SETTING_INVALID that says name, value and what was expected. */
+/** Reads one setting by type. Each throws a ZinError ZIN_SETTING_INVALID with the name, the value and what was expected. */
 export interface EnvReader {
   /** Default ''. */
   string(name: string, fallback?: string): string
@@ -17,9 +17,9 @@ export interface EnvReader {
   list(name: string, fallback?: readonly string[]): readonly string[]
 }
 
-/** Reads from an environment; `reader` is who reads, for errors. */
+/** Reads from an environment; `reader` names the reader in errors. */
 export function envReader(environment: Readonly<Record<string, string | undefined>>, reader: string): EnvReader {
-  // A missing number without a default stays undefined, which setting specs, whose defaults are printed, cannot say.
+  // A missing number without a default stays undefined, which setting specs cannot express.
   const read = (name: string, spec: unknown): never => {
     const values: Readonly<Record<string, unknown>> = new SettingsReader(plainEnv(environment)).read(reader, {
       [name]: spec as SettingSpec,

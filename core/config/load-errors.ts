@@ -13,7 +13,7 @@ export async function loadingFailed(error: unknown, configFile: string): Promise
     const found = (await findSyntaxError(configFile)) ?? { place: headPlace(error), text: messageOf(error).split('\n')[0] ?? '' }
     return configErrors.ZIN_CONFIG_SYNTAX(at(found.place, configFile), found.text, error)
   }
-  // Thrown on purpose, e.g. by env.int: it says what to do already.
+  // A ZinError, e.g. of env.int, already says what to do.
   if (error instanceof ZinError)
     return new ZinError(error.code, `${error.message} (${at(place, configFile)})`, { details: error.details, cause: error })
   if (isMissingModule(error)) {
@@ -64,8 +64,8 @@ interface BuildFailure {
 }
 
 /**
- * Node tells neither file nor line of a syntax error in a module, and tsx tells them in words only. esbuild, which tsx brings along,
- * finds the place in the file or in any local file that it imports.
+ * Node reports neither file nor line of a syntax error in a module, and tsx reports them as text only. esbuild, a dependency of tsx,
+ * finds the location in the file or in any local file that it imports.
  */
 async function findSyntaxError(configFile: string): Promise<{ readonly place: Place; readonly text: string } | undefined> {
   try {

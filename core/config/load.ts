@@ -46,7 +46,7 @@ export async function loadConfig(cwd: string, environment: Record<string, string
   return { exported: (await importModule(file)).default, file, rootDir, env }
 }
 
-/** A file that was meant as the configuration is not passed over in silence. */
+/** A file that looks like the configuration is reported, not ignored. */
 async function refuseOthers(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => [])
   const other = names.find((name) => /^zin\.config\.(c[jt]s|[jt]sx|json[c5]?|ya?ml|toml)$/.test(name))

@@ -9,8 +9,8 @@ const edge = 3
 const maxWarnings = 10
 
 /**
- * A line for each name in the environment that nobody declared and that is nearly the name of a setting which is not set.
- * It never says a value.
+ * One line for each undeclared name in the environment that is similar to the name of an unset setting.
+ * Values are never included.
  */
 export function misspelledSettings(env: EnvSource, declared: Iterable<string>): readonly string[] {
   const isSet = (name: string): boolean => (env.values[name] ?? '') !== ''

@@ -3,9 +3,9 @@ import { Type } from 'typebox'
 
 /** Options of a plugin, as {@link defineOptions} declares them. */
 export interface OptionsDeclaration<O extends object = object> {
-  /** An object schema that takes no unknown keys. */
+  /** An object schema that rejects unknown keys. */
   readonly schema: object
-  /** What an option is when the app leaves it out. */
+  /** The value of an option that the app leaves out. */
   readonly defaults: O
 }
 
@@ -32,9 +32,9 @@ export function isRequired(value: unknown): boolean {
 }
 
 /**
- * Declares the options of a plugin once: their types, defaults, validation and the rows of its README come from it. Each property says
- * what it is for in `description`. One with a `default` may be left out; one in `Type.Optional` may be missing; of any other the app
- * must give a value. Unknown options are refused.
+ * Declares the options of a plugin once: their types, defaults, validation and the rows of its README are derived from it. Each property has a
+ * `description`. A property with a `default` or in `Type.Optional` may be left out; all others are required. Unknown options are
+ * rejected.
  *
  * @example
  * const mailOptions = defineOptions(
@@ -64,8 +64,8 @@ export function functionOption<F extends AnyFunction>(options: { readonly descri
 export const functionKeyword = 'x-function'
 
 /**
- * What is wrong with the declaration of options. Defaults are compared with the plain words of their schema, which costs the boot
- * nothing; `describePlugin` compares them with all of it.
+ * Problems of the declaration of options. At boot, defaults are compared with simple keywords of their schema only, which is cheap;
+ * `describePlugin` validates them fully.
  */
 export function optionsProblems(options: OptionsDeclaration | undefined): readonly string[] {
   if (options === undefined) return []

@@ -4,20 +4,20 @@ import { suggest } from '../util/suggest.js'
 import { configErrors } from './errors.js'
 import type { SettingReport, SettingSpec, SettingSpecs, SettingValues } from './settings.js'
 
-/** The environment of a host: values, and where each came from. */
+/** The environment of a host: values and their sources. */
 export interface EnvSource {
   readonly values: Readonly<Record<string, string | undefined>>
   sourceOf(name: string): 'environment' | '.env' | 'default'
-  /** The `.env` that was looked for, there or not. */
+  /** Path of the `.env`, whether it exists or not. */
   readonly file?: string
 }
 
-/** An environment made of a plain record; used by tests and embedders. */
+/** An environment from a plain record; for tests and embedders. */
 export function plainEnv(values: Readonly<Record<string, string | undefined>>): EnvSource {
   return { values, sourceOf: (name) => (values[name] === undefined ? 'default' : 'environment') }
 }
 
-/** Reads declared settings and remembers who read what. */
+/** Reads declared settings and records their readers. */
 export class SettingsReader {
   readonly #env: EnvSource
   readonly #rows = new Map<string, { spec: SettingSpec; value: string; readers: Set<string> }>()
@@ -55,7 +55,7 @@ export class SettingsReader {
       }))
   }
 
-  /** Returns an earlier reader that declares the setting otherwise. */
+  /** Returns an earlier reader with a conflicting declaration of the setting. */
   #remember(reader: string, name: string, spec: SettingSpec, text: string | undefined): Declaration | undefined {
     const known = this.#rows.get(name)
     if (known === undefined) {
@@ -74,7 +74,7 @@ interface Declaration {
   readonly spec: SettingSpec
 }
 
-/** Fields in which two declarations of one setting differ. What they say of it is for people. */
+/** Fields in which two declarations of one setting differ. `summary` is ignored. */
 function differences(one: SettingSpec, other: SettingSpec): readonly string[] {
   const fields = (spec: SettingSpec): Readonly<Record<string, unknown>> => ({ ...spec, summary: undefined })
   const [first, second] = [fields(one), fields(other)]
@@ -87,7 +87,7 @@ function declaredTwice(name: string, spec: SettingSpec, reader: string, other: D
   return `${name} is declared by ${other.reader} and by ${reader} with a different ${fields.join(' and ')}; export the declaration from one of them and import it in the other`
 }
 
-/** What is wrong with the declaration of a setting, if anything is. */
+/** The problem of a setting's declaration, if any. */
 export function settingProblem(spec: SettingSpec): string | undefined {
   const types: readonly string[] = ['string', 'int', 'number', 'bool', 'list', 'enum'] satisfies SettingSpec['type'][]
   if (!types.includes(spec?.type)) return `"type" must be one of ${types.join(', ')}`

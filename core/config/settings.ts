@@ -1,4 +1,4 @@
-/** How one environment setting is read. Its reader declares it, and `zin config:check` lists it. */
+/** Declaration of one environment setting. The plugin that reads it declares it, and `zin config:check` lists it. */
 export type SettingSpec =
   | (SettingBase & {
       /** How the text of the environment is read; `bool` is true, 1, yes or on, and false, 0, no or off; `list` is separated by commas. */
@@ -7,15 +7,15 @@ export type SettingSpec =
       readonly default: string
       /** Masks the value in `zin config:check`. */
       readonly secret?: boolean
-      /** Of a `string`: a regular expression that the value must match, unless it is the default. */
+      /** For a `string`: a regular expression that the value must match, unless it is the default. */
       readonly pattern?: string
     })
   | (SettingBase & {
       readonly type: 'int'
       readonly default: number
-      /** Of an `int` or `number`: the least value. */
+      /** For an `int` or `number`: the minimum. */
       readonly min?: number
-      /** Of an `int` or `number`: the greatest value. */
+      /** For an `int` or `number`: the maximum. */
       readonly max?: number
     })
   | (SettingBase & { readonly type: 'number'; readonly default: number; readonly min?: number; readonly max?: number })
@@ -24,7 +24,7 @@ export type SettingSpec =
   | (SettingBase & {
       readonly type: 'enum'
       readonly default: string
-      /** Of an `enum`: what it may be. */
+      /** For an `enum`: the allowed values. */
       readonly values: readonly string[]
     })
 

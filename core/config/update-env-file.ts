@@ -9,9 +9,9 @@ type Values = Readonly<Record<string, string>>
 
 /**
  * Changes values of a `.env` file in one step: a reader sees the old file or the new one, whenever the process dies.
- * The new file is readable by its owner only. A missing file counts as empty; other lines stay as they are. Two processes
- * cannot do it at the same time: who holds `.env.new` does it.
- * Throws ENV_FILE_BUSY (another one is at it) and ZIN_ENV_FILE (the file is malformed).
+ * The new file is readable by its owner only. A missing file counts as empty; other lines stay as they are. `.env.new`
+ * is the lock between processes.
+ * Throws ENV_FILE_BUSY (another process is changing the file) and ZIN_ENV_FILE (the file is malformed).
  *
  * @param change gets the present values and gives the ones to write; their names and values must hold no `'` and no line break.
  */
@@ -19,7 +19,7 @@ export async function updateEnvFile(
   path: string,
   change: (present: Readonly<Record<string, string | undefined>>) => Values,
 ): Promise<void> {
-  // A link stays one: the file that it names is the one to replace.
+  // Keep a symbolic link and replace its target.
   const file = await realpath(path).catch(() => path)
   const lock = `${file}.new`
   const own = `${lock}.${process.pid}.${crypto.randomUUID()}`

@@ -3,12 +3,12 @@ import { isIPv4 } from 'node:net'
 import type { IPv4, IPv6 } from 'ipaddr.js'
 
 /**
- * What an address is for. `metadata`: where clouds hand out the credentials of a machine. `special`: everything else that no server
+ * What an address is for. `metadata`: where cloud providers serve the credentials of a machine. `special`: everything else that no server
  * on the internet has: unspecified, link-local, multicast, broadcast, documentation, tunnels, and what is no address at all.
  */
 export type AddressKind = 'public' | 'loopback' | 'private' | 'metadata' | 'special'
 
-// Link-local, private, shared and even public ones; so they are told by value.
+// Link-local, private, shared and even public ones; so they are listed by value.
 const metadataAddresses = new Set(['169.254.169.254', '100.100.100.200', '168.63.129.16', '192.0.0.192', 'fd00:ec2::254'])
 
 const kinds: Readonly<Record<string, AddressKind>> = {
@@ -18,7 +18,7 @@ const kinds: Readonly<Record<string, AddressKind>> = {
   uniqueLocal: 'private',
 }
 
-/** Tells what an IP address is for. Text that is not exactly an address, e.g. `127.1`, is `special`. */
+/** Classifies an IP address. Text that is not exactly an address, e.g. `127.1`, is `special`. */
 export function addressKind(address: string): AddressKind {
   const ipaddr = addressLibrary()
   if (isIPv4(address)) return kindOfV4(ipaddr.IPv4.parse(address))
@@ -70,7 +70,7 @@ function kindOfV4(address: IPv4): AddressKind {
   return range === 'unicast' ? 'public' : (kinds[range] ?? 'special')
 }
 
-/** Loaded here and not on top: most apps never ask, and start without it. */
+/** Imported lazily: most apps never need it. */
 function addressLibrary(): typeof import('ipaddr.js') {
   return createRequire(import.meta.url)('ipaddr.js') as typeof import('ipaddr.js')
 }

@@ -8,11 +8,11 @@ export interface EgressOptions extends EgressRules {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array
-  /** Most bytes of an answer's body. Default 1 MiB. */
+  /** Maximum size of the response body in bytes. Default 1 MiB. */
   readonly maxBytes?: number
   /** From the first name look-up to the last byte, over all redirects, in ms. Default 10000. */
   readonly timeoutMs?: number
-  /** Redirects that are followed, each checked like a first request. A redirect after them is given as the answer. Default 0. */
+  /** Redirects that are followed, each checked like a first request. A further redirect is returned as the response. Default 0. */
   readonly maxRedirects?: number
   readonly signal?: AbortSignal
 }
@@ -31,12 +31,12 @@ const redirects = new Set([301, 302, 303, 307, 308])
 const harmless = new Set(['accept', 'accept-language', 'content-type', 'if-none-match', 'user-agent'])
 
 /**
- * Requests a URL that somebody else named: only allowed schemes, hosts, ports and addresses; every address of the name is checked and
- * the connection goes to a checked one; size and time are bounded. Answers of every status are given back.
+ * Requests an untrusted URL: only allowed schemes, hosts, ports and addresses; every address of the host name is checked, and
+ * the connection uses a checked one; size and time are bounded. Responses of every status are returned.
  *
  * @throws ZinError EGRESS_BLOCKED 400, EGRESS_TOO_LARGE 502, EGRESS_TIMEOUT 504, EGRESS_FAILED 502; the signal's reason when it is aborted.
  * @example
- * const answer = await egressFetch('https://hooks.example.com/x', { method: 'POST', body: '{}', timeoutMs: 5000 })
+ * const response = await egressFetch('https://hooks.example.com/x', { method: 'POST', body: '{}', timeoutMs: 5000 })
  */
 export async function egressFetch(url: string, options: EgressOptions = {}, parts: EgressParts = {}): Promise<EgressResponse> {
   const { timeoutMs = 10_000, signal } = options
@@ -86,7 +86,7 @@ function onlyHarmless(headers: Readonly<Record<string, string>>): Readonly<Recor
   return Object.fromEntries(Object.entries(headers).filter(([name]) => harmless.has(name.toLowerCase())))
 }
 
-/** A name look-up cannot be ended; nobody waits for it any more. */
+/** A DNS lookup cannot be cancelled, so it is only abandoned. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason)

@@ -1,6 +1,6 @@
 import { defineErrors } from '../errors.js'
 
-/** How requests to addresses that others name fail. Messages carry the origin at most: paths and queries of such URLs hold secrets. */
+/** Errors of requests to untrusted URLs. Messages carry the origin at most: paths and queries of such URLs hold secrets. */
 export const egressErrors = defineErrors({
   EGRESS_BLOCKED: {
     status: 400,

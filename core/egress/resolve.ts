@@ -17,8 +17,8 @@ export const systemResolver: Resolver = async (hostname) =>
   (await lookup(hostname, { all: true, verbatim: true })).map(({ address }) => address)
 
 /**
- * The addresses of a URL, all of them allowed. One that is not blocks the request, even beside good ones: a name that leads
- * both outside and inside is a trick.
+ * The addresses of a URL, all of them allowed. One that is not allowed blocks the request, even next to allowed ones: a name
+ * with both public and private addresses is an attack.
  */
 export async function resolveChecked(url: URL, rules: EgressRules, resolver: Resolver): Promise<readonly ResolvedAddress[]> {
   const literal = literalAddress(url)

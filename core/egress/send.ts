@@ -8,9 +8,9 @@ export interface EgressResponse {
   readonly status: number
   /** Lower-case names. */
   readonly headers: IncomingHttpHeaders
-  /** As it came: nothing is decompressed, and nothing compressed is asked for. */
+  /** The raw bytes: no compression is requested, and nothing is decompressed. */
   readonly body: Buffer
-  /** Where the answer came from, after redirects. */
+  /** URL of the response, after redirects. */
   readonly url: string
 }
 
@@ -28,7 +28,7 @@ export interface Hop {
 /** Sends one request to one of the given addresses, on a connection of its own. */
 export async function send(hop: Hop): Promise<EgressResponse> {
   const { url, signal } = hop
-  // Loaded here and not on top: most apps never get here, and TLS takes a while.
+  // Imported lazily: most apps never send requests, and loading TLS is slow.
   const { request: open } = url.protocol === 'https:' ? await import('node:https') : await import('node:http')
   return new Promise((resolve, reject) => {
     const options: RequestOptions & { ca?: string } = {
@@ -70,7 +70,7 @@ async function read(response: IncomingMessage, { url, maxBytes }: Hop): Promise<
   return Buffer.concat(chunks, size)
 }
 
-/** Answers with the checked addresses, whatever the name says by now. */
+/** Resolves to the checked addresses, whatever DNS returns by now. */
 function lookupOf(addresses: readonly ResolvedAddress[]): LookupFunction {
   return (_hostname, options, done) => {
     const [first] = addresses

@@ -150,7 +150,7 @@ export class HookBus {
 
   /** For tests: sees every notify and settle emission from now on, also of hooks that nobody listens to. */
   record(listener: Recorder): () => void {
-    // A wrapper, so that one function recorded twice is two recorders.
+    // A wrapper, so that the same function can be recorded twice.
     const recorder: Recorder = (name, args) => listener(name, args)
     this.#setRecorders([...this.#recorders, recorder])
     return () => this.#setRecorders(this.#recorders.filter((one) => one !== recorder))

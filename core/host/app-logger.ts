@@ -4,7 +4,7 @@ import type { AppSettings } from './app-settings.js'
 import type { HostView } from './view.js'
 
 /**
- * The logger that the settings of an app describe. A command has stdout for its output: its lines go to stderr instead, and begin at
+ * Creates the logger from the settings of an app. A command uses stdout for its output, so its log lines go to stderr, from level
  * `warn` unless `LOG_LEVEL` is set.
  */
 export function appLogger(app: HostView['app'], settings: AppSettings, command?: { readonly levelIsSet: boolean }): OwnedLogger {

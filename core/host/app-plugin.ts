@@ -3,7 +3,7 @@ import type { ListenerOf } from '../hooks/kinds.js'
 import type { ZinConfig } from './define-config.js'
 import { definePlugin, type Plugin } from './plugin.js'
 
-/** The app's own routes and listeners, as a plugin like any other. Its name is `app`. */
+/** The app's own routes and listeners, as a regular plugin named `app`. */
 export function appPlugin(config: ZinConfig): Plugin {
   return definePlugin({
     name: 'app',

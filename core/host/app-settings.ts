@@ -38,12 +38,12 @@ export type AppSettings = SettingValues<typeof appSettings>
 
 const nonProduction: ReadonlySet<string> = new Set(['', 'development', 'dev', 'local', 'test'])
 
-/** A misspelled or unknown environment counts as production: what is open elsewhere stays closed there. */
+/** A misspelled or unknown environment counts as production, which is the stricter mode. */
 function isProduction(environment: string): boolean {
   return !nonProduction.has(environment.trim().toLowerCase())
 }
 
-/** The facts about the app that plugins see. The configuration wins over settings. */
+/** Information about the app for plugins. The configuration overrides settings. */
 export function describeApp(config: ZinConfig, settings: AppSettings, rootDir: string, envFile?: string): HostView['app'] {
   const { app = {} } = config
   const bind = { host: app.host ?? settings.HOST, port: app.port ?? settings.PORT }

@@ -7,7 +7,7 @@ export interface BootCause {
   readonly plugin: string
   readonly phase: 'configuration' | 'routes' | 'listen' | Exclude<PluginPhase, 'stop'>
   readonly error: Error
-  /** Where in the app's own code it was thrown: `src/orders.ts:12:9`. */
+  /** Location in the app's own code: `src/orders.ts:12:9`. */
   readonly place?: string
 }
 
@@ -21,13 +21,13 @@ export class BootError extends ZinError {
   }
 }
 
-/** Adds where in the app's own code the error was thrown. One that was thrown on purpose says what to do already. */
+/** Adds the location in the app's own code where the error was thrown. A ZinError already says what to do. */
 export function located(cause: BootCause, rootDir: string): BootCause {
   const frame = cause.error instanceof ZinError ? undefined : appFrame(cause.error, rootDir)
   return frame === undefined ? cause : { ...cause, place: `${relative(rootDir, frame.file)}:${frame.line}:${frame.column}` }
 }
 
-/** Who, what is wrong, and where the code is. */
+/** Plugin, problem and location. */
 export function describeCause({ plugin, phase, error, place }: BootCause): string {
   const message = messageOf(error)
   const words = message.startsWith(`${plugin}: `)

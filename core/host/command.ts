@@ -13,7 +13,7 @@ export type OptionSpec =
       readonly default?: string
       /** One letter, for `-n`. */
       readonly short?: string
-      /** Of a `string`: what it may be. */
+      /** For a `string`: the allowed values. */
       readonly values?: readonly string[]
     }
   | {
@@ -21,9 +21,9 @@ export type OptionSpec =
       readonly summary: string
       readonly default?: number
       readonly short?: string
-      /** Of an `int` or `number`: the least value. */
+      /** For an `int` or `number`: the minimum. */
       readonly min?: number
-      /** Of an `int` or `number`: the greatest value. */
+      /** For an `int` or `number`: the maximum. */
       readonly max?: number
     }
   | { readonly type: 'boolean'; readonly summary: string; readonly default?: boolean; readonly short?: string }
@@ -61,7 +61,7 @@ export interface Printer {
   line(text?: string): void
   /** One line on stderr: after `zin <command>: `, or with `--json` the object `{error, message, code}`. */
   error(text: string): void
-  /** Waits for `work`. When it takes over a second, a terminal is told once that the command waits for `what`; not with `--json`. */
+  /** Waits for `work`. After one second, a terminal shows once that the command is waiting for `what`; not with `--json`. */
   waiting<T>(what: string, work: Promise<T>): Promise<T>
   /** Rows are objects of any type, interfaces included. Without `columns`: all fields. */
   table<Row extends object>(rows: readonly Row[], columns?: readonly (keyof Row & string)[]): void
@@ -69,7 +69,7 @@ export interface Printer {
   record(value: object): void
 }
 
-/** Where a person can be asked. */
+/** A terminal for prompts. */
 export interface Dialog {
   readonly input: Readable
   readonly output: Writable
@@ -80,7 +80,7 @@ export interface AppClient {
   /** Where the app listens: `http://127.0.0.1:7777`. */
   readonly baseUrl: string
   /**
-   * Sends a request, with the headers that plugins give a command (hook `authorizeCommand`), and returns the body of the response. A
+   * Sends a request, with the headers that plugins add to it (hook `authorizeCommand`), and returns the body of the response. A
    * response that is not 2xx throws a ZinError with its code and message.
    */
   request<T = unknown>(request: {
@@ -90,12 +90,12 @@ export interface AppClient {
     body?: unknown
     /** How long the response may take, in ms. Default 10000. */
     timeoutMs?: number
-    /** What a person is told that a slow command waits for. Default: the app. */
+    /** What a slow command reports to be waiting for. Default: the app. */
     waitingFor?: string
   }): Promise<T>
 }
 
-/** What a command's `run` gets. */
+/** The context passed to a command's `run`. */
 export interface CommandContext<O extends OptionSpecs = OptionSpecs> {
   /** Arguments by name. */
   readonly args: Readonly<Record<string, string | undefined>>
@@ -103,7 +103,7 @@ export interface CommandContext<O extends OptionSpecs = OptionSpecs> {
   readonly options: OptionValues<O>
   /** Where it writes. */
   readonly print: Printer
-  /** Folder in which the user is. */
+  /** The current working directory. */
   readonly cwd: string
   /** The environment of the process. */
   readonly env: Readonly<Record<string, string | undefined>>
@@ -114,8 +114,8 @@ export interface CommandContext<O extends OptionSpecs = OptionSpecs> {
   /** Present on a terminal, unless the user passed `--json`. It can be passed to the functions of `@clack/prompts`. */
   readonly dialog: Dialog | undefined
   /**
-   * Call it before data is lost for good; `loss` says what is lost, as a sentence without a full stop. A person at a terminal has to
-   * type the name of the app; elsewhere the user has to pass `--yes`. Throws when that does not happen.
+   * Call it before data is lost irrevocably; `loss` describes the loss, as a sentence without a full stop. On a terminal the user has
+   * to type the name of the app; elsewhere the user has to pass `--yes`. Throws otherwise.
    */
   confirm(loss: string): Promise<void>
   /** A service, when `needs` is `services`. */
@@ -129,7 +129,7 @@ export interface CommandContext<O extends OptionSpecs = OptionSpecs> {
  * - `nothing`: runs outside of an app.
  * - `config`: `zin.config.ts` is loaded and plugins are set up, nothing is started.
  * - `services`: as `config`, and the plugin that owns the command is started with all it depends on; no HTTP, no workers.
- * - `running app`: as `config`, and `app` talks to the running process over HTTP, see {@link AppClient}.
+ * - `running app`: as `config`, and `app` sends HTTP requests to the running process, see {@link AppClient}.
  */
 export interface CommandSpec<O extends OptionSpecs = OptionSpecs> {
   /** `worker:list`, or two words: `queue prune`. */
@@ -149,7 +149,7 @@ export interface CommandSpec<O extends OptionSpecs = OptionSpecs> {
   /** What runs before it: nothing, `setup` of the plugins (`config`, `running app`), or also `start` of its own one (`services`). */
   readonly needs: 'nothing' | 'config' | 'services' | 'running app'
   /**
-   * With `running app`: the route that the command shows, as it is registered: `GET /api/workers/:name`. A message of the app that
+   * With `running app`: the route that the command calls, as registered: `GET /api/workers/:name`. A message of the app that
    * refers to the route then refers to the command, with the parameters as its arguments.
    */
   readonly route?: string

@@ -21,7 +21,7 @@ export interface PluginHooks {
 }
 
 /**
- * What a plugin's functions get. Everything registered here is undone when the plugin is disabled.
+ * The context passed to a plugin's functions. Everything registered here is undone when the plugin is disabled.
  */
 export interface PluginContext<O extends object = object, U extends Uses = Uses, S extends SettingSpecs = SettingSpecs> {
   /** The plugin's own name and version. */
@@ -30,17 +30,17 @@ export interface PluginContext<O extends object = object, U extends Uses = Uses,
   readonly options: Readonly<O>
   /** Values of its settings: parsed and validated, with defaults. */
   readonly settings: SettingValues<S>
-  /** Services of `uses` by key, there from `setup` on. An optional one is looked up each time it is read, and may be undefined. */
+  /** Services of `uses` by key, available from `setup` on. An optional one is looked up each time it is read, and may be undefined. */
   readonly services: Resolved<U>
   /** Writes to the app's log; lines carry the plugin's name. */
   readonly log: Logger
-  /** The time: `now()` in ms since 1970, `monotonic()` in ms for durations. Tests give a fake one. */
+  /** The time: `now()` in ms since 1970, `monotonic()` in ms for durations. Tests pass a fake one. */
   readonly clock: Clock
-  /** What the plugin may know about its app: name, environment, folders, roles, and listings of plugins, routes, hooks and settings. */
+  /** Information about the app: name, environment, folders, roles, and listings of plugins, routes, hooks and settings. */
   readonly host: HostView
   /** Listens to hooks and fires them. */
   readonly hooks: PluginHooks
-  /** Registers a route. Conflicts, unknown middleware keys and broken schemas stop the boot. */
+  /** Registers a route. Conflicts, unknown middleware keys and invalid schemas stop the boot. */
   route<
     const Path extends string,
     const P extends JsonSchema | undefined = undefined,
@@ -50,7 +50,7 @@ export interface PluginContext<O extends object = object, U extends Uses = Uses,
     const Result extends ResultOf<R> = ResultOf<R>,
     const Use extends readonly string[] | undefined = undefined,
   >(route: RouteSpec<P, Q, B, R, Path, Result, Use>): void
-  /** Registers several routes, made by `defineRoute`. */
+  /** Registers several routes, created with `defineRoute`. */
   routes(routes: readonly Route[]): void
   /** Registers a middleware that routes name by its key in `use`; see `defineMiddleware`. A key has one owner. */
   middleware<const Key extends string>(middleware: MiddlewareSpec<Key>): void
@@ -58,13 +58,13 @@ export interface PluginContext<O extends object = object, U extends Uses = Uses,
   use(middleware: Middleware): void
   /** Registers a command of the CLI. */
   command<O extends OptionSpecs>(command: CommandSpec<O>): void
-  /** Registers several commands, made by `defineCommand`. */
+  /** Registers several commands, created with `defineCommand`. */
   commands(commands: readonly Command[]): void
   /** Registers a step of its database schema; the plugin `database` runs it before `start`. */
   migration(migration: Migration): void
   /** Provides a service that the spec lists in `provides`. Throws ZIN_SERVICE_UNDECLARED for any other. */
   provide<T>(ref: ServiceRef<T>, service: T): void
-  /** Adds a check of the configuration, run before `start` and by `zin config:check`. It throws when the app must not start. No I/O. */
+  /** Adds a check of the configuration, run before `start` and by `zin config:check`. Throw an error to prevent the start. No I/O. */
   onCheck(check: () => void): void
   /** Adds a step of the phase `start`; steps run one after another. */
   onStart(step: () => void | Promise<void>): void
@@ -73,8 +73,8 @@ export interface PluginContext<O extends object = object, U extends Uses = Uses,
   /** Adds a step of the phase `stop`; the last one added runs first. */
   onStop(step: () => void | Promise<void>): void
   /**
-   * Says what people should know about the running plugin, in a word or two: `sqlite`, `redis`. The banner of `zin start` shows it
-   * beside the plugin's name. Called each time it is shown. No secrets, no I/O.
+   * Describes the running plugin in a word or two: `sqlite`, `redis`. The banner of `zin start` shows it next to the plugin's
+   * name. Called each time it is shown. No secrets, no I/O.
    */
   describe(text: () => string | undefined): void
   /**

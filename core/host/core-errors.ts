@@ -8,7 +8,7 @@ import { serviceErrors } from '../services/errors.js'
 import { signingErrors } from '../signing/errors.js'
 import { hostErrors } from './errors.js'
 
-/** The errors of the core, but for those of its commands, which no response carries. */
+/** The errors of the core, except those of its commands, which never appear in a response. */
 export const coreErrors: ErrorTable = {
   ...httpErrors,
   ...egressErrors,

@@ -11,7 +11,7 @@ import type { ShutdownReport } from './shutdown.js'
 import { runWithSignals } from './signals.js'
 import type { Role } from './view.js'
 
-/** How {@link createApp} runs an app. */
+/** Options of {@link createApp}. */
 export interface AppOptions {
   /**
    * Folder of the app, where relative paths start. Default: the working directory; then the app does not note in its data folder where
@@ -20,19 +20,19 @@ export interface AppOptions {
   readonly rootDir?: string
   /** The whole environment: no `.env` is read. Default: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** What the process does. Default: http and worker. */
+  /** Roles of the process. Default: http and worker. */
   readonly roles?: readonly Role[]
   /** Default: made from `LOG_LEVEL`, `LOG_CHANNEL` and `LOG_FORMAT`, and closed by `stop`. */
   readonly log?: Logger
-  /** What tells the time. Default: the machine's clock. */
+  /** Default: the system clock. */
   readonly clock?: Clock
-  /** Services given from outside, in the place of plugins. */
+  /** Services provided from outside, in place of plugins. */
   readonly services?: readonly ProvidedService[]
-  /** Whether SIGTERM and SIGINT stop the app and then end the process. Default false: both belong to the caller. */
+  /** Whether SIGTERM and SIGINT stop the app and then end the process. Default false: the caller handles both. */
   readonly signals?: boolean
 }
 
-/** An app made by {@link createApp}. */
+/** An app created by {@link createApp}. */
 export interface App {
   /** Where it listens, such as `http://127.0.0.1:7777`; absent before `start`, after `stop` and without the role `http`. */
   readonly url: string | undefined
@@ -43,12 +43,12 @@ export interface App {
   start(): Promise<Address | undefined>
   /** A service of the running app. Throws ZIN_SERVICE_MISSING when no plugin provides it. */
   service<T>(ref: ServiceRef<T>): T
-  /** Ends requests, plugins and connections within `shutdown.deadlineMs`. Stopping what does not run does nothing. */
+  /** Ends requests, plugins and connections within `shutdown.deadlineMs`. Does nothing when the app is not running. */
   stop(reason?: string): Promise<ShutdownReport>
 }
 
 /**
- * An app that code starts and stops, in the place of `zin start`: no file is needed, and the process stays with the caller.
+ * An app that is started and stopped from code instead of by `zin start`: no file is needed, and the caller controls the process.
  *
  * @example
  * const app = createApp({ app: { port: 0 }, plugins: [hello()] })
@@ -95,7 +95,7 @@ export function createApp(config: ZinConfig, options: AppOptions = {}): App {
 const nothingStopped: ShutdownReport = { clean: true, plugins: [], forcedConnections: 0, lines: [] }
 
 async function makeHost(config: ZinConfig, { rootDir, env = process.env, ...options }: AppOptions): Promise<Host> {
-  // Loaded here: code that imports `zin` for a type or an error does without them.
+  // Imported lazily: code that imports `zin` for a type or an error does not need them.
   const [{ checkConfig }, { Host: HostClass }] = await Promise.all([import('./check-config.js'), import('./host.js')])
   return new HostClass(checkConfig(config, 'the configuration given to createApp'), {
     ...options,

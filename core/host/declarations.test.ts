@@ -42,17 +42,17 @@ describe('a wrong declaration stops the boot with plugin, field and what to do:'
     [
       'a setting without a name for the environment',
       { settings: { retries: { type: 'int', default: 1, summary: 'Retries' } } },
-      'mail: the setting "retries" has no name for the environment; use upper-case letters, digits and "_"',
+      'mail: the setting "retries" is not a valid environment variable name; use uppercase letters, digits and "_"',
     ],
     [
       'a setting whose default does not fit',
       { settings: { RETRIES: { type: 'int', default: 1, min: 2, summary: 'Retries' } } },
-      'mail: the setting "RETRIES" is declared wrong: "default" does not match its type and limits',
+      'mail: the setting "RETRIES" has an invalid declaration: "default" does not match its type and limits',
     ],
     [
       'a setting of an unknown type',
       { settings: { RETRIES: { type: 'integer', default: 1, summary: 'Retries' } } },
-      'mail: the setting "RETRIES" is declared wrong: "type" must be one of string, int, number, bool, list, enum',
+      'mail: the setting "RETRIES" has an invalid declaration: "type" must be one of string, int, number, bool, list, enum',
     ],
     [
       'a development default of a setting that is not declared',
@@ -62,22 +62,22 @@ describe('a wrong declaration stops the boot with plugin, field and what to do:'
     [
       'a development default that does not fit',
       { settings: { RETRIES: { type: 'int', default: 1, summary: 'Retries' } }, developmentDefaults: { RETRIES: 'none' } },
-      'mail: "developmentDefaults" has a wrong value for "RETRIES": "default" does not match its type and limits',
+      'mail: "developmentDefaults" has an invalid value for "RETRIES": "default" does not match its type and limits',
     ],
     [
       'rows in the place of errors',
       { errors: { MAIL_LOST: { status: 500, message: () => 'lost' } } },
-      'mail: the error "MAIL_LOST" is declared wrong: "errors" takes what defineErrors({ … }) returns',
+      'mail: the error "MAIL_LOST" has an invalid declaration: "errors" must be what defineErrors({ … }) returns',
     ],
     [
       'a status that is no error',
       { errors: defineErrors({ MAIL_LOST: { status: 200, message: () => 'lost' } }) },
-      'mail: the error "MAIL_LOST" is declared wrong: "status" is 200; give one from 400 to 599, or none for an error that is in no response',
+      'mail: the error "MAIL_LOST" has an invalid declaration: "status" is 200; use 400 to 599, or leave it out for an error that never appears in a response',
     ],
     [
       'a code in lower case',
       { errors: defineErrors({ lost: { message: () => 'lost' } }) },
-      'mail: the error "lost" is declared wrong: a code is of upper-case letters, digits and "_"',
+      'mail: the error "lost" has an invalid declaration: a code must consist of uppercase letters, digits and "_"',
     ],
   ]
   for (const [what, spec, problem] of cases) it(what, async () => assert.deepEqual(await problemsOf(spec), [problem]))

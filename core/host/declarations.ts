@@ -9,7 +9,7 @@ export interface DeclarationProblem {
   readonly problem: string
 }
 
-/** What is wrong with what plugins declare, each by itself and beside the others: plugin, field, and how to fix it. */
+/** Problems of plugin declarations, each on its own and compared with the others: plugin, field, and how to fix it. */
 export function declarationProblems(specs: readonly AnyPluginSpec[]): readonly DeclarationProblem[] {
   const own = specs.flatMap((spec) => {
     const problems = [
@@ -27,9 +27,10 @@ const constantName = /^[A-Z][A-Z0-9_]*$/
 
 function settingProblems(settings: SettingSpecs): readonly string[] {
   return Object.entries(settings).flatMap(([name, spec]) => {
-    if (!constantName.test(name)) return [`the setting "${name}" has no name for the environment; use upper-case letters, digits and "_"`]
+    if (!constantName.test(name))
+      return [`the setting "${name}" is not a valid environment variable name; use uppercase letters, digits and "_"`]
     const problem = settingProblem(spec as SettingSpec)
-    return problem === undefined ? [] : [`the setting "${name}" is declared wrong: ${problem}`]
+    return problem === undefined ? [] : [`the setting "${name}" has an invalid declaration: ${problem}`]
   })
 }
 
@@ -38,25 +39,25 @@ function developmentProblems({ settings = {}, developmentDefaults = {} }: AnyPlu
     const spec = (settings as SettingSpecs)[name]
     if (spec === undefined) return [`"developmentDefaults" has "${name}", which "settings" does not declare`]
     const problem = settingProblem({ ...spec, default: value } as SettingSpec)
-    return problem === undefined ? [] : [`"developmentDefaults" has a wrong value for "${name}": ${problem}`]
+    return problem === undefined ? [] : [`"developmentDefaults" has an invalid value for "${name}": ${problem}`]
   })
 }
 
 function errorProblems(errors: ErrorTable): readonly string[] {
   return Object.entries(errors).flatMap(([code, factory]) => {
     const problem = errorProblem(code, factory)
-    return problem === undefined ? [] : [`the error "${code}" is declared wrong: ${problem}`]
+    return problem === undefined ? [] : [`the error "${code}" has an invalid declaration: ${problem}`]
   })
 }
 
 function errorProblem(code: string, factory: ErrorFactory): string | undefined {
-  if (typeof factory !== 'function' || factory.row === undefined) return '"errors" takes what defineErrors({ … }) returns'
+  if (typeof factory !== 'function' || factory.row === undefined) return '"errors" must be what defineErrors({ … }) returns'
   const { status, message } = factory.row
-  if (!constantName.test(code)) return 'a code is of upper-case letters, digits and "_"'
+  if (!constantName.test(code)) return 'a code must consist of uppercase letters, digits and "_"'
   if (factory.code !== code) return `it was defined as "${factory.code}"; list it under that code`
   if (typeof message !== 'function') return '"message" must be a function that returns the text'
   if (status !== undefined && !(Number.isInteger(status) && status >= 400 && status <= 599))
-    return `"status" is ${String(status)}; give one from 400 to 599, or none for an error that is in no response`
+    return `"status" is ${String(status)}; use 400 to 599, or leave it out for an error that never appears in a response`
   return undefined
 }
 

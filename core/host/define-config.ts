@@ -14,7 +14,7 @@ export interface ZinConfig {
     readonly name?: string
     /** Default: `HOST`, else 127.0.0.1. */
     readonly host?: string
-    /** Default: `PORT`, else 7777. 0 takes a free one. */
+    /** Default: `PORT`, else 7777. 0 picks a free one. */
     readonly port?: number
     /** Most bytes of a body unless a route says otherwise. Default 1 MiB. */
     readonly bodyLimit?: number
@@ -38,7 +38,7 @@ export interface ZinConfig {
   readonly responders?: Responders
 }
 
-/** Types a configuration; it returns what it gets. */
+/** Types a configuration; returns its argument unchanged. */
 export function defineConfig(config: ZinConfig): ZinConfig {
   return config
 }

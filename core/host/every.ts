@@ -2,7 +2,7 @@ import { messageOf } from '../errors.js'
 import type { Logger } from '../log/types.js'
 import type { Disposer } from '../util/disposer.js'
 
-/** Runs `task` every `ms`; a run that is still going makes the next one wait for its turn. Unref'd. */
+/** Runs `task` every `ms`; runs never overlap. Unref'd. */
 export function every(ms: number, task: () => void | Promise<void>, log: Logger): Disposer {
   let running = false
   const timer = setInterval(async () => {

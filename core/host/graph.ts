@@ -37,7 +37,7 @@ interface DirectedEdge extends Edge {
 
 /**
  * Sorts plugins by what they need. Finds every duplicate, missing plugin or service, unmet version range and cycle.
- * `external` are services that somebody else than a plugin provides.
+ * `external` are services provided from outside.
  */
 export function buildGraph(nodes: readonly GraphNode[], external: ReadonlySet<string> = new Set()): GraphResult {
   const problems = [...duplicateNames(nodes), ...duplicateProviders(nodes)]
@@ -102,7 +102,7 @@ function edgesFrom(
   return edges
 }
 
-/** Loaded here and not on top: most apps name no versions, and it is a hundred files. */
+/** Imported lazily: most apps declare no version ranges, and it has a hundred files. */
 function satisfies(version: string, range: string): boolean {
   const semver = createRequire(import.meta.url)('semver') as typeof import('semver')
   return semver.satisfies(version, range)
@@ -139,7 +139,7 @@ function sort(names: readonly string[], edges: ReadonlyMap<string, readonly Edge
   return { levels }
 }
 
-/** Every plugin of `stuck` waits for another of them, so that following edges must come back. */
+/** Every plugin of `stuck` depends on another one of them, so following the edges leads to a cycle. */
 function findCycle(stuck: readonly string[], edges: ReadonlyMap<string, readonly Edge[]>): string[] {
   const path: string[] = []
   let at = stuck[0] as string

@@ -5,7 +5,7 @@ import type { Clock } from '../util/clock.js'
 import type { Instrument } from './phases.js'
 import type { Role } from './view.js'
 
-/** A service given from outside, in the place of a plugin. */
+/** A service provided from outside, in place of a plugin. */
 export interface ProvidedService {
   // biome-ignore lint/suspicious/noExplicitAny: a ref of any shape
   readonly ref: ServiceRef<any>
@@ -24,6 +24,6 @@ export interface HostOptions {
   readonly roles?: readonly Role[]
   readonly services?: readonly ProvidedService[]
   readonly instrument?: Instrument
-  /** Whether to note in the data folder where it listens, for commands. Default true. */
+  /** Whether to record the address in the data folder, for commands. Default true. */
   readonly runFile?: boolean
 }

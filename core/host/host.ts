@@ -34,8 +34,8 @@ import { PluginUnit } from './unit.js'
 import type { HostView, Role } from './view.js'
 
 /**
- * Runs plugins: checks them, sorts them, takes them through `setup`, `start` and `ready`, serves HTTP,
- * enables and disables them at run time, and stops them in reversed order. Several hosts may live in one process.
+ * Runs plugins: checks them, sorts them, runs `setup`, `start` and `ready`, serves HTTP,
+ * enables and disables them at run time, and stops them in reverse order. Several hosts may live in one process.
  *
  * @example
  * const host = new Host(defineConfig({ plugins: [health()] }), { rootDir: import.meta.dirname })
@@ -168,8 +168,8 @@ export class Host {
   }
 
   /**
-   * Ends the app: readiness 503, no new connections, requests in flight, then plugins in reversed order. A boot in progress is given
-   * up. All of it takes at most `shutdown.deadlineMs`.
+   * Ends the app: readiness 503, no new connections, requests in flight, then plugins in reverse order. A boot in progress is
+   * aborted. All of it takes at most `shutdown.deadlineMs`.
    */
   stop(reason = 'stop'): Promise<ShutdownReport> {
     if (this.#state.current === 'stopped') return Promise.resolve(shutdownReport([], 0))
@@ -235,7 +235,7 @@ export class Host {
     if (this.#writesRunFile) await writeRunFile(dataDir, this.#address).catch((error: unknown) => this.log.warn(noRunFile(dataDir, error)))
   }
 
-  /** Undoes what was set up and fails with all causes. Once the app is being stopped, that is done elsewhere. */
+  /** Undoes what was set up and fails with all causes. While the app is stopping, `stop` does both. */
   async #abort(causes: readonly BootCause[]): Promise<never> {
     this.#refuseStopped()
     this.#time.begin()
@@ -289,7 +289,7 @@ export class Host {
     }
   }
 
-  /** Position in the graph; the core comes first, strangers last. */
+  /** Position in the graph; the core comes first, unknown plugins last. */
   #rankOf(plugin: string): number {
     const position = this.#lifecycle.graph.order.indexOf(plugin)
     return plugin === 'core' ? -1 : position < 0 ? Number.MAX_SAFE_INTEGER : position

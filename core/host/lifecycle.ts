@@ -19,7 +19,7 @@ export type BootPhase = Exclude<PluginPhase, 'stop'>
 export interface LifecycleOptions {
   readonly units: readonly PluginUnit[]
   readonly settings: SettingsReader
-  /** Ids of services that come from outside. */
+  /** Ids of services provided from outside. */
   readonly external: ReadonlySet<string>
   readonly parts: HostParts
   readonly phases: PhaseOptions
@@ -27,7 +27,7 @@ export interface LifecycleOptions {
   readonly development: boolean
 }
 
-/** Takes the plugins of one host through their phases, in the order of their graph. */
+/** Runs the phases of the plugins of one host, in the order of their graph. */
 export class Lifecycle {
   readonly #options: LifecycleOptions
   graph: PluginGraph = emptyGraph
@@ -64,7 +64,7 @@ export class Lifecycle {
     this.graph = result.graph
   }
 
-  /** One phase over all levels; plugins of a level run in parallel. Returns what must stop the boot. */
+  /** Runs one phase over all levels; plugins of a level run in parallel. Returns the failures that stop the boot. */
   async runLevels(phase: BootPhase, names: ReadonlySet<string>): Promise<BootCause[]> {
     const busy = new Set<string>()
     const silence = announceSlow(phase, () => [...busy], this.#options.parts.log)
@@ -114,9 +114,9 @@ export class Lifecycle {
     })
   }
 
-  /** The boot goes on without this plugin and without those that cannot run without it. */
+  /** The boot continues without this plugin and its dependents. */
   async #giveUp(unit: PluginUnit, phase: PluginPhase, error: Error): Promise<void> {
-    this.#options.parts.log.error({ err: error, plugin: unit.name, phase }, `${unit.name} failed in ${phase}; the app goes on without it`)
+    this.#options.parts.log.error({ err: error, plugin: unit.name, phase }, `${unit.name} failed in ${phase}; the app continues without it`)
     await stopUnit(unit, this.#options.phases)
     unit.fail(error)
     for (const name of this.graph.dependentsOf(unit.name)) {
@@ -150,7 +150,7 @@ export class Lifecycle {
     return runPhase(unit, 'ready', this.#options.phases)
   }
 
-  /** What would keep plugins that are set up from starting as they are configured. */
+  /** Problems of the configuration that prevent set-up plugins from starting. */
   problems(): readonly BootCause[] {
     const causesOf = (unit: PluginUnit): BootCause[] =>
       unit.problems().map((error) => ({ plugin: unit.name, phase: 'configuration', error }))

@@ -26,7 +26,7 @@ export interface HostParts {
   readonly view: HostView
 }
 
-/** Builds what a plugin's functions get; every registration lands in one of the unit's scopes. */
+/** Builds the context of a plugin; every registration is tracked in one of the unit's scopes. */
 export function makeContext(unit: PluginUnit, parts: HostParts): PluginContext {
   const { name, version, uses = {}, provides = [] } = unit.plugin.spec
   const log = parts.log.child({ plugin: name })
@@ -69,7 +69,7 @@ export function makeContext(unit: PluginUnit, parts: HostParts): PluginContext {
   return context
 }
 
-/** Services are looked up when they are read, so that an optional one may come and go. */
+/** Services are looked up on each read, because an optional one may be enabled or disabled. */
 function resolveServices(plugin: string, uses: Uses, registry: ServiceRegistry): never {
   const services = {}
   for (const [key, ref] of Object.entries(uses)) {

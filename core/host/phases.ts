@@ -9,7 +9,7 @@ import type { PluginUnit } from './unit.js'
 /** Longest time of a phase of one plugin, in ms, unless the plugin says otherwise. */
 export const phaseDeadlines: Readonly<Record<PluginPhase, number>> = { setup: 10_000, start: 30_000, ready: 30_000, stop: 10_000 }
 
-/** Runs plugin code so that callers can follow what it leaves behind; a test host traces resources with it. */
+/** Wraps plugin code; a test host uses it to trace resources. */
 export type Instrument = <T>(plugin: string, run: () => T) => T
 
 export interface PhaseOptions {
@@ -20,8 +20,8 @@ export interface PhaseOptions {
 }
 
 /**
- * Runs one phase of one plugin in time; the error names the plugin, the phase and what it waited for. Once the shutdown has begun,
- * plugins only stop, each within what is left of its time.
+ * Runs one phase of one plugin with a deadline; the error names the plugin, the phase and the pending step. Once shutdown begins,
+ * plugins only stop, each within the remaining time.
  */
 export async function runPhase(
   unit: PluginUnit,
@@ -61,7 +61,7 @@ function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   })
 }
 
-/** Says who is still busy after 1 s of quiet, then after 2 s more, 4 s more, …. Returns the function that ends it. */
+/** Logs which plugins are still pending after 1 s, then after 2 s more, 4 s more, …. Returns the function that stops it. */
 export function announceSlow(phase: PluginPhase, busy: () => readonly string[], log: Logger): () => void {
   let wait = 1_000
   let timer: NodeJS.Timeout

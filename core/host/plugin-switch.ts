@@ -2,7 +2,7 @@ import { hostErrors } from './errors.js'
 import type { Lifecycle } from './lifecycle.js'
 import type { HostParts } from './make-context.js'
 
-/** Turns plugins of a running host on and off. Its owner sees to it that one call runs at a time. */
+/** Enables and disables plugins of a running host. The owner serializes the calls. */
 export class PluginSwitch {
   readonly #lifecycle: Lifecycle
   readonly #parts: Pick<HostParts, 'bus' | 'http'>
@@ -12,7 +12,7 @@ export class PluginSwitch {
     this.#parts = parts
   }
 
-  /** Throws `ZIN_PLUGIN_ENABLE_FAILED`, with everything as it was before. */
+  /** Throws `ZIN_PLUGIN_ENABLE_FAILED`, after rolling back. */
   async enable(name: string): Promise<void> {
     const unit = this.#lifecycle.unit(name)
     if (unit.state === 'enabled') return
@@ -35,7 +35,7 @@ export class PluginSwitch {
     this.#parts.bus.slot('onPluginEnabled').call(name)
   }
 
-  /** Throws `ZIN_PLUGIN_IN_USE`, or `ZIN_PLUGIN_STOP_FAILED` when the plugin is off but did not end well. */
+  /** Throws `ZIN_PLUGIN_IN_USE`, or `ZIN_PLUGIN_STOP_FAILED` when the plugin is disabled but did not stop cleanly. */
   async disable(name: string): Promise<void> {
     const unit = this.#lifecycle.unit(name)
     if (unit.state !== 'enabled') return

@@ -8,7 +8,7 @@ import type { PluginPhase } from './states.js'
 
 type MaybePromise<T> = T | Promise<T>
 
-/** What a plugin author writes. */
+/** The declaration of a plugin. */
 export interface PluginSpec<O extends object, U extends Uses, S extends SettingSpecs> {
   /** kebab-case, such as `slow-jobs`; unique in an app. */
   readonly name: string
@@ -16,27 +16,27 @@ export interface PluginSpec<O extends object, U extends Uses, S extends SettingS
   readonly version: string
   /** Shown by `zin plugins --json`. */
   readonly author?: string
-  /** One line that says what it gives an app, for `zin plugins`. */
+  /** One line about what it adds to an app, for `zin plugins`. */
   readonly description?: string
   /** Plugins that must be enabled before this one, with an optional range: `database` or `database@^1.0.0`. */
   readonly dependencies?: readonly string[]
   /**
-   * Services it uses, by the key it has in `ctx.services`. The plugin that provides one boots first; without any, the app does not
+   * Services it uses, by the key it has in `ctx.services`. The plugin that provides one boots first; without one, the app does not
    * start, unless the reference is `optional`.
    */
   readonly uses?: U
-  /** Services it gives to other plugins: `setup` calls `ctx.provide` for each. */
+  /** Services it provides to other plugins: `setup` calls `ctx.provide` for each. */
   // biome-ignore lint/suspicious/noExplicitAny: refs of any shape
   readonly provides?: readonly ServiceRef<any>[]
   /** Hooks it fires, by name. Their types are added to `HookMap`. */
   readonly hooks?: Readonly<Record<string, HookSpec>>
-  /** Environment settings it reads, made by `defineSettings`. */
+  /** Environment settings it reads, created with `defineSettings`. */
   readonly settings?: S
   /** Defaults of its settings under `zin dev`, where they differ: `{ MAIL_TRANSPORT: 'log' }`. */
   readonly developmentDefaults?: Partial<SettingValues<NoInfer<S>>>
-  /** Options of the factory call, made by `defineOptions`. */
+  /** Options of the factory call, created with `defineOptions`. */
   readonly options?: OptionsDeclaration<O>
-  /** Errors it throws, made by `defineErrors`. They appear in the OpenAPI document and in its README. */
+  /** Errors it throws, created with `defineErrors`. They appear in the OpenAPI document and in its README. */
   readonly errors?: ErrorTable
   /** `continue`: a failing boot of this plugin does not stop the app; its dependents are skipped. Default `abort`. */
   readonly onBootFailure?: 'abort' | 'continue'
@@ -44,11 +44,11 @@ export interface PluginSpec<O extends object, U extends Uses, S extends SettingS
   readonly deadlines?: Readonly<Partial<Record<PluginPhase, number>>>
   /** Registers routes, listeners, services and commands. No I/O: commands of the CLI run it, too. */
   setup(ctx: PluginContext<O, U, S>): MaybePromise<void>
-  /** Opens connections and begins work. */
+  /** Opens connections and starts work. */
   start?(ctx: PluginContext<O, U, S>): MaybePromise<void>
   /** Runs when every plugin has started, before the port opens. Commands of the CLI do not run it. */
   ready?(ctx: PluginContext<O, U, S>): MaybePromise<void>
-  /** Ends what `start` began. Runs before the plugin's registrations are undone. */
+  /** Stops what `start` started. Runs before the plugin's registrations are undone. */
   stop?(ctx: PluginContext<O, U, S>): MaybePromise<void>
 }
 
@@ -63,7 +63,7 @@ export interface Plugin {
   /** As given; defaults are merged by the host. */
   readonly options: Readonly<Record<string, unknown>>
   readonly onBootFailure: 'abort' | 'continue'
-  /** False for {@link registerOnly}: known, and enabled later. */
+  /** False for {@link registerOnly}: registered, and enabled later. */
   readonly enabled: boolean
 }
 

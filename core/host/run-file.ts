@@ -17,7 +17,7 @@ export async function writeRunFile(dataDir: string, address: Address): Promise<v
   await writeFile(fileIn(dataDir), `${JSON.stringify(content)}\n`, { mode: 0o600 })
 }
 
-/** What to say when the file cannot be written; the app runs without it, e.g. on a read-only file system. */
+/** The warning when the file cannot be written; the app runs without it, e.g. on a read-only file system. */
 export function noRunFile(dataDir: string, error: unknown): string {
   return `cannot write ${fileIn(dataDir)}, which commands use to find the running app: ${messageOf(error)}; set ZIN_DATA_DIR to a folder that this user has permission to write to`
 }

@@ -1,10 +1,10 @@
 import type { Clock } from '../util/clock.js'
 import { hostErrors } from './errors.js'
 
-/** What the end of the process needs at last, in ms: the last log lines and the exit. */
+/** Time reserved for the end of the process, in ms: the last log lines and the exit. */
 const exitMs = 500
 
-/** The one deadline that all phases of a shutdown share: each gets what those before it left. */
+/** The one deadline that all phases of a shutdown share: each gets the time that earlier ones left. */
 export class ShutdownTime {
   readonly #clock: Clock
   readonly #ms: number
@@ -35,7 +35,7 @@ export class ShutdownTime {
     return this.#boot.signal
   }
 
-  /** Gives up the plugins that are still starting. */
+  /** Stops waiting for plugins that are still starting. */
   cutBoot(): void {
     this.#boot.abort(hostErrors.ZIN_BOOT_STOPPED())
   }

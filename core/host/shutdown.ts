@@ -24,7 +24,7 @@ export interface ShutdownReport {
 /** A stop that takes longer than this, in ms, is reported as slow. */
 const slowMs = 2_000
 
-/** Stops one plugin and undoes its registrations; a failure is a row, never a throw. One that is not set up has nothing to stop, and a stop that runs is not begun again. */
+/** Stops one plugin and undoes its registrations; a failure is returned as a row, never thrown. Does nothing for a plugin that is not set up, and joins a pending stop. */
 export function stopUnit(unit: PluginUnit, options: PhaseOptions): Promise<StopRow> {
   if (unit.state === 'registered' || unit.state === 'failed') return Promise.resolve({ plugin: unit.name, outcome: 'ok', ms: 0 })
   unit.stopping ??= stopOnce(unit, options).finally(() => {
@@ -55,7 +55,7 @@ async function stopOnce(unit: PluginUnit, options: PhaseOptions): Promise<StopRo
 
 /**
  * Stops plugins level by level, dependents first, never skipping one because another failed, all within what is left of the shutdown.
- * When that is over, the others still begin to stop, and nobody waits for them.
+ * After that, the others are still told to stop, without being awaited.
  */
 export async function stopLevels(levels: readonly (readonly PluginUnit[])[], options: PhaseOptions): Promise<StopRow[]> {
   const rows: StopRow[] = []
@@ -65,11 +65,11 @@ export async function stopLevels(levels: readonly (readonly PluginUnit[])[], opt
   return rows
 }
 
-/** The outcome of a stop that began before the shutdown and so knows nothing of its deadline. */
+/** The outcome of a stop that began before the shutdown, without its deadline. */
 async function inTime(unit: PluginUnit, stopping: Promise<StopRow>, { clock, shutdown }: PhaseOptions): Promise<StopRow> {
   const began = clock.monotonic()
   try {
-    return await withDeadline(stopping, shutdown.leftMs, `${unit.name}: its stop, begun before the shutdown, did not end`)
+    return await withDeadline(stopping, shutdown.leftMs, `${unit.name}: its stop, which began before the shutdown, did not finish`)
   } catch (error) {
     return { plugin: unit.name, outcome: 'hung', ms: clock.monotonic() - began, error: messageOf(error) }
   }

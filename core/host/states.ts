@@ -1,13 +1,13 @@
 import { StateMachine, type Transitions } from '../util/state-machine.js'
 import { hostErrors } from './errors.js'
 
-/** Where a plugin stands. */
+/** State of a plugin. */
 export type PluginState = 'registered' | 'enabling' | 'enabled' | 'disabling' | 'failed'
 
 /** The functions of a plugin that the host calls, in their order. */
 export type PluginPhase = 'setup' | 'start' | 'ready' | 'stop'
 
-/** Where a host stands. */
+/** State of a host. */
 export type HostState = 'created' | 'starting' | 'ready' | 'draining' | 'stopped'
 
 const pluginTransitions: Transitions<PluginState> = {

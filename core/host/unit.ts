@@ -15,16 +15,16 @@ export class PluginUnit {
   options: object = {}
   settings: object = {}
   context: PluginContext | undefined
-  /** Routes, middleware and listeners: gone before `stop` runs, so that nothing reaches a stopping plugin. */
+  /** Routes, middleware and listeners: removed before `stop` runs, so that a stopping plugin receives no calls. */
   readonly traffic = new Scope()
-  /** Services, hooks, timers and all else: gone after `stop`. */
+  /** Services, hooks, timers and everything else: removed after `stop`. */
   readonly resources = new Scope()
   readonly timings: Partial<Record<PluginPhase, number>> = {}
-  /** What the running phase waits for, for messages about deadlines. */
+  /** The pending step of the running phase, for messages about deadlines. */
   waitingFor = ''
-  /** Whether `start` was begun, so that `stop` has something to end. */
+  /** Whether `start` was called, so that `stop` must run. */
   started = false
-  /** Its stop while that runs; whoever else wants it stopped waits for the same one. */
+  /** The pending stop, shared by all callers. */
   stopping: Promise<StopRow> | undefined
   readonly #state: ReturnType<typeof pluginStates>
   #error: Error | undefined
@@ -42,7 +42,7 @@ export class PluginUnit {
     return this.#state.current
   }
 
-  /** Why it failed; absent unless it has. */
+  /** The error, if it failed. */
   get error(): Error | undefined {
     return this.#error
   }
@@ -53,7 +53,7 @@ export class PluginUnit {
     this.#error = undefined
   }
 
-  /** It failed, and what it had registered is undone. */
+  /** Marks it as failed and undoes its registrations. */
   fail(error: Error): void {
     this.#state.to('failed')
     this.#error = error
@@ -71,7 +71,7 @@ export class PluginUnit {
     this.#checks.push(check)
   }
 
-  /** What the plugin says of itself while it is enabled. */
+  /** Result of `describe` while the plugin is enabled. */
   describe(): string | undefined {
     if (this.state !== 'enabled') return undefined
     try {
@@ -81,7 +81,7 @@ export class PluginUnit {
     }
   }
 
-  /** What keeps the plugin from starting as it is configured. */
+  /** Problems of the configuration that prevent the plugin from starting. */
   problems(): readonly Error[] {
     return this.#checks.flatMap((check) => {
       try {

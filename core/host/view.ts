@@ -20,27 +20,27 @@ export interface PluginReport {
   /** Milliseconds spent per phase so far. */
   readonly timings: Readonly<Partial<Record<PluginPhase, number>>>
   readonly provides: readonly string[]
-  /** What the running plugin says of itself: `sqlite`. */
+  /** Result of the plugin's `describe`: `sqlite`. */
   readonly detail?: string
   readonly error?: string
 }
 
 export type Role = 'http' | 'worker'
 
-/** What a plugin may see and ask of its host. */
+/** Read-only view of the host for plugins. */
 export interface HostView {
-  /** The app and where it runs. */
+  /** The app and its environment. */
   readonly app: {
     readonly name: string
-    /** `NODE_ENV` as given, default `development`. For people: what depends on it asks `production`. */
+    /** `NODE_ENV` as given, default `development`. For display only: use `production` to make decisions. */
     readonly environment: string
     /** Whether `NODE_ENV` is anything but `development`, `dev`, `local`, `test` or nothing, in any case. */
     readonly production: boolean
     /** Folder of `zin.config.ts`. */
     readonly rootDir: string
-    /** The `.env` that settings come from, there or not; absent when the host was given its whole environment. */
+    /** Path of the `.env` that settings come from, whether it exists or not; absent when the host was given its whole environment. */
     readonly envFile?: string
-    /** `ZIN_DATA_DIR`, absolute. Made by whoever writes into it. */
+    /** `ZIN_DATA_DIR`, absolute. Created by the first writer. */
     readonly dataDir: string
     /** The address it will bind to. */
     readonly bind: Address
@@ -51,7 +51,7 @@ export interface HostView {
   }
   /** What is left of the shutdown's time in ms, for all plugins together; nearly `app.shutdownMs` before it begins. */
   readonly shutdownLeftMs: number
-  /** How far the host has come: `created`, `starting`, `ready`, `draining` or `stopped`. */
+  /** State of the host: `created`, `starting`, `ready`, `draining` or `stopped`. */
   readonly state: HostState
   /** What this process does. `zin start --roles http,worker`; a CLI command has none. */
   readonly roles: ReadonlySet<Role>
@@ -65,7 +65,7 @@ export interface HostView {
   hooks(): readonly HookReport[]
   /** Every declared setting with its value, masked where it is a secret. */
   settings(): readonly SettingReport[]
-  /** What would keep plugins from starting as they are configured, a line each. */
+  /** Problems of the configuration that prevent plugins from starting, one line each. */
   problems(): readonly string[]
   /** Migrations in graph order, then by id. */
   migrations(): readonly { readonly plugin: string; readonly migration: Migration }[]

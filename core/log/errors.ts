@@ -1,6 +1,6 @@
 import { defineErrors } from '../errors.js'
 
-/** Why a log cannot be written. */
+/** Errors of the log. */
 export const logErrors = defineErrors({
   ZIN_LOG_CHANNEL: {
     message: (what: string) => what,

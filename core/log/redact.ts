@@ -1,4 +1,4 @@
-/** What stands where a secret was. */
+/** Replaces a secret. */
 export const mask = '********'
 
 /** Deepest level and most values of one line's facts; what lies beyond is named, not printed. */

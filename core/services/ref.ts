@@ -7,7 +7,7 @@ export interface ServiceRef<T> {
   readonly [shape]?: T
 }
 
-/** A service that may be absent: the user gets `T | undefined`, and only its order is influenced. */
+/** A service that may be absent: its type is `T | undefined`, and it only affects the boot order. */
 export interface OptionalServiceRef<T> {
   readonly id: string
   readonly optional: true

@@ -85,7 +85,7 @@ export interface SignedFetchOptions {
   readonly headerPrefix?: string
   /** IANA zone for `<prefix>timezone`, for tokens with a `tz` claim. */
   readonly timezone?: string
-  /** ms since 1970. Default: the machine's clock. */
+  /** ms since 1970. Default: the system clock. */
   readonly now?: () => number
 }
 

@@ -14,7 +14,7 @@ export interface DescribePluginOptions {
   readonly readme: URL | string
   /** Settings that it requires. */
   readonly env?: Readonly<Record<string, string>>
-  /** Services in the place of other plugins, made by `fake`. */
+  /** Services in place of other plugins, created with `fake`. */
   readonly services?: readonly ProvidedService[]
   /** Options of the plugin under test; at least those that it requires. */
   readonly options?: object

@@ -26,11 +26,11 @@ export function fake<T extends object>(ref: ServiceRef<T>, service: Partial<T>):
 
 /** A configuration, and what its host gets instead of the real environment. */
 export interface TestHostOptions extends ZinConfig {
-  /** Services in the place of plugins, made by `fake`. */
+  /** Services in place of plugins, created with `fake`. */
   readonly services?: readonly ProvidedService[]
   /** The whole environment of the host; nothing is taken from the process. Default `NODE_ENV=test`, `PORT=0`, `LOG_REQUESTS=false` and a data folder of its own. */
   readonly env?: Readonly<Record<string, string>>
-  /** What tells the time, e.g. `fakeClock()`. Default: the machine's clock. */
+  /** The clock, e.g. `fakeClock()`. Default: the system clock. */
   readonly clock?: Clock
   /** Default: a fresh folder that `stop` removes. */
   readonly rootDir?: string

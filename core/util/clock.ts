@@ -6,5 +6,5 @@ export interface Clock {
   monotonic(): number
 }
 
-/** The machine's clock. */
+/** The system clock. */
 export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() }

@@ -1,4 +1,4 @@
-/** The part of a stream that tells whether it shows colours. */
+/** The properties of a stream that determine colour support. */
 interface Screen {
   readonly isTTY?: boolean
   hasColors?(count?: number, env?: object): boolean

@@ -1,6 +1,6 @@
 import { ZinError } from '../errors.js'
 
-/** The work did not end in time. The work itself goes on; nobody waits for it any more. */
+/** The work did not end in time. The work itself continues in the background. */
 export class DeadlineError extends ZinError {
   constructor(message: string) {
     super('ZIN_DEADLINE', message, { status: 503 })

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.js'
 
-/** A clock that only moves when told to. */
+/** A clock that only moves when `advance` or `set` is called. */
 export interface FakeClock extends Clock {
   /** Moves both clocks forward by `ms`. */
   advance(ms: number): void

@@ -1,7 +1,7 @@
 import type { ErrorObject } from 'ajv'
 import { suggest } from './suggest.js'
 
-/** One fault of a value against its schema, worded for whoever sent the value. */
+/** One fault of a value against its schema, worded for the sender of the value. */
 export interface SchemaFault {
   /** Where it is: `name`, `items[0].id`; empty for the value itself. */
   readonly path: string
