@@ -16,7 +16,7 @@ export interface ChooseStoreOptions {
   readonly log: Logger
 }
 
-/** Where the nodes meet. Throws CLUSTER_MISCONFIGURED when that is not there. */
+/** The store that the settings select. Throws CLUSTER_MISCONFIGURED when its plugin is not enabled. */
 export function chooseStore({ settings, services, host, clock, log }: ChooseStoreOptions): ClusterStore {
   const { database, kv } = services
   const name = settings.CLUSTER_NAME || host.app.name

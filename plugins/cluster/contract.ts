@@ -1,9 +1,9 @@
 import { defineService } from 'zin'
 
-/** Labels that plugins put on their process, for others to see: flat, small JSON. Begin a key with the name of your plugin. */
+/** Labels that plugins set on their node, readable by other nodes: flat, small JSON. Prefix a key with the name of your plugin. */
 export type NodeLabels = Readonly<Record<string, string | number | boolean>>
 
-/** A process of the app, as it describes itself. */
+/** The description of a node: one process of the app. */
 export interface NodeInfo {
   /** Unique per process start: ASCII, at most 100 characters, `<host>:<pid>:<random>`. */
   readonly id: string
@@ -14,13 +14,13 @@ export interface NodeInfo {
   readonly labels: NodeLabels
 }
 
-/** A node that this process knows of. */
+/** A node as this node last read it. */
 export interface ClusterNode extends NodeInfo {
-  /** Its lease runs. A lost node is listed for five minutes more. */
+  /** Whether its lease is valid. A lost node stays listed for five minutes. */
   readonly alive: boolean
 }
 
-/** A node with its lease, as the store has it. */
+/** A node with its lease, read from the store. */
 export interface LeasedNode extends ClusterNode {
   /** When its lease ends or ended, ms since 1970 by the clock of the store. */
   readonly leaseUntil: number
@@ -30,21 +30,21 @@ export interface LeasedNode extends ClusterNode {
 
 export interface NodesChange {
   readonly nodes: readonly ClusterNode[]
-  /** Ids of nodes that joined, or are back. */
+  /** Ids of nodes that joined or rejoined. */
   readonly joined: readonly string[]
-  /** Ids of nodes that left, or whose lease ended. */
+  /** Ids of nodes that left or whose lease expired. */
   readonly left: readonly string[]
 }
 
-/** What a message is about, and the type of its body. */
+/** The kind of a message, with the type of its body. */
 export interface MessageKind<Body> {
   readonly name: string
-  /** Only for its type; never there. */
+  /** Carries the type only; never set. */
   readonly body?: Body
 }
 
 /**
- * Declares a kind of message. Begin its name with the name of your plugin. The body must be JSON.
+ * Declares a kind of message. Prefix its name with the name of your plugin. The body must be JSON.
  *
  * @example
  * const cacheCleared = defineMessage<{ readonly cache: string }>('shop.cache-cleared')
@@ -54,25 +54,25 @@ export function defineMessage<Body>(name: string): MessageKind<Body> {
 }
 
 export interface RoleListener {
-  /** This process leads from now on; the epoch goes with its writes. */
+  /** This node became the leader; pass the epoch along with its writes. */
   readonly onGain?: (epoch: number) => void
-  /** It may no longer act as the leader. */
+  /** This node may no longer act as the leader. */
   readonly onLoss?: () => void
 }
 
-/** A role that one node of the app has at a time. */
+/** A role that one node holds at a time. */
 export interface Leadership {
-  /** Whether this process may act now; false as soon as its lease was not renewed in time by the monotonic clock. */
+  /** Whether this node may act as the leader; false once its lease has not been renewed in time, by the monotonic clock. */
   readonly leads: boolean
-  /** Grows with every change of hands; 0 before the first. */
+  /** Increases each time the role changes hands; 0 before the first time. */
   readonly epoch: number
-  /** Gives the role up and no longer runs for it. */
+  /** Releases the role and stops running for it. */
   resign(): Promise<void>
 }
 
 /**
- * How the processes of an app act as one: who is there, messages to all, and roles that one of them has. Idle, a process costs one
- * write per heartbeat, whatever it leads and however many others there are.
+ * The nodes of an app, messages to all of them, and leader roles. An idle node costs one write per heartbeat, whatever roles it holds
+ * and however many other nodes exist.
  *
  * @example
  * const leadership = cluster.lead('shop.reports', { onGain: (epoch) => reports.start(epoch), onLoss: () => reports.stop() })
@@ -82,27 +82,27 @@ export interface Leadership {
  */
 export interface Cluster {
   readonly kind: 'memory' | 'redis' | 'sql'
-  /** This process. */
+  /** This node. */
   readonly node: NodeInfo
-  /** The nodes as this process last heard of them; at most one heartbeat old. No round trip. */
+  /** The nodes as last read, at most one heartbeat old. No round trip. */
   nodes(): readonly ClusterNode[]
   /** The nodes with their leases, from the store: one round trip. */
   readNodes(): Promise<readonly LeasedNode[]>
-  /** Called when nodes join, leave, are lost or change their labels. Returns what ends it. */
+  /** Called when nodes join, leave, are lost or change their labels. Returns a function that removes the listener. */
   onNodes(listener: (change: NodesChange) => void): () => void
-  /** Sets labels of this process and tells the others. */
+  /** Sets labels of this node and notifies the other nodes. */
   label(labels: NodeLabels): Promise<void>
-  /** Sends a message to every process of the app, this one included; those that listen get it once, a sender's in their order. */
+  /** Sends a message to every node of the app, including this one. Listeners receive it once; messages of one sender stay in order. */
   send<Body>(kind: MessageKind<Body>, body: Body): Promise<void>
-  /** Called for each message of a kind, with the id of the node that sent it. Returns what ends it. */
+  /** Called for each message of a kind, with the id of its sender. Returns a function that removes the listener. */
   on<Body>(kind: MessageKind<Body>, listener: (body: Body, from: string) => void): () => void
-  /** Called when this process was cut off and may have missed messages: look at what is stored. Returns what ends it. */
+  /** Called when this node may have missed messages: read the stored state. Returns a function that removes the listener. */
   onMissed(listener: () => void): () => void
-  /** Runs for a role. Several may hold it in one process; it is given up when all of them resigned. */
+  /** Runs for a role. Callers on the same node share the role; it is released when all of them have resigned. */
   lead(role: string, listener?: RoleListener): Leadership
-  /** Whether `epoch` is still the newest of a role: ask before a write that an earlier leader must not make. One round trip. */
+  /** Whether `epoch` is still the newest of a role. Check it before a write that a previous leader must not make. One round trip. */
   isCurrent(role: string, epoch: number): Promise<boolean>
-  /** Whether an error says that the store of the cluster cannot be reached. */
+  /** Whether an error means that the store of the cluster cannot be reached. */
   isUnavailable(error: unknown): boolean
 }
 

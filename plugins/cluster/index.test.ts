@@ -28,12 +28,12 @@ for (const [driver, what] of [
   ['redis', /REDIS_URL/],
   ['sql', /database\(\)/],
 ] as const) {
-  it(`does not boot with CLUSTER_DRIVER=${driver} when that is not there`, async () => {
+  it(`does not boot with CLUSTER_DRIVER=${driver} when that store is not enabled`, async () => {
     await assert.rejects(createTestHost({ plugins: [cluster()], env: { CLUSTER_DRIVER: driver } }), what)
   })
 }
 
-it('refuses labels that are too long', async () => {
+it('rejects labels that are too long', async () => {
   const host = await createTestHost({ plugins: [cluster()] })
   await assert.rejects(host.service(clusterService).label({ 'test.long': 'x'.repeat(5_000) }), { code: 'CLUSTER_MISCONFIGURED' })
   await host.stop()

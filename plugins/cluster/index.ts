@@ -29,11 +29,11 @@ export { MemoryHub } from './store/memory.js'
 const sweepMs = 60_000
 const sweepRole = 'cluster.sweep'
 
-/** The processes of an app as one: who is there, messages to all, and leader roles. */
+/** The nodes of an app with leases, messages to all of them, and leader roles. */
 export const cluster = definePlugin({
   name: 'cluster',
   version: '1.0.0',
-  description: 'The processes of the app as one: nodes with leases, messages, and leader roles',
+  description: 'The nodes of the app with leases, messages to all of them, and leader roles',
   uses: { database: optional(databaseService), kv: optional(kvService) },
   provides: [clusterService],
   errors: clusterErrors,
@@ -70,11 +70,11 @@ export interface LocalClusterOptions {
   readonly log: Logger
   /** Default 15000. */
   readonly leaseMs?: number
-  /** Nodes of one hub see each other. Default: one of its own, so that it is alone. */
+  /** Nodes of one hub form a cluster. Default: a new hub, for a cluster of one node. */
   readonly hub?: MemoryHub
 }
 
-/** A cluster within this process: for what must not act together with others, and for tests. Its owner opens, beats and closes it. */
+/** A cluster within one process, for tests and for components that must not coordinate with other nodes. Its owner opens it, calls `heartbeat` and closes it. */
 export function localCluster({ node, clock, log, leaseMs = 15_000, hub = new MemoryHub() }: LocalClusterOptions): OwnedCluster {
   const info = { host: hostname(), pid: process.pid, startedAt: clock.now(), ...node }
   return createCluster({ store: memoryStore({ clock, hub }), node: info, clock, log, leaseMs })

@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import { type Logger, messageOf } from 'zin'
 
-/** Functions that are told something, each in the async context that added it. One that throws does not affect the others. */
+/** Listeners, each called in the async context that added it. One that throws does not affect the others. */
 export class Listeners<Args extends readonly unknown[]> {
   readonly #listeners = new Map<symbol, (...args: Args) => void>()
   readonly #log: Logger
@@ -10,7 +10,7 @@ export class Listeners<Args extends readonly unknown[]> {
     this.#log = log
   }
 
-  /** Returns what removes it; from then on it is not called any more. */
+  /** Returns a function that removes the listener; after that it is no longer called. */
   add(listener: (...args: Args) => void): () => void {
     const key = Symbol('listener')
     this.#listeners.set(key, AsyncResource.bind(listener))
@@ -22,7 +22,7 @@ export class Listeners<Args extends readonly unknown[]> {
       try {
         this.#listeners.get(key)?.(...args)
       } catch (error) {
-        this.#log.error({ err: error }, `a listener to the cluster threw: ${messageOf(error)}`)
+        this.#log.error({ err: error }, `a cluster listener threw: ${messageOf(error)}`)
       }
     }
   }

@@ -1,7 +1,7 @@
 import type { ClusterNode, NodesChange } from './contract.js'
 import type { NodeList, Renewal } from './store/contract.js'
 
-/** The nodes that this process knows of. A list that was given out never changes. */
+/** The known nodes. A returned list is never modified. */
 export class Members {
   #nodes: readonly ClusterNode[] = []
   #version = -1
@@ -10,7 +10,7 @@ export class Members {
     return this.#nodes
   }
 
-  /** Of the list that was taken last. */
+  /** The version of the list read last. */
   get version(): number {
     return this.#version
   }
@@ -20,14 +20,14 @@ export class Members {
     this.#version = version
   }
 
-  /** Notes whose lease ended, and whose was renewed after all. */
+  /** Records which leases expired, and which were renewed after all. */
   late(late: Renewal['late']): void {
     const ended = new Set(late.filter(({ leaseMs }) => leaseMs <= 0).map(({ id }) => id))
     if (this.#nodes.every(({ alive, id }) => alive === !ended.has(id))) return
     this.#nodes = this.#nodes.map((node) => ({ ...node, alive: !ended.has(node.id) }))
   }
 
-  /** What is different now; undefined: nothing. */
+  /** The difference to an earlier list; undefined when nothing changed. */
   since(before: readonly ClusterNode[]): NodesChange | undefined {
     if (before === this.#nodes) return undefined
     const [then, now] = [living(before), living(this.#nodes)]

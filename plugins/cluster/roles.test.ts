@@ -10,7 +10,7 @@ const role = 'test.pruner'
 const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
 
 describe('the roles of a node', () => {
-  it('are given up when all that hold one resigned, and can be had again', async () => {
+  it('are released when all holders have resigned, and can be acquired again', async () => {
     const cluster = localCluster({ node: { id: 'a' }, clock: fakeClock(), log: silentLog })
     await cluster.open()
     const [one, two] = [cluster.lead(role), cluster.lead(role)]
@@ -26,7 +26,7 @@ describe('the roles of a node', () => {
     assert.equal(again.leads, false)
   })
 
-  it('are not acted on once the lease was not renewed in time by the monotonic clock, whatever the wall clock does', async () => {
+  it('end when the lease is not renewed in time by the monotonic clock, whatever the wall clock does', async () => {
     const clock = fakeClock()
     const cluster = localCluster({ node: { id: 'a' }, clock, log: silentLog, leaseMs: 15_000 })
     await cluster.open()
@@ -42,7 +42,7 @@ describe('the roles of a node', () => {
     await cluster.close()
   })
 
-  it('cost nothing to hold: idle heartbeats ask for no role', async () => {
+  it('cost nothing to hold: idle heartbeats acquire no role', async () => {
     const clock = fakeClock()
     const asked: string[] = []
     const store = memoryStore({ clock })
@@ -67,7 +67,7 @@ describe('the roles of a node', () => {
     await cluster.close()
   })
 
-  it('warn once while the store is away, throw nothing, and are run for again when it is back; nothing is left at the end', async () => {
+  it('log one warning while the store is unavailable, throw nothing, and are acquired again when it is back; nothing is left at the end', async () => {
     const before = timers()
     const clock = fakeClock()
     let away = false

@@ -4,14 +4,14 @@ import type { ClusterStore } from './store/contract.js'
 
 export interface RolesOptions {
   readonly store: Pick<ClusterStore, 'acquire' | 'release'>
-  /** Id of this process. */
+  /** Id of this node. */
   readonly node: string
-  /** Whether the lease of this process was renewed lately enough to act on it. */
+  /** Whether the lease of this node was renewed recently enough to act on it. */
   readonly holdsLease: () => boolean
   readonly log: Logger
 }
 
-/** The roles that this process runs for, each once. A role is held as long as the lease of its node runs, so holding one costs nothing. */
+/** The roles that this node runs for, each once. A role is held as long as the lease of its node is valid, so holding one costs nothing. */
 export class Roles {
   readonly #options: RolesOptions
   readonly #roles = new Map<string, Role>()
@@ -43,17 +43,17 @@ export class Roles {
     }
   }
 
-  /** Tries for roles that this process does not have: all, or the one that became vacant. */
+  /** Tries to acquire the roles that this node does not hold: all of them, or the one that was released. */
   attempt(name?: string): void {
     for (const role of this.#roles.values()) if (name === undefined || role.name === name) void role.attempt()
   }
 
-  /** The lease was not renewed in time: others may have taken the roles. */
+  /** The lease was not renewed in time: other nodes may have taken the roles. */
   lose(): void {
     for (const role of this.#roles.values()) role.lose()
   }
 
-  /** Leads nothing any more. The roles themselves are given up with the lease. */
+  /** Stops leading. The roles themselves are released with the lease. */
   async close(): Promise<void> {
     const roles = [...this.#roles.values()]
     this.#roles.clear()
@@ -69,7 +69,7 @@ class Role {
   #held = false
   #closed = false
   #trying: Promise<void> | undefined
-  /** Something changed while it tried. */
+  /** Whether to try again after the current attempt, because something changed meanwhile. */
   #again = false
   #warned = false
 
@@ -87,7 +87,7 @@ class Role {
     if (this.leads) this.#call(listener.onGain, this.epoch)
   }
 
-  /** How many listeners are left. */
+  /** Returns the number of remaining listeners. */
   remove(listener: RoleListener): number {
     if (this.leads) this.#call(listener.onLoss)
     const times = (this.#listeners.get(listener) ?? 1) - 1
@@ -96,7 +96,7 @@ class Role {
     return this.#listeners.size
   }
 
-  /** Tries to take the role, once at a time. Never rejects. */
+  /** Tries to acquire the role; one attempt at a time. Never rejects. */
   attempt(): Promise<void> {
     this.#again = this.#trying !== undefined
     this.#trying ??= this.#try().finally(() => {
@@ -120,7 +120,7 @@ class Role {
     } catch (error) {
       log.warn(
         { role: this.name, reason: messageOf(error) },
-        `the role "${this.name}" was not given up; it ends with the lease of this process`,
+        `the role "${this.name}" was not released; it expires with the lease of this node`,
       )
     }
   }
@@ -128,7 +128,7 @@ class Role {
   async close(): Promise<void> {
     this.#closed = true
     this.lose()
-    // What was asked for may still be granted, so it is waited for; the store bounds it in time.
+    // A pending attempt may still succeed, so wait for it; the store bounds its time.
     await this.#trying
   }
 
@@ -137,14 +137,14 @@ class Role {
     if (this.#closed || this.#held || !holdsLease()) return
     try {
       const epoch = await store.acquire(this.name, node)
-      if (this.#warned) log.info({ role: this.name }, `the role "${this.name}" can be run for again`)
+      if (this.#warned) log.info({ role: this.name }, `attempts to acquire the role "${this.name}" work again`)
       this.#warned = false
       if (epoch === undefined || this.#closed || !holdsLease()) return
       this.epoch = epoch
       this.#held = true
       for (const { onGain } of this.#listeners.keys()) this.#call(onGain, epoch)
     } catch (error) {
-      if (!this.#warned) log.warn({ role: this.name, reason: messageOf(error) }, `the role "${this.name}" could not be run for`)
+      if (!this.#warned) log.warn({ role: this.name, reason: messageOf(error) }, `the role "${this.name}" could not be acquired; retrying`)
       this.#warned = true
     }
   }
@@ -154,7 +154,7 @@ class Role {
       listener?.(...args)
     } catch (error) {
       const { log } = this.#options
-      log.error({ err: error, role: this.name }, `a listener to the role "${this.name}" threw: ${messageOf(error)}`)
+      log.error({ err: error, role: this.name }, `a listener of the role "${this.name}" threw: ${messageOf(error)}`)
     }
   }
 }

@@ -11,31 +11,31 @@ export interface ClusterOptions {
   readonly node: Omit<NodeInfo, 'labels'>
   readonly clock: Clock
   readonly log: Logger
-  /** How long a node counts as alive after it renewed its lease, in ms. */
+  /** Duration of a lease, in ms: how long a node counts as alive after a renewal. */
   readonly leaseMs: number
 }
 
-/** A cluster with what its owner has to do: open it, let it beat three times per lease, and close it. */
+/** A cluster with the methods for its owner, who opens it, calls `heartbeat` three times per lease, and closes it. */
 export interface OwnedCluster extends Cluster {
   /** Subscribes to messages and takes a lease. */
   open(): Promise<void>
   /** Renews the lease. Never rejects. */
   heartbeat(): Promise<void>
-  /** Forgets what is old, in the process that leads. */
+  /** Deletes expired data; for the leader. */
   sweep(): Promise<void>
-  /** Gives the lease and all roles up. */
+  /** Releases the lease and all roles. */
   close(): Promise<void>
 }
 
-/** Longest wait for the store, in ms; and for others to be told that this process leaves. */
-const answerMs = 5_000
+/** Deadline of a store call, and of notifying the other nodes when this node leaves, in ms. */
+const responseMs = 5_000
 const leaveMs = 1_000
 
-/** Leases are looked at so long after their end, in ms. */
+/** How long after its end a lease is checked, in ms. */
 const graceMs = 20
 
-/** Every so many heartbeats it tries for roles of which nobody said that they are vacant. */
-const beatsPerAttempt = 12
+/** Heartbeats between attempts to acquire roles that were not announced as released. */
+const heartbeatsPerAttempt = 12
 
 /** Longest JSON of the labels of a node. */
 const longestLabels = 4_096
@@ -53,16 +53,16 @@ class ClusterService implements OwnedCluster {
   readonly #onMissed: Listeners<[]>
   #labels: NodeLabels = {}
   #state: 'new' | 'member' | 'left' = 'new'
-  /** When the last renewal was asked for, by the monotonic clock. */
+  /** When the last successful renewal was requested, by the monotonic clock. */
   #renewedAt = Number.NEGATIVE_INFINITY
-  /** The end of the last write of the lease; a late one never undoes a later one. */
+  /** The last write of the lease. Writes run one after another, so a slow one never overwrites a later one. */
   #tail: Promise<unknown> = Promise.resolve()
-  /** A read of the nodes is about to begin. */
+  /** Whether a read of the nodes is scheduled. */
   #reading = false
   #expiry: NodeJS.Timeout | undefined
   #lossWatch: NodeJS.Timeout | undefined
   #down = false
-  #beats = 0
+  #heartbeats = 0
 
   constructor(options: ClusterOptions) {
     const { log, node, store } = options
@@ -100,7 +100,9 @@ class ClusterService implements OwnedCluster {
     const all = { ...this.#labels, ...labels }
     const length = JSON.stringify(all).length
     if (length > longestLabels) {
-      throw clusterErrors.CLUSTER_MISCONFIGURED(`the labels of a node may have ${longestLabels} characters of JSON, these have ${length}`)
+      throw clusterErrors.CLUSTER_MISCONFIGURED(
+        `the labels of a node may have at most ${longestLabels} characters of JSON, but these have ${length}`,
+      )
     }
     this.#labels = all
     if (this.#state === 'member') await this.#renew(true)
@@ -145,10 +147,10 @@ class ClusterService implements OwnedCluster {
     const { log } = this.#options
     try {
       await this.#renew()
-      if (this.#down) log.info({}, 'the lease of this process is renewed again')
+      if (this.#down) log.info({}, 'the lease of this node is renewed again')
       this.#down = false
     } catch (error) {
-      if (!this.#down) log.warn({ err: error }, `the lease of this process was not renewed; it is tried again: ${messageOf(error)}`)
+      if (!this.#down) log.warn({ err: error }, `the lease of this node could not be renewed; retrying: ${messageOf(error)}`)
       this.#down = true
     }
   }
@@ -167,11 +169,11 @@ class ClusterService implements OwnedCluster {
     try {
       if (member) {
         const left = this.#inTurn(() => this.#roles.close().then(() => store.leave(node.id)))
-        await withDeadline(left, leaveMs, 'no answer')
+        await withDeadline(left, leaveMs, `no response within ${leaveMs} ms`)
       }
     } catch (error) {
-      // Others learn it from the lease.
-      log.debug({ err: error }, 'other nodes were not told that this one leaves')
+      // The other nodes notice when the lease expires.
+      log.debug({ err: error }, 'other nodes were not notified that this node leaves')
     }
     await store.close()
   }
@@ -181,11 +183,11 @@ class ClusterService implements OwnedCluster {
     return this.#inTurn(async () => {
       if (this.#state !== 'member') return
       const { clock, leaseMs, store } = this.#options
-      // Before the request: the lease cannot have begun earlier in the store.
+      // Taken before the request, because the lease in the store cannot start earlier.
       const asked = clock.monotonic()
       const renewal = await this.#ask(store.renew(this.node, leaseMs, changed))
       if (renewal.joined && this.#renewedAt > Number.NEGATIVE_INFINITY) {
-        // Its lease had ended, or the store lost it.
+        // The lease had expired, or the store lost it.
         this.#roles.lose()
         this.#missed()
       }
@@ -194,9 +196,9 @@ class ClusterService implements OwnedCluster {
       const before = this.#members.nodes
       if (renewal.version !== this.#members.version) this.#members.take(await this.#ask(store.read()))
       this.#members.late(renewal.late)
-      this.#tellChange(before)
+      this.#publishChange(before)
       this.#awaitExpiry(renewal)
-      if (renewal.joined || this.#down || this.#beats++ % beatsPerAttempt === 0) this.#roles.attempt()
+      if (renewal.joined || this.#down || this.#heartbeats++ % heartbeatsPerAttempt === 0) this.#roles.attempt()
     })
   }
 
@@ -208,14 +210,14 @@ class ClusterService implements OwnedCluster {
     else this.#messages.get(kind)?.call(body, from)
   }
 
-  /** One read for all changes that come in the same turn. */
+  /** One read for all changes that arrive in the same turn of the event loop. */
   #readSoon(): void {
     if (this.#reading) return
     this.#reading = true
     setImmediate(() => {
       this.#reading = false
       this.#read().catch((error: unknown) => {
-        this.#options.log.debug({ err: error }, 'the nodes of the app were not read; the next heartbeat reads them')
+        this.#options.log.debug({ err: error }, 'the list of nodes could not be read; the next heartbeat retries')
       })
     })
   }
@@ -226,10 +228,10 @@ class ClusterService implements OwnedCluster {
     if (this.#state !== 'member' || list.version < this.#members.version) return
     const before = this.#members.nodes
     this.#members.take(list)
-    this.#tellChange(before)
+    this.#publishChange(before)
   }
 
-  #tellChange(before: readonly ClusterNode[]): void {
+  #publishChange(before: readonly ClusterNode[]): void {
     const change = this.#members.since(before)
     if (change === undefined) return
     if (change.left.length > 0) this.#roles.attempt()
@@ -245,7 +247,7 @@ class ClusterService implements OwnedCluster {
     return this.#state === 'member' && clock.monotonic() - this.#renewedAt < (leaseMs * 2) / 3
   }
 
-  /** Roles are lost in time when the store does not take the next heartbeats. */
+  /** Ends the roles in time when the next heartbeats fail. */
   #watchLoss(): void {
     clearTimeout(this.#lossWatch)
     this.#lossWatch = setTimeout(
@@ -257,7 +259,7 @@ class ClusterService implements OwnedCluster {
     this.#lossWatch.unref()
   }
 
-  /** Looks again when the lease of another node is about to end before the next heartbeat. */
+  /** Checks again when the lease of another node is about to expire before the next heartbeat. */
   #awaitExpiry({ late }: Renewal): void {
     clearTimeout(this.#expiry)
     const { leaseMs } = this.#options
@@ -267,10 +269,10 @@ class ClusterService implements OwnedCluster {
     this.#expiry.unref()
   }
 
-  async #ask<T>(answer: Promise<T>): Promise<T> {
+  async #ask<T>(response: Promise<T>): Promise<T> {
     const { store } = this.#options
     try {
-      return await withDeadline(answer, answerMs, `no answer within ${answerMs} ms`)
+      return await withDeadline(response, responseMs, `no response within ${responseMs} ms`)
     } catch (error) {
       const late = error instanceof ZinError && error.code === 'ZIN_DEADLINE'
       throw late ? clusterErrors.CLUSTER_UNAVAILABLE(store.kind === 'redis' ? 'Redis' : 'the database', messageOf(error)) : error

@@ -5,19 +5,19 @@ export const clusterSettings = defineSettings({
     type: 'enum',
     default: 'auto',
     values: ['auto', 'redis', 'sql', 'memory'],
-    summary: 'Where the nodes of the app meet; auto: Redis when kv is on Redis, else SQL tables, else this process is alone',
+    summary: 'Store of the cluster; `auto`: Redis when kv uses Redis, else SQL tables, else memory (this node only)',
   },
   CLUSTER_NAME: {
     type: 'string',
     default: '',
     pattern: '^[A-Za-z0-9_.:-]{1,100}$',
-    summary: 'Processes of the same name act as one; empty: the name of the app',
+    summary: 'Nodes with the same name form a cluster; empty: the name of the app',
   },
   CLUSTER_HEARTBEAT_MS: {
     type: 'int',
     default: 5000,
     min: 200,
     max: 60_000,
-    summary: 'How often a node renews its lease, in ms; a node counts as lost after three times that',
+    summary: 'How often a node renews its lease, in ms; a node is lost after three times that',
   },
 })

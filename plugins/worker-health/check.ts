@@ -5,11 +5,11 @@ import type { CheckOutcome } from './outcome.js'
 export interface CheckParts {
   readonly clock: Clock
   readonly timeoutMs: number
-  /** The built-in check: whether the queue store answers. */
+  /** The built-in check: whether the queue store responds. */
   readonly ping: (signal: AbortSignal) => Promise<unknown>
 }
 
-/** Checks a worker once: that its queue store answers, then its own check. Always ends, and never throws. */
+/** Checks a worker once: whether the queue store responds, then its own check. Time-bounded, and never throws. */
 export async function checkWorker(worker: LocalWorker, failuresBefore: number, parts: CheckParts): Promise<CheckOutcome> {
   const { clock, ping, timeoutMs } = parts
   const begun = clock.monotonic()
@@ -28,12 +28,12 @@ export async function checkWorker(worker: LocalWorker, failuresBefore: number, p
       ...(details === undefined ? {} : { details: storable(details) }),
     }
   }
-  const bounded = <T>(work: Promise<T>): Promise<T> => withDeadline(work, timeoutMs, `no answer within ${timeoutMs} ms`)
+  const bounded = <T>(work: Promise<T>): Promise<T> => withDeadline(work, timeoutMs, `no response within ${timeoutMs} ms`)
   try {
     await bounded(ping(abort.signal))
   } catch (error) {
     abort.abort()
-    return ended({ healthy: false, error: `the queue store does not answer: ${messageOf(error)}` }, false)
+    return ended({ healthy: false, error: `the queue store does not respond: ${messageOf(error)}` }, false)
   }
   try {
     const { healthCheck } = worker
@@ -49,25 +49,25 @@ const maxReason = 1000
 const maxDetails = 10_000
 
 function reasonOf(error: unknown): string {
-  return error === undefined || error === '' ? 'it says so without a reason' : messageOf(error).slice(0, maxReason)
+  return error === undefined || error === '' ? 'the health check gave no reason' : messageOf(error).slice(0, maxReason)
 }
 
-/** Details as JSON has them; a note where that is impossible or too long. */
+/** Details as JSON; a note when they cannot be serialized or are too long. */
 function storable(details: unknown): NonNullable<HealthCheckResult['details']> {
   try {
     const text = JSON.stringify(details)
     if (text.length <= maxDetails) return JSON.parse(text)
     return { note: `the details of the check are longer than ${maxDetails} characters` }
   } catch {
-    return { note: 'the details of the check are no JSON' }
+    return { note: 'the details of the check cannot be serialized as JSON' }
   }
 }
 
-/** What a check of the app may answer instead of a result is a failure. */
+/** Runs a check; an invalid result is a failure. */
 async function call(check: NonNullable<LocalWorker['healthCheck']>, name: string, signal: AbortSignal): Promise<HealthCheckResult> {
   const result: unknown = await check(name, signal)
   if (typeof result === 'object' && result !== null && typeof (result as HealthCheckResult).healthy === 'boolean') {
     return result as HealthCheckResult
   }
-  throw new Error('its health check must answer {healthy: boolean, details?, error?}')
+  throw new Error('the health check must return {healthy: boolean, details?, error?}')
 }

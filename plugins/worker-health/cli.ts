@@ -1,11 +1,11 @@
 import { type Command, defineCommand } from 'zin'
 import type { HealthReport } from 'zin/plugins/workers'
 
-/** Commands that ask the running app. */
+/** Commands that query the running app. */
 export const workerHealthCommands: readonly Command[] = [
   defineCommand({
     name: 'worker:health',
-    summary: 'Show the health score of a worker and what takes points off',
+    summary: 'Show the health score of a worker and its penalties',
     args: [{ name: 'name', summary: 'Name of the worker' }],
     needs: 'running app',
     route: 'GET /api/workers/:name/health',

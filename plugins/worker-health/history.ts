@@ -15,20 +15,20 @@ export interface HistoryParts {
 
 const hourMs = 3_600_000
 
-/** Its node forgets old history. */
+/** The leader deletes old history. */
 const role = 'worker-health'
 
-/** What checks found over time. */
+/** The results of checks over time. */
 export class History {
   readonly #parts: HistoryParts
   #lead: Leadership | undefined
-  #told = false
+  #warned = false
 
   constructor(parts: HistoryParts) {
     this.#parts = parts
   }
 
-  /** A store that is down loses samples, with one warning; checks go on. */
+  /** When the store is down, samples are lost with one warning, and checks continue. */
   async add(worker: string, outcome: CheckOutcome): Promise<void> {
     const { log, store, workers } = this.#parts
     try {
@@ -36,21 +36,21 @@ export class History {
       const { score } = await workers().health(worker)
       const { at, healthy, durationMs, error = null } = outcome
       await store.add({ worker, node, at, healthy, score, durationMs, error })
-      this.#told = false
+      this.#warned = false
     } catch (error) {
-      if (!this.#told) log.warn({ err: error }, `health checks are not in the history: ${messageOf(error)}`)
-      this.#told = true
+      if (!this.#warned) log.warn({ err: error }, `health checks could not be added to the history: ${messageOf(error)}`)
+      this.#warned = true
     }
   }
 
-  /** Newest first, and none older than what is kept. 404 for an unknown worker. */
+  /** Newest first, within the retention time. 404 for an unknown worker. */
   async read(worker: string, hours: number, limit: number): Promise<readonly HealthSample[]> {
     const { clock, keepMs, store, workers } = this.#parts
     await workers().get(worker)
     return store.read(worker, clock.now() - Math.min(hours * hourMs, keepMs), limit)
   }
 
-  /** Forgets what is old, in the process that leads. */
+  /** Deletes old samples, on the leader only. */
   async prune(): Promise<void> {
     const { clock, cluster, keepMs, store } = this.#parts
     this.#lead ??= cluster.lead(role)

@@ -7,7 +7,7 @@ export interface WorkerHealthHooks {
 }
 
 export const workerHealthHooks = {
-  onHealthCheck: { kind: 'notify', args: ['workerName', 'result'], summary: 'A health check of a worker ended in this process' },
+  onHealthCheck: { kind: 'notify', args: ['workerName', 'result'], summary: 'A health check of a worker ended on this node' },
 } satisfies HookSpecs<WorkerHealthHooks>
 
 declare module 'zin' {

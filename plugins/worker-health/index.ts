@@ -23,15 +23,15 @@ export type { CheckOutcome, HealthSample } from './outcome.js'
 
 const healthMonitoring = defineWorkerFeature({ plugin: 'worker-health', feature: 'healthMonitoring' })
 
-/** How often it looks which checks are due, and for old history, in ms. */
+/** Intervals for starting due checks and for deleting old history, in ms. */
 const tickMs = 250
 const pruneMs = 600_000
 
-/** Health checks of workers: built-in and their own, with history; two failures in a row make a worker FAILED. */
+/** Health checks of workers, built-in and custom, with history. Consecutive failures make a worker FAILED. */
 export const workerHealth = definePlugin({
   name: 'worker-health',
   version: '1.0.0',
-  description: 'Health checks of workers, their history, and FAILED after failures in a row',
+  description: 'Health checks of workers with history; consecutive failures make a worker FAILED',
   dependencies: ['ops'],
   uses: { cluster: clusterService, workers: workersService, queues: queuesService, database: optional(databaseService) },
   hooks: workerHealthHooks,

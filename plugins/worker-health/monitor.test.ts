@@ -66,7 +66,7 @@ describe('the monitor', () => {
     assert.deepEqual([state.results.map((result) => result.healthy), state.reported], [[true, true], 2])
   })
 
-  it('gives up on a worker after two failures in a row, once', async () => {
+  it('fails a worker after two consecutive failures, once', async () => {
     let healthy = false
     const { state, pass } = setUp(worker({ healthCheck: () => ({ healthy, error: 'no disk' }) }))
     await pass(500)
@@ -76,7 +76,7 @@ describe('the monitor', () => {
     await pass(1000)
     assert.equal(state.failed.length, 0)
     await pass(1000)
-    assert.match(state.failed[0]?.message ?? '', /2 health checks in a row failed, the last one: no disk/)
+    assert.match(state.failed[0]?.message ?? '', /2 consecutive health checks failed. Last error: no disk/)
     assert.deepEqual(
       state.critical.map(({ failures, error }) => [failures, error]),
       [[2, 'no disk']],
@@ -86,7 +86,7 @@ describe('the monitor', () => {
     assert.equal(state.results.length, 4)
   })
 
-  it('takes what throws, answers nonsense or takes too long for a failure', async () => {
+  it('counts a check that throws, returns an invalid result or times out as a failure', async () => {
     for (const healthCheck of [
       () => {
         throw new Error('boom')
@@ -140,7 +140,7 @@ describe('the monitor', () => {
     assert.equal(most, 1)
   })
 
-  it('drops what a check says of a version that was replaced meanwhile, and goes on with the new one', async () => {
+  it('drops the result for a version that was replaced meanwhile, and continues with the new one', async () => {
     let answer: (result: { healthy: boolean }) => void = () => undefined
     const slow = () => new Promise<{ healthy: boolean }>((resolve) => (answer = resolve))
     const { clock, state, monitor, pass } = setUp(worker({ healthCheck: slow }))
@@ -161,7 +161,7 @@ describe('the monitor', () => {
     )
   })
 
-  it('keeps of what a check says only what can be stored', async () => {
+  it('keeps only the storable part of a check result', async () => {
     const loop: Record<string, unknown> = {}
     loop.loop = loop
     const results = [
@@ -183,7 +183,7 @@ describe('the monitor', () => {
     assert.equal(state.results[3]?.error, 'no disk')
   })
 
-  it('leaves alone what is not monitored or does not run, and begins anew with another version', async () => {
+  it('ignores workers that are not monitored or not running, and restarts with another version', async () => {
     let checks = 0
     const healthCheck = () => ({ healthy: checks++ < 0 })
     const { state, pass } = setUp(worker({ monitored: false, healthCheck }))

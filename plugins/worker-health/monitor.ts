@@ -9,24 +9,24 @@ export interface MonitorParts {
   readonly clock: Clock
   readonly log: Logger
   readonly intervalMs: number
-  /** Failures in a row that make a worker FAILED. */
+  /** Consecutive failures after which a worker is FAILED. */
   readonly threshold: number
   readonly onResult: (worker: string, outcome: CheckOutcome) => Promise<void>
   readonly onCritical: (worker: string, outcome: CheckOutcome) => void | Promise<void>
-  /** Longest time that `onCritical` is waited for, in ms. */
+  /** Timeout of `onCritical`, in ms. */
   readonly criticalMs: number
-  /** 0–1; spreads the checks of many workers and processes. */
+  /** 0–1; spreads the checks of many workers and nodes over time. */
   readonly random: () => number
 }
 
 interface Watched {
-  /** When it is checked next, by the monotonic clock. */
+  /** When the next check is due, by the monotonic clock. */
   dueAt: number
   failures: number
   version: string
 }
 
-/** Checks the workers of this process, each in its own rhythm; checks of one worker never overlap. */
+/** Checks the workers of this node, each on its own interval; checks of one worker never overlap. */
 export class Monitor {
   readonly #parts: MonitorParts
   readonly #watched = new Map<string, Watched>()
@@ -37,7 +37,7 @@ export class Monitor {
     this.#parts = parts
   }
 
-  /** Begins the checks that are due. Does not wait for them. */
+  /** Starts the checks that are due. Does not wait for them. */
   tick(): void {
     const now = this.#parts.clock.monotonic()
     const workers = this.#parts
@@ -61,7 +61,7 @@ export class Monitor {
     await Promise.all(this.#pending)
   }
 
-  /** A worker that begins, or another version of it, is checked within one interval, at a time of its own. */
+  /** A new worker or version is checked within one interval, at a random time. */
   #watch(worker: LocalWorker, now: number): Watched {
     const known = this.#watched.get(worker.name)
     if (known?.version === worker.version) return known
@@ -76,7 +76,7 @@ export class Monitor {
     const { name } = worker
     try {
       const outcome = await check(worker, watched.failures)
-      // It says nothing of the version that has taken over meanwhile.
+      // The result belongs to a version that has been replaced meanwhile.
       if (this.#watched.get(name) !== watched) return
       watched.failures = outcome.failures
       const { counts: _, ...report } = outcome
@@ -85,7 +85,7 @@ export class Monitor {
       await onResult(name, outcome)
       if (!outcome.healthy && outcome.counts && outcome.failures >= threshold) await this.#giveUp(name, outcome)
     } catch (error) {
-      log.error({ worker: name, err: error }, `the health of worker "${name}" was not noted: ${messageOf(error)}`)
+      log.error({ worker: name, err: error }, `the health of worker "${name}" could not be recorded: ${messageOf(error)}`)
     } finally {
       this.#running.delete(name)
       watched.dueAt = clock.monotonic() + intervalMs * (0.9 + 0.2 * random())
@@ -97,7 +97,7 @@ export class Monitor {
     this.#watched.delete(name)
     await local().fail(name, workerHealthErrors.WORKER_UNHEALTHY(outcome.failures, outcome.error ?? 'no reason given'))
     try {
-      await withDeadline(onCritical(name, outcome), criticalMs, `it did not end within ${criticalMs} ms`)
+      await withDeadline(onCritical(name, outcome), criticalMs, `no response within ${criticalMs} ms`)
     } catch (error) {
       log.error({ worker: name, err: error }, `criticalCallback failed for worker "${name}": ${messageOf(error)}`)
     }

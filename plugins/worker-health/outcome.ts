@@ -1,9 +1,9 @@
-/** How one check of a worker ended. */
+/** The result of one check of a worker. */
 export interface CheckOutcome {
   readonly healthy: boolean
-  /** Failures in a row that count, this one included; 0 when healthy. */
+  /** Consecutive counted failures, including this one; 0 when healthy. */
   readonly failures: number
-  /** False for a failure that says nothing of the worker: the queue store was away. */
+  /** False for a failure that is not the worker's: the queue store was unavailable. */
   readonly counts: boolean
   /** ms. */
   readonly durationMs: number
@@ -13,14 +13,14 @@ export interface CheckOutcome {
   readonly at: number
 }
 
-/** One check as history keeps it. */
+/** One check in the history. */
 export interface HealthSample {
   readonly worker: string
   readonly node: string
   /** ms since 1970. */
   readonly at: number
   readonly healthy: boolean
-  /** Health score over all processes at that time, 0–100. */
+  /** Health score over all nodes at that time, 0–100. */
   readonly score: number
   /** ms. */
   readonly durationMs: number

@@ -13,7 +13,7 @@ import { type CheckOutcome, workerHealth } from './index.js'
 const noQueues = fake(queuesService, { backend: 'embedded', addCanceller: () => () => undefined })
 
 describe('the routes of worker-health', () => {
-  it('are guarded, each of them', async () => {
+  it('are all guarded', async () => {
     const host = await createTestHost({
       services: [noQueues],
       plugins: [database(), kv(), cluster(), jwt(), ops(), workers(), workerHealth()],
@@ -30,7 +30,7 @@ describe('the routes of worker-health', () => {
     await host.stop()
   })
 
-  it('and its command are absent with WORKERS_ENABLED=false', async () => {
+  it('and its command are not registered with WORKERS_ENABLED=false', async () => {
     const plugins = [database(), kv(), cluster(), ops(), workers(), workerHealth()]
     const host = await createTestHost({ services: [noQueues], plugins, env: { WORKERS_ENABLED: 'false' } })
     assert.deepEqual(
@@ -90,12 +90,12 @@ describe('the options of worker-health', () => {
   })
   after(() => host.stop())
 
-  it('end a check after timeoutMs, make its worker FAILED after failureThreshold failures, and bound the criticalCallback', async () => {
+  it('abort a check after timeoutMs, make its worker FAILED after failureThreshold failures, and bound the criticalCallback', async () => {
     assert.equal((await nextCheck()).healthy, true)
     check = () => new Promise(() => {})
     const critical = nextCriticalCall()
     const { healthy, error } = await nextCheck()
-    assert.deepEqual([healthy, error], [false, 'no answer within 20 ms'])
+    assert.deepEqual([healthy, error], [false, 'no response within 20 ms'])
     assert.equal(await critical, 'checked')
     assert.equal((await call('GET', 'status')).body.status.state, 'FAILED')
 
@@ -105,7 +105,7 @@ describe('the options of worker-health', () => {
     assert.equal((await nextCheck()).healthy, true)
   })
 
-  it('show no history older than historyHours', async () => {
+  it('return no history older than historyHours', async () => {
     assert.notDeepEqual((await call('GET', 'monitoring/history?hours=24')).body.history, [])
     await call('POST', 'monitoring/stop')
     hoursLater = 1.01

@@ -1,13 +1,13 @@
 import { defineRoute, type Route } from 'zin'
 import type { Workers } from 'zin/plugins/workers'
 import type { History } from './history.js'
-import { healthAnswer, historyAnswer, historyQuery, monitoringAnswer, nameParams, waitQuery } from './schema.js'
+import { healthResponse, historyQuery, historyResponse, monitoringResponse, nameParams, waitQuery } from './schema.js'
 
 const use = ['ops']
 const tag = 'workers'
 const iso = (ms: number): string => new Date(ms).toISOString()
 
-/** Health of workers, and its monitoring. */
+/** Routes for the health of workers and its monitoring. */
 export function workerHealthRoutes(workers: () => Workers, history: History): readonly Route[] {
   const monitoring = (verb: 'start' | 'stop', summary: string): Route =>
     defineRoute({
@@ -18,7 +18,7 @@ export function workerHealthRoutes(workers: () => Workers, history: History): re
       use,
       params: nameParams,
       query: waitQuery,
-      response: { 200: monitoringAnswer, 202: monitoringAnswer },
+      response: { 200: monitoringResponse, 202: monitoringResponse },
       handler: async (ctx) => {
         const { params, query } = ctx.input
         const result = await workers().monitor(params.name, verb === 'start', { waitMs: query.wait })
@@ -32,28 +32,28 @@ export function workerHealthRoutes(workers: () => Workers, history: History): re
     defineRoute({
       method: 'GET',
       path: '/api/workers/:name/health',
-      summary: 'Health score of a worker with its terms, and the last check of every process',
+      summary: 'Health score of a worker with its terms, and the last check on every node',
       tag,
       use,
       params: nameParams,
-      response: { 200: healthAnswer },
+      response: { 200: healthResponse },
       handler: async ({ input }) => {
         const { name } = input.params
         const { checks, ...health } = await workers().health(name)
         return { ok: true, health: { name, ...health, checks: checks.map((check) => ({ ...check, at: iso(check.at) })) } }
       },
     }),
-    monitoring('start', 'Run the health checks of a worker'),
-    monitoring('stop', 'Run no health checks of a worker'),
+    monitoring('start', 'Start the health checks of a worker'),
+    monitoring('stop', 'Stop the health checks of a worker'),
     defineRoute({
       method: 'GET',
       path: '/api/workers/:name/monitoring/history',
-      summary: 'Health checks of a worker in the last hours, newest first',
+      summary: 'Health check history of a worker, newest first',
       tag,
       use,
       params: nameParams,
       query: historyQuery,
-      response: { 200: historyAnswer },
+      response: { 200: historyResponse },
       handler: async ({ input }) => {
         const { hours, limit } = input.query
         const samples = await history.read(input.params.name, hours, limit)

@@ -5,8 +5,8 @@ const iso = Type.String({ description: 'ISO 8601' })
 export const nameParams = Type.Object({ name: Type.String() })
 export const historyQuery = Type.Object(
   {
-    hours: Type.Integer({ minimum: 1, maximum: 8760, default: 24, description: 'How far back' }),
-    limit: Type.Integer({ minimum: 1, maximum: 5000, default: 1000, description: 'Most samples, the newest ones' }),
+    hours: Type.Integer({ minimum: 1, maximum: 8760, default: 24, description: 'Time range, in hours before now' }),
+    limit: Type.Integer({ minimum: 1, maximum: 5000, default: 1000, description: 'Maximum number of samples; the newest are returned' }),
   },
   { additionalProperties: false },
 )
@@ -16,7 +16,7 @@ export const waitQuery = Type.Object(
       minimum: 0,
       maximum: 60_000,
       default: 10_000,
-      description: 'How long to wait until it is applied, in ms; then 202',
+      description: 'How long to wait until every node has applied the change, in ms; then 202',
     }),
   },
   { additionalProperties: false },
@@ -25,18 +25,18 @@ const term = Type.Object({
   name: Type.String(),
   penalty: Type.Integer(),
   reason: Type.String(),
-  plugin: Type.Optional(Type.String({ description: 'The plugin that takes the points off; absent: workers' })),
+  plugin: Type.Optional(Type.String({ description: 'The plugin that adds the penalty; absent: workers' })),
 })
 const check = Type.Object({
   node: Type.String(),
   healthy: Type.Boolean(),
-  failures: Type.Integer({ description: 'In a row' }),
+  failures: Type.Integer({ description: 'Consecutive failures' }),
   durationMs: Type.Integer(),
   error: Type.Optional(Type.String()),
   details: Type.Optional(Type.Unknown()),
   at: iso,
 })
-export const healthAnswer = Type.Object({
+export const healthResponse = Type.Object({
   ok,
   health: Type.Object({
     name: Type.String(),
@@ -46,7 +46,7 @@ export const healthAnswer = Type.Object({
     checks: Type.Array(check),
   }),
 })
-export const historyAnswer = Type.Object({
+export const historyResponse = Type.Object({
   ok,
   hours: Type.Integer(),
   history: Type.Array(
@@ -60,7 +60,7 @@ export const historyAnswer = Type.Object({
     }),
   ),
 })
-export const monitoringAnswer = Type.Object({
+export const monitoringResponse = Type.Object({
   ok,
   message: Type.String(),
   worker: Type.Object({ name: Type.String(), state: Type.String() }, { additionalProperties: true }),

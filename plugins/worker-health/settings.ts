@@ -6,6 +6,6 @@ export const workerHealthSettings = defineSettings({
     default: 60,
     min: 1,
     max: 86_400,
-    summary: 'Seconds between two checks of a worker in one process, give or take a tenth',
+    summary: 'Seconds between two checks of a worker on one node, with 10 % jitter',
   },
 })

@@ -10,7 +10,7 @@ import { workers, workersService } from 'zin/plugins/workers'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { type CheckOutcome, workerHealth } from './index.js'
 
-/** What the plugin does, over HTTP and with real workers. */
+/** The behaviour of the plugin, over HTTP and with real workers. */
 export function workerHealthContract(title: string, env: Readonly<Record<string, string>>): void {
   describe(`worker-health on ${title}`, () => {
     const run = randomUUID().slice(0, 8)
@@ -91,7 +91,7 @@ export function workerHealthContract(title: string, env: Readonly<Record<string,
       assert.equal((await call('GET', `/api/workers/${name}/health`)).body.health.monitored, false)
     })
 
-    it('refuses what is not there or not valid', async () => {
+    it('rejects unknown workers and invalid input', async () => {
       assert.equal((await call('GET', '/api/workers/nobody/health')).body.code, 'WORKER_NOT_FOUND')
       assert.equal((await call('GET', '/api/workers/nobody/monitoring/history')).body.code, 'WORKER_NOT_FOUND')
       assert.equal((await call('POST', '/api/workers/nobody/monitoring/start')).body.code, 'WORKER_NOT_FOUND')

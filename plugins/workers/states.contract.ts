@@ -165,7 +165,7 @@ export function statesContract(api: () => ApiHost, backend: Backend): void {
       await api().call('POST', `/api/workers/${name}/start`)
       await api().call('POST', `/api/workers/${name}/monitoring/start`)
       const { worker: failed } = (await known(name, ({ state }) => state === 'FAILED')).body
-      assert.match(failed.lastError, /2 health checks in a row failed.*disk is full/)
+      assert.match(failed.lastError, /2 consecutive health checks failed.*disk is full/)
       assert.deepEqual(
         [failed.status, failed.desired, failed.generation, failed.observedGeneration, checks],
         ['inactive', 'running', 3, 3, 2],

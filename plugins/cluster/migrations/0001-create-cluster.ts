@@ -16,7 +16,7 @@ export const createCluster = defineMigration({
       .addColumn('lease_until', 'bigint', (column) => column.notNull())
       .execute()
     await create('zin_cluster_messages')
-      // SQLite numbers rows by itself only under this very type.
+      // SQLite generates row ids only for this exact type.
       .addColumn('id', mysql ? 'bigint' : 'integer', (column) => column.primaryKey().autoIncrement())
       .addColumn('cluster', 'varchar(100)', (column) => column.notNull())
       .addColumn('body', json, (column) => column.notNull())

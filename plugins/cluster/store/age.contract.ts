@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 
-/** Makes all that is kept older, as if so much time had passed. */
+/** Ages everything stored, as if `ms` had passed. */
 export async function ageCluster(db: Kysely<unknown>, ms: number): Promise<void> {
   for (const [table, column] of [
     ['zin_cluster_nodes', 'lease_until'],

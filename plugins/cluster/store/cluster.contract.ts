@@ -8,9 +8,9 @@ import { eventually, openNode } from '../testing/cluster-pair.js'
 import type { ClusterStore } from './contract.js'
 
 export interface TestedStore {
-  /** A store object of another process. */
+  /** Opens a store as another process would. */
   open(): Promise<ClusterStore>
-  /** Makes leases and messages older by so many ms. */
+  /** Ages leases and messages by `ms`. */
   age(ms: number): Promise<void>
   close(): Promise<void>
 }
@@ -18,7 +18,7 @@ export interface TestedStore {
 const numbered = defineMessage<{ readonly sender: string; readonly n: number }>('test.numbered')
 const unique = (name: string): string => `${name}-${randomUUID().slice(0, 8)}`
 
-/** What every cluster does, between two nodes on one store as between two processes. */
+/** The contract of every store, tested with two nodes on one store. */
 export function clusterContract(title: string, makeStore: () => Promise<TestedStore>): void {
   describe(`the cluster on ${title}`, { timeout: 60_000 }, () => {
     let store: TestedStore
@@ -36,7 +36,7 @@ export function clusterContract(title: string, makeStore: () => Promise<TestedSt
     const join = async (id = unique('node')) => openNode(await store.open(), { id })
     const find = (id: string, by = two) => by.nodes().find((node) => node.id === id)
 
-    it('knows its nodes, and hears of those that join, change their labels and leave', async () => {
+    it('lists its nodes, and reports those that join, change their labels and leave', async () => {
       await eventually('both know each other', () => find(two.node.id, one)?.alive === true && find(one.node.id)?.alive === true)
       const changes: string[] = []
       const end = two.onNodes(({ joined, left }) => changes.push(...joined.map((id) => `+${id}`), ...left.map((id) => `-${id}`)))
@@ -58,7 +58,7 @@ export function clusterContract(title: string, makeStore: () => Promise<TestedSt
       assert.ok(Math.abs(lease.leaseUntil - lease.leaseMs - systemClock.now()) < 60_000, 'ms since 1970')
     })
 
-    it('shows a node whose lease ended as lost, forgets it after a while, and knows it again when it is back', async () => {
+    it('lists a node whose lease expired as lost, removes it after a while, and lists it again when it is back', async () => {
       const lost = await join()
       const { id } = lost.node
       await eventually('it joined', () => find(id) !== undefined)
@@ -82,7 +82,7 @@ export function clusterContract(title: string, makeStore: () => Promise<TestedSt
       await lost.close()
     })
 
-    it('brings messages to every node once, those of one sender in their order', async () => {
+    it('delivers messages to every node once, those of one sender in order', async () => {
       const heard = [one, two].map((cluster) => {
         const list: { sender: string; n: number; from: string }[] = []
         return { list, end: cluster.on(numbered, (body, from) => list.push({ ...body, from })) }
@@ -105,7 +105,7 @@ export function clusterContract(title: string, makeStore: () => Promise<TestedSt
       }
     })
 
-    it('calls a listener after the send, never once it ended, and whatever another listener throws', async () => {
+    it('calls a listener after the send, never after its removal, and even if another listener throws', async () => {
       const kind = defineMessage<string>(unique('test.throws'))
       const [early, stays]: string[][] = [[], []]
       one.on(kind, () => {
@@ -124,7 +124,7 @@ export function clusterContract(title: string, makeStore: () => Promise<TestedSt
       assert.deepEqual([early, stays], [['first'], ['first', 'größer 🎈']])
     })
 
-    it('gives a role to one node, and a larger epoch at every change of hands', async () => {
+    it('assigns a role to one node, with a larger epoch each time it changes hands', async () => {
       const role = unique('role')
       const events: string[] = []
       const leader = one.lead(role, { onGain: (epoch) => events.push(`one +${epoch}`), onLoss: () => events.push('one -') })
@@ -140,7 +140,7 @@ export function clusterContract(title: string, makeStore: () => Promise<TestedSt
       await other.resign()
     })
 
-    it('gives a role to one of many that run for it at once', async () => {
+    it('assigns a role to one of many nodes that run for it at once', async () => {
       const role = unique('race')
       const nodes = await Promise.all(Array.from({ length: 6 }, () => join()))
       const candidates = nodes.map((node) => node.lead(role))
@@ -150,7 +150,7 @@ export function clusterContract(title: string, makeStore: () => Promise<TestedSt
       await Promise.all(nodes.map((node) => node.close()))
     })
 
-    it('takes the roles of a node that left or whose lease ended, and of no other', async () => {
+    it('reassigns the roles of a node that left or whose lease expired, and of no other', async () => {
       const role = unique('heir')
       const holder = await join()
       const held = holder.lead(role)

@@ -16,7 +16,7 @@ interface Lease {
   readonly until: number
 }
 
-/** What nodes of one process share: give the same one to several stores to make them one cluster. */
+/** Shared state of in-process nodes: stores created with the same hub form one cluster. */
 export class MemoryHub {
   readonly leases = new Map<string, Lease>()
   readonly roles = new Map<string, { readonly node: string | undefined; readonly epoch: number }>()
@@ -30,7 +30,7 @@ export class MemoryHub {
   }
 }
 
-/** Nodes that live in one process; nothing outlives it. */
+/** A store for nodes within one process; nothing is persisted. */
 export function memoryStore({ clock, hub = new MemoryHub() }: { readonly clock: Clock; readonly hub?: MemoryHub }): ClusterStore {
   return new MemoryStore(clock, hub)
 }

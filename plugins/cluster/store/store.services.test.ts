@@ -31,7 +31,7 @@ const storeOn = (client: RedisClient, log = silentLog) => redisStore({ redis: ()
 const ageScript = `
 for _, node in ipairs(redis.call('ZRANGE', KEYS[1] .. ':nodes', 0, -1)) do redis.call('ZINCRBY', KEYS[1] .. ':nodes', -ARGV[1], node) end`
 
-/** A client for each store, as of processes. */
+/** A client for each store, as in separate processes. */
 const onRedis = async (url: string): Promise<TestedStore> => {
   const clients: RedisClient[] = []
   return {
@@ -64,7 +64,7 @@ describe('the cluster on Redis', { timeout: 60_000 }, () => {
     await server.stop()
   })
 
-  it('takes one command per heartbeat, whatever the node leads', async () => {
+  it('sends one command per heartbeat, whatever roles the node holds', async () => {
     const node = await openNode(storeOn(client))
     const leadership = node.lead('test.role')
     await eventually('it leads', () => leadership.leads)
@@ -85,7 +85,7 @@ describe('the cluster on Redis', { timeout: 60_000 }, () => {
     await node.close()
   })
 
-  it('keeps databases of one server apart, all keys in one slot, and uses one more connection while it is open', async () => {
+  it('isolates the databases of one server, keeps all keys in one slot, and uses one more connection while open', async () => {
     const connections = async () => String(await client.call('CLIENT', 'LIST')).match(new RegExp(`name=test-${unique}`, 'g'))?.length
     const elsewhere = await connect(`${server.url}/3`)
     const [here, there] = [await openNode(storeOn(client)), await openNode(storeOn(elsewhere))]
@@ -103,7 +103,7 @@ describe('the cluster on Redis', { timeout: 60_000 }, () => {
     await eventually('only the client', async () => (await connections()) === 1)
   })
 
-  it('leaves out what is no message', async () => {
+  it('ignores invalid messages', async () => {
     const log = memoryLogger()
     const node = await openNode(storeOn(client, log))
     const heard: string[] = []
@@ -115,7 +115,7 @@ describe('the cluster on Redis', { timeout: 60_000 }, () => {
     await node.close()
   })
 
-  it('works and receives again by itself after Redis was restarted, and says that messages may be missing', async () => {
+  it('recovers after a restart of Redis, and reports that messages may be missing', async () => {
     const log = memoryLogger()
     const node = await openNode(storeOn(client, log))
     const heard: string[] = []
@@ -142,7 +142,7 @@ describe('the cluster on Redis', { timeout: 60_000 }, () => {
     await node.close()
   })
 
-  it('connects no more when it is closed while Redis is away', async () => {
+  it('does not reconnect when it is closed while Redis is down', async () => {
     const node = await openNode(storeOn(client))
     await server.kill()
     await node.close()
@@ -194,7 +194,7 @@ clusterContract('MySQL or MariaDB', async () => {
   }
 })
 
-it('a message whose transaction ends late is received late, and once', async () => {
+it('delivers a message whose transaction commits late, once', async () => {
   const { host, store, tables } = await mysqlHost()
   const node = await openNode(store)
   const heard: string[] = []

@@ -39,7 +39,7 @@ clusterContract('SQLite', async (): Promise<TestedStore> => {
 })
 
 describe('the cluster on SQLite', () => {
-  it('keeps clusters of other names apart', async () => {
+  it('isolates clusters with different names', async () => {
     const { host, service } = await sqlite()
     const [mine, others] = [await openNode(storeOf(service)), await openNode(sqlStore({ ...optionsOf(service), name: 'other' }))]
     const heard: string[] = []
@@ -52,7 +52,7 @@ describe('the cluster on SQLite', () => {
     await host.stop()
   })
 
-  it('forgets old messages, and undoes its migration', async () => {
+  it('deletes old messages, and reverts its migration', async () => {
     const { host, service } = await sqlite()
     await createClusterTables.up(service.tables())
     const node = await openNode(storeOf(service))
@@ -70,7 +70,7 @@ describe('the cluster on SQLite', () => {
     await host.stop()
   })
 
-  it('says that the database is away when it is, and leaves no timer', async () => {
+  it('reports an unavailable database, and leaves no timer', async () => {
     const before = timers()
     const { host, service } = await sqlite()
     const node = await openNode(storeOf(service))
@@ -82,7 +82,7 @@ describe('the cluster on SQLite', () => {
     assert.equal(timers(), before)
   })
 
-  it('receives messages after the database was away, and says that some may be missing', async () => {
+  it('receives messages after the database was unavailable, and reports that some may be missing', async () => {
     const { host, service } = await sqlite()
     let away = false
     const flaky: Database = new Proxy(service, {
@@ -114,7 +114,7 @@ describe('the cluster on SQLite', () => {
     await host.stop()
   })
 
-  it('skips messages that came faster than they can be read, and says so', async () => {
+  it('skips messages that arrive faster than they can be read, and reports it', async () => {
     const { host, service } = await sqlite()
     const node = await openNode(storeOf(service))
     const heard: string[] = []

@@ -7,7 +7,7 @@ import type { ClusterStore } from '../store/contract.js'
 
 export const silentLog = memoryLogger()
 
-/** Clusters of tests live for an hour without a heartbeat. */
+/** Leases in tests last an hour without a heartbeat. */
 export const leaseMs = 3_600_000
 
 export interface OpenOptions {
@@ -15,7 +15,7 @@ export interface OpenOptions {
   readonly leaseMs?: number
 }
 
-/** A node of a test; a heartbeat comes only when the test says so. */
+/** A node for a test; it sends heartbeats only when the test calls `heartbeat`. */
 export async function openNode(store: ClusterStore, { id = `node-${randomUUID()}`, ...options }: OpenOptions = {}): Promise<OwnedCluster> {
   const node = { id, host: 'host', pid: 1, startedAt: 1_900_000_000_123 }
   const cluster = createCluster({ store, node, clock: systemClock, log: silentLog, leaseMs, ...options })
@@ -23,7 +23,7 @@ export async function openNode(store: ClusterStore, { id = `node-${randomUUID()}
   return cluster
 }
 
-/** Polls until it is so; fails after 15 s. */
+/** Polls until `test` passes; fails after 15 s. */
 export async function eventually(what: string, test: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 15_000
   while (!(await test())) {

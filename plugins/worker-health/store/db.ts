@@ -15,10 +15,10 @@ interface SampleRow {
 }
 
 const table = 'zin_worker_health'
-/** What a column for text holds; a longer error is cut. */
+/** Length of the column; a longer error is truncated. */
 const longestError = 1000
 
-/** History in a table, shared by all processes of the app. */
+/** History in a table, shared by all nodes of the app. */
 export function databaseHistory(database: Database): HistoryStore {
   const tables = () => database.tables<Record<typeof table, SampleRow>>()
   return {
@@ -53,7 +53,7 @@ export function databaseHistory(database: Database): HistoryStore {
   }
 }
 
-/** Drivers give numbers as number, text or bigint. */
+/** Drivers return numbers as number, text or bigint. */
 function sampleOf(row: SampleRow): HealthSample {
   return {
     worker: row.worker,

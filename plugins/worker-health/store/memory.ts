@@ -1,10 +1,10 @@
 import type { HealthSample } from '../outcome.js'
 import type { HistoryStore } from './contract.js'
 
-/** Samples of one worker that are kept. */
+/** Most samples per worker. */
 const most = 10_000
 
-/** History of this process, gone when it ends. */
+/** History in memory, lost when the process ends. */
 export function memoryHistory(): HistoryStore {
   const workers = new Map<string, HealthSample[]>()
   return {

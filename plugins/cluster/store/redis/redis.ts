@@ -18,7 +18,7 @@ export interface RedisStoreOptions {
   readonly log: Logger
 }
 
-/** Nodes that meet on Redis: all keys in one slot, one script per method, and a connection of its own for messages. */
+/** The cluster on Redis: all keys in one slot, one script per method, and a separate connection for messages. */
 export function redisStore(options: RedisStoreOptions): ClusterStore {
   return new RedisStore(options)
 }
@@ -32,7 +32,7 @@ class RedisStore implements ClusterStore {
   #listener: StoreListener | undefined
 
   constructor({ redis, name, log }: RedisStoreOptions) {
-    // The first pair of braces of a key chooses its slot, so there must be no other.
+    // The first pair of braces in a key selects its slot, so there must be no other pair.
     this.#base = `${name.replaceAll(/[{}]/g, '_')}:{cluster}`
     this.#scripts = new RedisScripts({ redis, base: this.#base, unavailable })
     this.#log = log
@@ -112,7 +112,7 @@ class RedisStore implements ClusterStore {
     return this.#scripts.run<Reply>(script, this.#channel(), ...values)
   }
 
-  /** Channels know no databases, and get no prefix by themselves. */
+  /** Channels are shared by all databases, and the client does not prefix them. */
   #channel(): string {
     const client = this.#scripts.client()
     const { keyPrefix = '' } = client.options
@@ -124,7 +124,7 @@ class RedisStore implements ClusterStore {
     try {
       message = JSON.parse(text) as Envelope
     } catch {
-      this.#log.warn('a message that no node of this app can have sent was left out')
+      this.#log.warn('ignored a message that is not in the format of this app')
       return
     }
     this.#listener?.onMessage(message)

@@ -1,11 +1,11 @@
 import { lostNodeMs } from '../contract.js'
 
 /**
- * What each method does in Redis: KEYS[1] is the base of all keys, with the client's own prefix, so that keys which are made here
- * are right; ARGV[1] is the channel of messages. Leases are measured by the clock of Redis alone.
+ * The script of each method. KEYS[1] is the base of all keys and includes the client's prefix, so that keys built in a script are correct;
+ * ARGV[1] is the message channel. Leases use the clock of Redis only.
  *
  * - `<base>:nodes` (id → end of its lease), `<base>:info` (id → JSON), `<base>:version` of both
- * - `<base>:role:<name>` (node, epoch): held as long as the lease of its node runs
+ * - `<base>:role:<name>` (node, epoch): held as long as the lease of its node is valid
  */
 const prelude = `
 local base, channel = KEYS[1], ARGV[1]
@@ -43,7 +43,7 @@ if redis.call('ZREM', nodes, ARGV[2]) == 0 then return end
 redis.call('INCR', version)
 redis.call('PUBLISH', channel, ARGV[3])`)
 
-/** message. By a script, because a Redis Cluster then takes all messages of a node by one server, in their order. */
+/** message. A script, so that in a Redis Cluster all messages of a node go through one server and stay in order. */
 export const publish = script(`
 redis.call('PUBLISH', channel, ARGV[2])`)
 

@@ -2,11 +2,11 @@ import type { Redis } from 'ioredis'
 import { type Logger, messageOf, withDeadline } from 'zin'
 import type { RedisClient } from 'zin/plugins/redis'
 
-/** Waits between two tries to connect, in ms: doubled from the first to the last. */
+/** Delays between connection attempts, in ms: doubled from the first to the last. */
 const firstRetryMs = 50
 const lastRetryMs = 2_000
 
-/** How often the connection is asked whether it still lives, in ms: one that died silently brings no messages, and no error either. */
+/** Interval of pings on the connection, in ms: a half-open connection delivers neither messages nor an error. */
 const checkMs = 10_000
 
 export interface SubscriberOptions {
@@ -14,12 +14,12 @@ export interface SubscriberOptions {
   readonly client: () => RedisClient
   readonly channel: () => string
   readonly onMessage: (text: string) => void
-  /** Called when it receives messages again after it was cut off. */
+  /** Called when the subscription is restored after a lost connection. */
   readonly onReturn: () => void
   readonly log: Logger
 }
 
-/** A connection of its own that receives the messages of one channel, made anew whenever it is lost. */
+/** A dedicated connection that receives the messages of one channel and is recreated when it is lost. */
 export class Subscriber {
   readonly #options: SubscriberOptions
   #connection: Redis | undefined
@@ -32,7 +32,7 @@ export class Subscriber {
     this.#options = options
   }
 
-  /** Receives once it resolves; rejects when that does not happen in time, and then tries no more. */
+  /** Resolves when subscribed. Rejects when that takes too long, and then stops trying. */
   async open(limitMs: number): Promise<void> {
     this.#closed = false
     try {
@@ -54,7 +54,7 @@ export class Subscriber {
     const { client, channel, onMessage } = this.#options
     const connection = connectionFor(client())
     this.#connection = connection
-    // What went wrong is told by the call that fails, and by `end`.
+    // The failing call and the event `end` report the cause.
     connection.on('error', () => undefined)
     connection.on('message', (_channel: string, text: string) => onMessage(text))
     try {
@@ -87,7 +87,7 @@ export class Subscriber {
   #retry(reason: string): void {
     if (this.#closed) return
     this.#connection = undefined
-    if (!this.#warned) this.#options.log.warn({ reason }, 'messages of other nodes are not received; connecting again')
+    if (!this.#warned) this.#options.log.warn({ reason }, 'messages of other nodes are not received; reconnecting')
     this.#warned = true
     this.#later(this.#retryMs, () => void this.#reconnect())
     this.#retryMs = Math.min(this.#retryMs * 2, lastRetryMs)
@@ -111,7 +111,7 @@ export class Subscriber {
   }
 }
 
-/** To the same server, or to any node of a Redis Cluster: every node has all messages. It connects once, and never again by itself. */
+/** Connects to the same server, or to any node of a Redis Cluster, since every node has all messages. It does not reconnect by itself. */
 function connectionFor(client: RedisClient): Redis {
   const options = { lazyConnect: true, retryStrategy: () => null, autoResubscribe: false, keyPrefix: '' }
   if (!('nodes' in client)) return client.duplicate({ ...options, connectionName: `${client.options.connectionName ?? 'zin'}:messages` })

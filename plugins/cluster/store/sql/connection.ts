@@ -20,7 +20,7 @@ export class SqlConnection {
     this.cluster = cluster
   }
 
-  /** Does the work; an unreachable database is CLUSTER_UNAVAILABLE. */
+  /** Runs `work`; an unreachable database becomes CLUSTER_UNAVAILABLE. */
   async run<T>(work: (statement: SqlStatement) => Promise<T>): Promise<T> {
     try {
       const db = this.#database.tables<ClusterTables>()
@@ -31,7 +31,7 @@ export class SqlConnection {
     }
   }
 
-  /** Inserts a row unless its key exists; true when it did. */
+  /** Inserts a row unless its key exists; true when inserted. */
   insertIfAbsent(table: keyof ClusterTables, row: Readonly<Record<string, unknown>>): Promise<boolean> {
     return this.run(() => this.#database.insertIfAbsent(table, row))
   }

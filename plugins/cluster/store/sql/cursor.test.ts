@@ -6,7 +6,7 @@ import { Cursor } from './cursor.js'
 const rows = (...ids: number[]) => ids.map((id) => ({ id, body: `m${id}` }))
 
 describe('a cursor over rows that become visible out of order', () => {
-  it('takes each row once, and late ones too', () => {
+  it('delivers each row once, including late ones', () => {
     const cursor = new Cursor(10, fakeClock())
     assert.deepEqual(cursor.take(rows(11, 12, 15)), ['m11', 'm12', 'm15'])
     assert.deepEqual([cursor.last, cursor.missing], [15, [13, 14]])
@@ -17,7 +17,7 @@ describe('a cursor over rows that become visible out of order', () => {
     assert.deepEqual([cursor.last, cursor.missing], [16, []])
   })
 
-  it('waits for what was left out only so long, and takes what comes at the last moment', () => {
+  it('waits for skipped rows for a limited time, and delivers one that appears at the last moment', () => {
     const clock = fakeClock()
     const cursor = new Cursor(0, clock)
     cursor.take(rows(4))
@@ -27,7 +27,7 @@ describe('a cursor over rows that become visible out of order', () => {
     assert.deepEqual(cursor.take(rows(1)), [])
   })
 
-  it('waits for so many only, the newest', () => {
+  it('waits for a limited number of rows, the newest ones', () => {
     const cursor = new Cursor(0, fakeClock())
     cursor.take(rows(1_000_000))
     assert.deepEqual([cursor.missing.length, cursor.missing[0]], [500, 999_500])

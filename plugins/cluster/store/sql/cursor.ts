@@ -1,19 +1,19 @@
 import type { Clock } from 'zin'
 
-/** How long a number that was left out is waited for, in ms: the transaction that took it may not have ended. */
+/** How long a skipped number is awaited, in ms: the transaction that uses it may not have committed yet. */
 const patienceMs = 5_000
 
-/** Most numbers that are waited for; servers that number in steps leave many out for good. */
+/** Most numbers that are awaited; servers with an auto-increment step skip many numbers permanently. */
 const mostMissing = 500
 
 /**
- * How far a reader of numbered rows has come. Rows become visible out of order: a number that was left out is asked for again for a
- * while, so that no row is missed and none is taken twice.
+ * The position of a reader of numbered rows. Rows become visible out of order, so skipped numbers are read again for a while: no row
+ * is missed, and none is delivered twice.
  */
 export class Cursor {
   readonly #clock: Clock
   #last: number
-  /** Number → since when, by the monotonic clock. */
+  /** Skipped number → when it was first skipped, by the monotonic clock. */
   readonly #missing = new Map<number, number>()
 
   constructor(last: number, clock: Clock) {
@@ -29,7 +29,7 @@ export class Cursor {
     return [...this.#missing.keys()]
   }
 
-  /** The bodies of rows that were not taken before. Rows are ordered by id. */
+  /** The bodies of rows that were not delivered before. Rows are ordered by id. */
   take(rows: readonly { readonly id: number | string | bigint; readonly body: string | null }[]): readonly (string | null)[] {
     const now = this.#clock.monotonic()
     const bodies = rows.flatMap(({ id: raw, body }) => {

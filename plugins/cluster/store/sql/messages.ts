@@ -5,35 +5,35 @@ import type { Envelope, StoreListener } from '../contract.js'
 import type { SqlConnection } from './connection.js'
 import { Cursor } from './cursor.js'
 
-/** How often new messages are looked for, in ms: when nothing goes on, after something was sent or received, and while the database is away. */
+/** Poll intervals, in ms: when idle, after a message was sent or received, and while the database is unavailable. */
 const idleMs = 250
 const busyMs = 20
 const retryMs = 2_000
 
-/** For so long after the last message it looks more often, in ms: who sends usually waits for a reply. */
+/** How long after a message the shorter interval applies, in ms: senders usually wait for a reply. */
 const busyForMs = 1_000
 
-/** Messages of so many ms before the first poll are received too: the sender may have been faster than the poll. */
+/** Messages sent up to this many ms before the first poll are received too. */
 const overlapMs = 1_000
 
 /** How long a message is kept, in ms. */
 export const messageMs = 120_000
 
-/** Longest list of one poll. A reader with more of these behind it skips what is there, and says that it missed messages. */
+/** Most rows of one poll. A reader with a larger backlog skips it and reports missed messages. */
 const pageSize = 1_000
 const mostPages = 10
 
 const table = 'zin_cluster_messages'
 
-/** Messages as rows that everybody reads, each process for itself. */
+/** Messages as rows; every node reads all of them. */
 export class SqlMessages {
   readonly #connection: SqlConnection
   readonly #clock: Clock
   readonly #log: Logger
   #listener: StoreListener | undefined
-  /** Whose timers these are: not those of the request or plugin that sent last. */
+  /** Runs timers in the async context of the store, not in that of the request or plugin that sent last. */
   #owner: AsyncResource | undefined
-  /** The last insert: one at a time keeps the order of a sender. */
+  /** The last insert; inserts run one at a time to keep the order of the sender. */
   #sending: Promise<unknown> = Promise.resolve()
   #timer: NodeJS.Timeout | undefined
   #polling: Promise<void> | undefined
@@ -120,16 +120,16 @@ export class SqlMessages {
       for (const body of bodies) if (body !== null) listener.onMessage(JSON.parse(body) as Envelope)
       if (this.#fullPages > mostPages) await this.#skip(listener)
     } catch (error) {
-      if (!this.#away) this.#log.warn({ reason: messageOf(error) }, 'messages of other nodes are not received; trying again')
+      if (!this.#away) this.#log.warn({ reason: messageOf(error) }, 'messages of other nodes are not received; retrying')
       this.#away = true
     }
   }
 
-  /** There are more than can be read: goes on at the end. */
+  /** Skips a backlog that is too large: continues at the newest message. */
   async #skip(listener: StoreListener): Promise<void> {
     this.#cursor = new Cursor(await this.#lastBefore(0), this.#clock)
     this.#fullPages = 0
-    this.#log.warn('messages of other nodes came faster than they could be read, so some were left out')
+    this.#log.warn('messages of other nodes arrived faster than they could be read; some were skipped')
     listener.onMissed()
   }
 
@@ -144,7 +144,7 @@ export class SqlMessages {
     return Number(row?.last ?? 0)
   }
 
-  /** Rows of other clusters come without their body: their numbers are not waited for. */
+  /** Includes rows of other clusters without their body, so that their numbers are not awaited. */
   #read(cursor: Cursor): Promise<readonly { readonly id: number; readonly body: string | null }[]> {
     const { last, missing } = cursor
     return this.#connection.run(({ db }) =>

@@ -61,7 +61,7 @@ export class SqlNodes {
     }
   }
 
-  /** Forgets nodes that were lost long ago. */
+  /** Deletes nodes that were lost long ago. */
   async sweep(): Promise<void> {
     const { cluster } = this.#connection
     const lost = await this.#connection.run(({ db, nowPlus }) =>

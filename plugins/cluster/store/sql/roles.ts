@@ -5,7 +5,7 @@ import type { SqlMessages } from './messages.js'
 const table = 'zin_cluster_roles'
 const nodes = 'zin_cluster_nodes'
 
-/** Leader roles: a row that only its holder changes, or anybody once the lease of the holder has ended. */
+/** Leader roles: a row that only its holder may change, or any node once the lease of the holder has expired. */
 export class SqlRoles {
   readonly #connection: SqlConnection
   readonly #messages: SqlMessages

@@ -15,7 +15,7 @@ export interface SqlStoreOptions {
   readonly log: Logger
 }
 
-/** Nodes that meet in a SQL database: leases by its clock, and messages as rows that are polled. */
+/** The cluster on a SQL database: leases by its clock, and messages as rows that are polled. */
 export function sqlStore({ database, name, clock, log }: SqlStoreOptions): ClusterStore {
   const connection = new SqlConnection(database, name)
   const messages = new SqlMessages(connection, clock, log)
