@@ -78,9 +78,9 @@ export async function upsertRows(db: Tables, { table, key, rows, existing }: Ups
   ).execute()
 }
 
-/** Rows per statement of {@link deleteBefore}, and statements per call. */
-const rowsPerStatement = 1_000
-const maxStatements = 100
+/** Rows per statement of {@link deleteBefore}, as SQLite limits the depth of a condition to 1,000, and statements per call. */
+const rowsPerStatement = 500
+const maxStatements = 200
 
 export interface DeleteBefore {
   readonly table: string

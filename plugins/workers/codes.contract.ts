@@ -98,6 +98,7 @@ export function codesContract(api: () => ApiHost): void {
         ['MISSING_OPTIONS', () => service.update(`idle-${api().run}`, [] as never)],
         ['INVALID_PAGE', () => service.list({ page: 0 })],
         ['INVALID_LIMIT', () => service.list({ limit: 101 })],
+        ['INVALID_COUNTS_QUERY', () => service.counts(['a/b'])],
         ['INVALID_ISOLATION', () => service.create({ ...creation('inline-only'), processor: () => 1, isolation: 'thread' } as never)],
       ] as const) {
         await assert.rejects(call(), { code, status: 400 })

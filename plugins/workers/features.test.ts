@@ -7,7 +7,7 @@ import { ops } from 'zin/plugins/ops'
 import { type Queues, queues, queuesService } from 'zin/plugins/queues'
 import { workerHealth } from 'zin/plugins/worker-health'
 import { createTestHost, type TestHost } from 'zin/testing'
-import { type FailedJobView, type FeatureName, type Workers, workers, workersService } from './index.js'
+import { type FailedJobView, type FeatureName, percentile, type Workers, workers, workersService } from './index.js'
 import { actingPlacement } from './record/placement.js'
 import { workerRecord } from './testing/worker-record.js'
 
@@ -77,6 +77,34 @@ describe('features of a worker', () => {
       await end
       assert.deepEqual([(await service.metrics(name)).failed, (await service.health(name)).terms.length], [2, terms], name)
     }
+    const [counted, ...none] = await service.counts(['totals-only', 'counted', 'counted'], { byVersion: true })
+    assert.ok(counted !== undefined && none.length === 0)
+    const { totalMs, durations, ...attempts } = counted
+    assert.deepEqual(attempts, { worker: 'counted', version: '1.0.0', completed: 0, failed: 2, lost: 0 })
+    assert.equal(
+      Object.values(durations).reduce((sum, times) => sum + times),
+      2,
+    )
+    assert.ok((percentile(durations, 1) ?? 0) <= 1.1 * totalMs + 0.125)
+  })
+
+  it('refuse counts of too many workers, too long ago or malformed', async () => {
+    const names = Array.from({ length: 1_000 }, (_, n) => `worker-${n}`)
+    const ago = (ms: number) => ({ since: Date.now() - ms })
+    for (const [asked, options, message] of [
+      [[...names, 'one-more'], {}, /at most 1000/],
+      ['counted', {}, /list/],
+      [['a\nb'], {}, /names/],
+      [['counted'], ago(25 * 3_600_000), /24 hours/],
+      [['counted'], { since: Number.NaN }, /ms since 1970/],
+      [['counted'], { byVersion: 'yes' }, /"byVersion"/],
+      [['counted'], { by: 1 }, /since, byVersion, byMinute/],
+      [names, ago(86_400_000), /1000 names over 144[01] minutes/],
+    ] as const) {
+      await assert.rejects(service.counts(asked as never, options as never), { code: 'INVALID_COUNTS_QUERY', status: 400, message })
+    }
+    assert.deepEqual(await service.counts(names, ago(90 * 60_000)), [])
+    assert.equal((await service.counts(['counted'], ago(86_400_000)))[0]?.failed, 2)
   })
 
   it('add a job that failed for good to the dead letter queue, once and with its history', async () => {

@@ -47,7 +47,8 @@ export type {
   WorkerRecord,
 } from './record/record.js'
 export { featureNames } from './record/record.js'
-export type { KnownNode, NodeStatus, WorkerState } from './shared/contract.js'
+export type { AttemptCounts, KnownNode, NodeStatus, WorkerCounts, WorkerState } from './shared/contract.js'
+export { type DurationBuckets, durationBounds, percentile, sumDurations } from './shared/durations.js'
 export type { Desired } from './store/contract.js'
 
 const flushMs = 1_000

@@ -17,6 +17,7 @@ import type { JobMiddlewares } from './node/job-middleware.js'
 import type { VersionRoutes } from './node/version-routes.js'
 import type { WorkerNode } from './node/worker-node.js'
 import type { ProcessorRegistry } from './processors/registry.js'
+import { countsQuery } from './record/counts-query.js'
 import { isIntIn, problem } from './record/problem.js'
 import type { WorkerFeatures } from './record/worker-features.js'
 import type { ReportedStatus } from './shared/contract.js'
@@ -68,12 +69,13 @@ export function makeWorkers(parts: ServiceParts): Workers {
 
 /** @param actor who asks for changes; undefined: whoever makes the request, else the app. */
 function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownRecords): Workers {
-  const { changes, shared, desired, directory, features, health, jobs, node, operations, records, registry, versions, writes } = parts
+  const { changes, clock, shared, desired, directory, features, health, jobs, node, operations, records, registry, versions, writes } =
+    parts
   /** Every management action goes this way. */
   const act: Act = (action, worker, work, target) => changes.run({ action, worker, target, actor }, work)
   const record = async (name: string) => (await writes.find(name)).worker.record
   /** Attempts of all nodes; of this one to the last. */
-  const counts = async (name: string) => {
+  const totals = async (name: string) => {
     await node?.flush()
     return (await shared.totals([name])).get(name)
   }
@@ -126,15 +128,20 @@ function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownReco
       const { worker } = await writes.find(name)
       const [statuses, attempts, queuePaused] = await Promise.all([
         shared.statusesOf(name),
-        counts(name),
+        totals(name),
         jobs.isPaused(worker.record).catch(() => null),
       ])
       return workerStatus(worker, { statuses, attempts, queuePaused, health: await health.of(worker, statuses) })
     },
     async metrics(name) {
       const { worker } = await writes.find(name)
-      const [attempts, queued] = await Promise.all([counts(name), jobs.counts(worker.record)])
+      const [attempts, queued] = await Promise.all([totals(name), jobs.counts(worker.record)])
       return { ...metricsOf(attempts), counts: queued }
+    },
+    async counts(names, options = {}) {
+      const query = countsQuery(names, options, clock.now())
+      await node?.flush()
+      return shared.counts([...new Set(names)], query)
     },
     async health(name) {
       const { worker } = await writes.find(name)

@@ -29,23 +29,22 @@ export class Health {
   async of(worker: StoredWorker, reported: readonly ReportedStatus[]): Promise<HealthReport> {
     const { shared, hooks, jobs, now } = this.#parts
     const { name, features } = worker.record
-    const [minutes, oldest, added] = await Promise.all([
-      shared.minutes(name, now() - windowMs),
+    const [[attempts], oldest, added] = await Promise.all([
+      shared.counts([name], { since: now() - windowMs }),
       worker.desired.state === 'running' && !worker.desired.paused ? jobs.oldestWaiting(worker.record) : undefined,
       hooks.collectHealthTerms.active ? hooks.collectHealthTerms.call(name) : undefined,
     ])
     const statuses = statusesOf(worker, reported)
     const placed = statuses.filter((status) => status.placed)
     const checks = statuses.flatMap(({ alive, check, node }) => (alive && check !== undefined ? [{ node, ...check }] : []))
-    const sum = (of: 'completed' | 'failed' | 'lost'): number => minutes.reduce((total, minute) => total + minute[of], 0)
     const state = stateOf(worker, statuses)
     const own = termsOf({
       failedState: state === 'FAILED',
       nobodyRuns: worker.desired.state === 'running' && state === 'unknown',
       halted: worker.halted?.message,
-      completed: sum('completed'),
-      failed: sum('failed'),
-      lost: sum('lost'),
+      completed: attempts?.completed ?? 0,
+      failed: attempts?.failed ?? 0,
+      lost: attempts?.lost ?? 0,
       failingChecks: checks.filter((check) => !check.healthy).map((check) => check.error ?? 'no reason given'),
       nodes: worker.desired.state === 'running' ? placed.length : 0,
       nodesDown: placed.filter((status) => !status.alive || status.state === 'FAILED').length,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { bucketOf } from '../shared/durations.js'
 import { Counters } from './counters.js'
 
 describe('counters of attempts', () => {
@@ -10,12 +11,19 @@ describe('counters of attempts', () => {
     counters.lost('1.0.0', 7)
     counters.completed('2.0.0', 1)
     assert.deepEqual(counters.drain(), [
-      { version: '1.0.0', completed: 1, failed: 2, lost: 1, totalMs: 22 },
-      { version: '2.0.0', completed: 1, failed: 0, lost: 0, totalMs: 1 },
+      {
+        version: '1.0.0',
+        completed: 1,
+        failed: 2,
+        lost: 1,
+        totalMs: 22,
+        durations: { [bucketOf(5)]: 1, [bucketOf(7)]: 1, [bucketOf(10)]: 1 },
+      },
+      { version: '2.0.0', completed: 1, failed: 0, lost: 0, totalMs: 1, durations: { [bucketOf(1)]: 1 } },
     ])
     assert.deepEqual(counters.drain(), [])
     counters.lost('2.0.0')
-    assert.deepEqual(counters.drain(), [{ version: '2.0.0', completed: 0, failed: 1, lost: 1, totalMs: 0 }])
+    assert.deepEqual(counters.drain(), [{ version: '2.0.0', completed: 0, failed: 1, lost: 1, totalMs: 0, durations: {} }])
   })
 
   it('know how many attempts run, also over a drain', () => {
@@ -37,6 +45,8 @@ describe('counters of attempts', () => {
     const drained = counters.drain()
     counters.completed('1.0.0', 4)
     counters.restore(drained)
-    assert.deepEqual(counters.drain(), [{ version: '1.0.0', completed: 1, failed: 1, lost: 0, totalMs: 7 }])
+    assert.deepEqual(counters.drain(), [
+      { version: '1.0.0', completed: 1, failed: 1, lost: 0, totalMs: 7, durations: { [bucketOf(3)]: 1, [bucketOf(4)]: 1 } },
+    ])
   })
 })

@@ -1,8 +1,10 @@
 import type { AttemptCounts } from '../shared/contract.js'
+import { bucketOf, type DurationBuckets, durationBounds } from '../shared/durations.js'
 
 /** Attempts of one version. */
 export interface VersionCounts extends AttemptCounts {
   readonly version: string
+  readonly durations: DurationBuckets
 }
 
 interface Tally {
@@ -10,6 +12,8 @@ interface Tally {
   failed: number
   lost: number
   totalMs: number
+  /** Attempts by the bucket of their run time. */
+  readonly durations: Uint32Array
   inFlight: number
 }
 
@@ -30,19 +34,21 @@ export class Counters {
   completed(version: string, ms: number): void {
     const tally = this.#of(version)
     tally.completed++
-    tally.totalMs += ms
+    addTime(tally, ms)
   }
 
   failed(version: string, ms: number): void {
     const tally = this.#of(version)
     tally.failed++
-    tally.totalMs += ms
+    addTime(tally, ms)
   }
 
-  /** A failure that is the code's or the process's rather than the job's: timed out, its sandbox died, or its lock ran out (no ms). */
-  lost(version: string, ms = 0): void {
-    this.failed(version, ms)
-    this.#of(version).lost++
+  /** A failure that is the code's or the process's rather than the job's: timed out, its sandbox died, or its lock ran out (ms undefined: in another process, for an unknown time). */
+  lost(version: string, ms?: number): void {
+    const tally = this.#of(version)
+    tally.failed++
+    tally.lost++
+    if (ms !== undefined) addTime(tally, ms)
   }
 
   /** Jobs of a version that run right now. */
@@ -53,31 +59,50 @@ export class Counters {
   /** What was counted since the last call; versions without any are left out. */
   drain(): readonly VersionCounts[] {
     const drained: VersionCounts[] = []
-    for (const [version, { inFlight, ...counts }] of this.#tallies) {
-      if (counts.completed > 0 || counts.failed > 0) drained.push({ version, ...counts })
+    for (const [version, { inFlight, durations, ...counts }] of this.#tallies) {
+      const counted = counts.completed > 0 || counts.failed > 0
+      if (counted) drained.push({ version, ...counts, durations: sparse(durations) })
       if (inFlight === 0) this.#tallies.delete(version)
-      else this.#tallies.set(version, { completed: 0, failed: 0, lost: 0, totalMs: 0, inFlight })
+      else if (counted) this.#tallies.set(version, newTally(inFlight))
     }
     return drained
   }
 
   /** Takes back what was drained and could not be passed on. */
   restore(counts: readonly VersionCounts[]): void {
-    for (const { version, completed, failed, lost, totalMs } of counts) {
+    for (const { version, completed, failed, lost, totalMs, durations } of counts) {
       const tally = this.#of(version)
       tally.completed += completed
       tally.failed += failed
       tally.lost += lost
       tally.totalMs += totalMs
+      for (const [bucket, attempts] of Object.entries(durations)) addTimes(tally, Number(bucket), attempts)
     }
   }
 
   #of(version: string): Tally {
     let tally = this.#tallies.get(version)
     if (tally === undefined) {
-      tally = { completed: 0, failed: 0, lost: 0, totalMs: 0, inFlight: 0 }
+      tally = newTally(0)
       this.#tallies.set(version, tally)
     }
     return tally
   }
+}
+
+function newTally(inFlight: number): Tally {
+  return { completed: 0, failed: 0, lost: 0, totalMs: 0, durations: new Uint32Array(durationBounds.length + 1), inFlight }
+}
+
+function addTime(tally: Tally, ms: number): void {
+  tally.totalMs += ms
+  addTimes(tally, bucketOf(ms), 1)
+}
+
+function addTimes({ durations }: Tally, bucket: number, attempts: number): void {
+  durations[bucket] = (durations[bucket] ?? 0) + attempts
+}
+
+function sparse(durations: Uint32Array): DurationBuckets {
+  return Object.fromEntries([...durations.entries()].filter(([, attempts]) => attempts > 0))
 }

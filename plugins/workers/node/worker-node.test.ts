@@ -129,7 +129,7 @@ it('an attempt that was lost with its process counts for the version that ran th
   await slot.apply(worker, async () => ({ goal: goalOf(worker, { run: true, version: '1.0.0' }), placed: true, checksStalled: true }))
   const minutes = async () => {
     await node.flush()
-    return (await shared.minutes('mail', 0)).map(({ version, failed, lost }) => [version, failed, lost])
+    return (await shared.counts(['mail'], { since: 0, byVersion: true })).map(({ version, failed, lost }) => [version, failed, lost])
   }
   opened[0]?.emit('stalled', '7')
   await eventually('a lost attempt of 1.0.0', async () => (await minutes()).length === 1)

@@ -1,4 +1,5 @@
 import type { CheckReport } from '../health/check.js'
+import type { DurationBuckets } from './durations.js'
 
 /** A node of the app, as far as workers care. */
 export interface WorkerNodeInfo {
@@ -101,13 +102,15 @@ export interface News {
   readonly reported: boolean
 }
 
-/** Attempts of one version of a worker since the last count. */
+/** Attempts whose outcome is stored; neither those that were cancelled nor those that were put off. */
 export interface AttemptCounts {
+  /** Of jobs that completed. */
   readonly completed: number
+  /** All others. */
   readonly failed: number
   /** Of the failed: timed out, stalled, or their sandbox died. */
   readonly lost: number
-  /** Sum over all attempts, ms. */
+  /** Sum of the run times of all attempts, ms. */
   readonly totalMs: number
 }
 
@@ -115,13 +118,25 @@ export interface AttemptDelta extends AttemptCounts {
   readonly worker: string
   /** Null: counted in the totals only. */
   readonly version: string | null
+  readonly durations: DurationBuckets
 }
 
-/** Attempts of one minute, over all processes. */
-export interface MinuteCounts extends AttemptCounts {
-  /** Start of the minute, ms since 1970. */
-  readonly minute: number
-  readonly version: string
+/** Attempts of a worker over all nodes, as {@link CountsQuery} says in all or apart. */
+export interface WorkerCounts extends AttemptCounts {
+  readonly worker: string
+  /** With `byVersion`. */
+  readonly version?: string
+  /** With `byMinute`: start of the minute, ms since 1970. */
+  readonly minute?: number
+  /** Run times of the attempts. Those that were lost with their node have none. */
+  readonly durations: DurationBuckets
+}
+
+export interface CountsQuery {
+  /** ms since 1970: attempts count from the start of its minute. */
+  readonly since: number
+  readonly byVersion?: boolean
+  readonly byMinute?: boolean
 }
 
 /** A change of the desired state, kept for a day. */
@@ -182,8 +197,11 @@ export interface StateStore {
   count(deltas: readonly AttemptDelta[]): Promise<void>
   /** Attempts since the worker was made, over all nodes and versions, by worker name; one round trip. Absent: none. */
   totals(workers: readonly string[]): Promise<ReadonlyMap<string, AttemptCounts>>
-  /** Minutes with attempts, from the one that `since` (ms since 1970) is in, oldest first. Kept for 24 h. */
-  minutes(worker: string, since: number): Promise<readonly MinuteCounts[]>
+  /**
+   * Attempts of these workers, of those with any, in the order of the names, then of the minutes, then of the versions; one round trip.
+   * Kept for 24 h.
+   */
+  counts(workers: readonly string[], query: CountsQuery): Promise<readonly WorkerCounts[]>
   /** Forgets counts, statuses and operations of a worker that was removed. */
   erase(worker: string): Promise<void>
 

@@ -1,20 +1,15 @@
 import type { Clock } from 'zin'
-import type { AttemptCounts, AttemptDelta, MinuteCounts } from './contract.js'
+import type { AttemptCounts, AttemptDelta, CountsQuery, WorkerCounts } from './contract.js'
+import { sumDurations } from './durations.js'
 import { dayMs, minuteOf } from './keep.js'
-import { countsOf, noTally, sum, type Tally, tallyOf } from './tally.js'
-
-interface Minute {
-  readonly minute: number
-  readonly version: string
-  readonly tally: Tally
-}
+import { countsBy, countsOf, type MinuteTally, noTally, sum, type Tally, tallyOf } from './tally.js'
 
 /** Attempts, in all and by minutes. */
 export class MemoryCounts {
   readonly #clock: Clock
   readonly #totals = new Map<string, Tally>()
   /** By worker, then by minute and version. */
-  readonly #minutes = new Map<string, Map<string, Minute>>()
+  readonly #minutes = new Map<string, Map<string, MinuteTally>>()
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -23,14 +18,21 @@ export class MemoryCounts {
   add(deltas: readonly AttemptDelta[]): void {
     const minute = minuteOf(this.#clock.now())
     for (const delta of deltas) {
-      const { worker, version } = delta
+      const { worker, version, durations } = delta
       const tally = tallyOf(delta)
       this.#totals.set(worker, sum(this.#totals.get(worker) ?? noTally, tally))
       if (version === null) continue
-      const minutes = this.#minutes.get(worker) ?? new Map<string, Minute>()
+      const minutes = this.#minutes.get(worker) ?? new Map<string, MinuteTally>()
       this.#minutes.set(worker, minutes)
       const key = `${minute}:${version}`
-      minutes.set(key, { minute, version, tally: sum(minutes.get(key)?.tally ?? noTally, tally) })
+      const known = minutes.get(key) ?? { tally: noTally, durations: {} }
+      minutes.set(key, {
+        worker,
+        minute,
+        version,
+        tally: sum(known.tally, tally),
+        durations: sumDurations([known.durations, durations]),
+      })
     }
   }
 
@@ -43,12 +45,14 @@ export class MemoryCounts {
     )
   }
 
-  minutes(worker: string, since: number): readonly MinuteCounts[] {
-    const from = Math.max(minuteOf(since), this.#clock.now() - dayMs)
-    return [...(this.#minutes.get(worker)?.values() ?? [])]
-      .filter(({ minute }) => minute >= from)
-      .sort((a, b) => a.minute - b.minute)
-      .map(({ minute, version, tally }) => ({ minute, version, ...countsOf(tally) }))
+  counts(workers: readonly string[], query: CountsQuery): readonly WorkerCounts[] {
+    const from = Math.max(minuteOf(query.since), this.#clock.now() - dayMs)
+    const minutes = workers.flatMap((worker) => [...(this.#minutes.get(worker)?.values() ?? [])])
+    return countsBy(
+      workers,
+      query,
+      minutes.filter(({ minute }) => minute >= from),
+    )
   }
 
   erase(worker: string): void {

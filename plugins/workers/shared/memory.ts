@@ -2,13 +2,14 @@ import type { Clock } from 'zin'
 import {
   type AttemptCounts,
   type AttemptDelta,
-  type MinuteCounts,
+  type CountsQuery,
   mostChanges,
   type News,
   type NodeStatus,
   type OperationRecord,
   type StateStore,
   type StoredStatus,
+  type WorkerCounts,
 } from './contract.js'
 import { dayMs } from './keep.js'
 import { MemoryCounts } from './memory-counts.js'
@@ -96,8 +97,8 @@ class MemoryState implements StateStore {
     return this.#counts.totals(workers)
   }
 
-  async minutes(worker: string, since: number): Promise<readonly MinuteCounts[]> {
-    return this.#counts.minutes(worker, since)
+  async counts(workers: readonly string[], query: CountsQuery): Promise<readonly WorkerCounts[]> {
+    return this.#counts.counts(workers, query)
   }
 
   async erase(worker: string): Promise<void> {

@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import { systemClock } from 'zin'
 import { nodeStatus } from '../testing/helpers.js'
 import { type AttemptDelta, mostChanges, type StateStore } from './contract.js'
+import { durationBounds } from './durations.js'
 
 export interface TestedState {
   /** A store object of another process; memory has only one. */
@@ -19,6 +20,7 @@ const attempts = (worker: string, version: string, changes: Partial<AttemptDelta
   failed: 1,
   lost: 0,
   totalMs: 1.5,
+  durations: { 3: 1, 12: 2 },
   ...changes,
 })
 
@@ -184,17 +186,36 @@ export function stateContract(title: string, makeStore: () => Promise<TestedStat
       assert.deepEqual(totals.get(busy), { completed: 250, failed: 50, lost: 0, totalMs: 75.05 })
       assert.deepEqual(totals.get(other), { completed: 100, failed: 50, lost: 50, totalMs: 75 })
       assert.equal((await two.totals([])).size, 0)
-      const minutes = await two.minutes(busy, since)
-      assert.ok(minutes.every(({ minute }) => minute % 60_000 === 0))
+      const minutes = await two.counts([busy], { since, byMinute: true, byVersion: true })
+      assert.ok(minutes.every(({ minute = 1 }) => minute % 60_000 === 0))
       const sumOf = (version: string) =>
         minutes.filter((entry) => entry.version === version).reduce((sum, { completed }) => sum + completed, 0)
       assert.deepEqual([sumOf('1.0.0'), sumOf('2.0.0')], [150, 100])
-      assert.deepEqual(await two.minutes(busy, systemClock.now() + 3_600_000), [])
-      assert.deepEqual(await two.minutes(idle, since), [])
+      assert.deepEqual(await two.counts([busy], { since: systemClock.now() + 3_600_000 }), [])
+      assert.deepEqual([await two.counts([idle], { since }), await two.counts([], { since })], [[], []])
+      const busyCounts = { worker: busy, completed: 250, failed: 50, lost: 0, totalMs: 75.05, durations: { 3: 150, 12: 300 } }
+      const otherCounts = { worker: other, completed: 100, failed: 50, lost: 50, totalMs: 75, durations: { 3: 50, 12: 100 } }
+      assert.deepEqual(await two.counts([other, idle, busy], { since }), [otherCounts, busyCounts])
+      assert.deepEqual(await two.counts([busy, other], { since, byVersion: true }), [
+        { ...busyCounts, version: '1.0.0', completed: 150, totalMs: 75, durations: { 3: 100, 12: 200 } },
+        { ...busyCounts, version: '2.0.0', completed: 100, failed: 0, totalMs: 0.05, durations: { 3: 50, 12: 100 } },
+        { ...otherCounts, version: '1.0.0' },
+      ])
       await one.erase(busy)
       assert.deepEqual([...(await two.totals([busy, other])).keys()], [other])
-      assert.deepEqual(await two.minutes(busy, since), [])
-      assert.notDeepEqual(await two.minutes(other, since), [])
+      assert.deepEqual(await two.counts([busy, other], { since }), [otherCounts])
+    })
+
+    it('counts many workers in all buckets, and reads them back in the order that was asked for', async () => {
+      const names = Array.from({ length: 150 }, (_, n) => unique(`many-${n}`))
+      const durations = Object.fromEntries(Array.from({ length: durationBounds.length + 1 }, (_, bucket) => [bucket, bucket + 1]))
+      const since = systemClock.now() - 60_000
+      await one.count(names.map((name) => attempts(name, '1.0.0', { durations })))
+      await one.count(names.map((name) => attempts(name, '1.0.0', { durations: {} })))
+      await one.count(names.map((name) => ({ ...attempts(name, '1.0.0'), version: null })))
+      const expected = names.map((worker) => ({ worker, completed: 4, failed: 2, lost: 0, totalMs: 3, durations }))
+      assert.deepEqual(await two.counts(names.toReversed(), { since }), expected.reverse())
+      await Promise.all(names.map((name) => one.erase(name)))
     })
 
     it('erases what was said of a worker, and of no other', async () => {

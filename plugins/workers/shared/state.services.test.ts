@@ -7,6 +7,7 @@ import { createTestHost } from 'zin/testing'
 import { mysqlEnv } from '../../../scripts/testing/mysql-database.js'
 import { type RedisServer, redisServer } from '../../../scripts/testing/redis-server.js'
 import { createStateTables } from '../migrations/0002-create-state.js'
+import { createDurationsTable } from '../migrations/0004-create-durations.js'
 import { eventually, nodeStatus, silentLog } from '../testing/helpers.js'
 import { redisState } from './redis/redis.js'
 import { sqlState } from './sql/sql.js'
@@ -78,7 +79,7 @@ describe('what nodes share of workers on Redis', { timeout: 60_000 }, () => {
       await eventually('all commands', () => commands.at(-1) === 'echo')
       return commands.splice(0).slice(0, -1)
     }
-    const counts = names.map((worker) => ({ worker, version: '1.0.0', completed: 1, failed: 0, lost: 0, totalMs: 1 }))
+    const counts = names.map((worker) => ({ worker, version: '1.0.0', completed: 1, failed: 0, lost: 0, totalMs: 1, durations: { 8: 1 } }))
     const calls = {
       report: () =>
         state.report(
@@ -91,7 +92,7 @@ describe('what nodes share of workers on Redis', { timeout: 60_000 }, () => {
       running: () => state.running(['a']),
       count: () => state.count(counts),
       totals: () => state.totals(names),
-      minutes: () => state.minutes('worker-1', 0),
+      counts: () => state.counts(names.slice(0, 3), { since: 0 }),
       erase: () => state.erase('worker-1'),
       sweep: () => state.sweep(['a']),
     }
@@ -108,7 +109,7 @@ describe('what nodes share of workers on Redis', { timeout: 60_000 }, () => {
     const state = stateOn(client)
     await state.report('a', [nodeStatus('emails')])
     await state.change('emails')
-    await state.count([{ worker: 'emails', version: '1.0.0', completed: 1, failed: 0, lost: 0, totalMs: 1 }])
+    await state.count([{ worker: 'emails', version: '1.0.0', completed: 1, failed: 0, lost: 0, totalMs: 1, durations: { 8: 1 } }])
     const operation = { worker: 'emails', workerId: 'i', action: 'stop', generation: 1, targets: [], desired: 'running', at: 1 } as const
     await state.saveOperation({ id: 'o', ...operation })
     const keys = await client.keys('*')
@@ -173,6 +174,7 @@ describe('with MySQL or MariaDB', () => {
         hosts.push(host)
         const service = host.service(databaseService)
         await createStateTables(service.tables(), prefix)
+        await createDurationsTable(service.tables(), prefix)
         return sqlState({ database: service, connection: 'default', prefix })
       },
       async close() {

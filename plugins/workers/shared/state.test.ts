@@ -5,9 +5,11 @@ import { MemoryHub } from 'zin/plugins/cluster'
 import { type Database, database, databaseService } from 'zin/plugins/database'
 import { createTestHost, fakeClock } from 'zin/testing'
 import { stateMigration } from '../migrations/0002-create-state.js'
+import { durationsMigration } from '../migrations/0004-create-durations.js'
 import { onConnection } from '../on-connection.js'
 import { eventually, localState, nodeStatus } from '../testing/helpers.js'
 import type { OperationRecord, StateStore, WorkerMessage } from './contract.js'
+import { durationBounds } from './durations.js'
 import { dayMs } from './keep.js'
 import { memoryState } from './memory.js'
 import { ageState } from './sql/age.contract.js'
@@ -21,10 +23,12 @@ stateContract('memory', async (): Promise<TestedState> => {
 
 const stateOf = (service: Database, prefix = 'zin_worker', connection = 'default') => sqlState({ database: service, connection, prefix })
 
+const stateMigrations = [stateMigration('zin_worker'), durationsMigration('zin_worker')]
+
 async function sqlite() {
   const host = await createTestHost({ plugins: [database()] })
   const service = host.service(databaseService)
-  await stateMigration('zin_worker').up(service.tables())
+  for (const migration of stateMigrations) await migration.up(service.tables())
   return { host, service }
 }
 
@@ -43,16 +47,18 @@ const operation: OperationRecord = {
   desired: 'running',
   at: 1,
 }
-const delta = { worker: 'w', version: '1.0.0', completed: 1, failed: 0, lost: 0, totalMs: 1 }
+const delta = { worker: 'w', version: '1.0.0', completed: 1, failed: 0, lost: 0, totalMs: 1, durations: { 8: 1 } }
 
 async function keepsForADay(store: StateStore, at: number, age: (ms: number) => Promise<void>): Promise<void> {
   await store.count([delta])
   await store.saveOperation({ ...operation, at })
   await store.sweep([])
-  assert.equal((await store.minutes('w', 0)).length, 1)
+  assert.deepEqual(await store.counts(['w'], { since: 0 }), [
+    { worker: 'w', completed: 1, failed: 0, lost: 0, totalMs: 1, durations: { 8: 1 } },
+  ])
   assert.deepEqual(await store.operation('o'), { ...operation, at })
   await age(dayMs + 60_000)
-  assert.equal((await store.minutes('w', 0)).length, 0)
+  assert.deepEqual(await store.counts(['w'], { since: 0 }), [])
   assert.equal(await store.operation('o'), undefined)
   await store.sweep([])
   assert.equal((await store.totals(['w'])).get('w')?.completed, 1)
@@ -66,15 +72,17 @@ describe('what nodes share', () => {
 
   it('is kept for a day on SQLite, whose migration can be repeated and undone', async () => {
     const { host, service } = await sqlite()
-    const migration = stateMigration('zin_worker')
-    await migration.up(service.tables())
+    for (const migration of stateMigrations) await migration.up(service.tables())
     const store = stateOf(service)
     await store.change('w')
+    // More rows than one statement inserts or deletes.
+    const durations = Object.fromEntries(durationBounds.map((_, bucket) => [bucket, 1]))
+    await store.count(Array.from({ length: 20 }, (_, n) => ({ ...delta, worker: `w${n}`, durations })))
     await keepsForADay(store, 1, (ms) => ageState(service.tables(), 'zin_worker', ms))
-    for (const table of ['minutes', 'operations', 'changes']) {
+    for (const table of ['minutes', 'durations', 'operations', 'changes']) {
       assert.deepEqual(await service.tables().selectFrom(`zin_worker_${table}`).selectAll().execute(), [], table)
     }
-    await migration.down(service.tables())
+    for (const migration of [...stateMigrations].reverse()) await migration.down(service.tables())
     await assert.rejects(store.totals(['w']), /no such table/)
     await host.stop()
   })

@@ -2,13 +2,14 @@ import { type Cluster, type ClusterNode, defineMessage } from 'zin/plugins/clust
 import type {
   AttemptCounts,
   AttemptDelta,
+  CountsQuery,
   KnownNode,
-  MinuteCounts,
   News,
   NodeStatus,
   OperationRecord,
   ReportedStatus,
   StateStore,
+  WorkerCounts,
   WorkerMessage,
   WorkerNodeInfo,
 } from './contract.js'
@@ -171,8 +172,8 @@ export class SharedState {
     return this.#store.totals(workers)
   }
 
-  minutes(worker: string, since: number): Promise<readonly MinuteCounts[]> {
-    return this.#store.minutes(worker, since)
+  counts(workers: readonly string[], query: CountsQuery): Promise<readonly WorkerCounts[]> {
+    return this.#store.counts(workers, query)
   }
 
   erase(worker: string): Promise<void> {

@@ -1,4 +1,5 @@
-import type { AttemptCounts, AttemptDelta } from './contract.js'
+import type { AttemptCounts, AttemptDelta, CountsQuery, WorkerCounts } from './contract.js'
+import { type DurationBuckets, sumDurations } from './durations.js'
 
 /** Attempts as stores count them: whole numbers only, so that sums are exact. */
 export interface Tally {
@@ -28,12 +29,56 @@ export function sum(a: Tally, b: Tally): Tally {
   }
 }
 
-/** One tally for each key, in the order of the keys, so that writers who add to several rows take them in the same order. */
-export function tallies(deltas: readonly AttemptDelta[], keyOf: (delta: AttemptDelta) => string): readonly (readonly [string, Tally])[] {
-  const found = new Map<string, Tally>()
+/** The sums for each key, in the order of the keys, so that writers who add to several rows take them in the same order. */
+export function tallies(
+  deltas: readonly AttemptDelta[],
+  keyOf: (delta: AttemptDelta) => string,
+): readonly (readonly [key: string, tally: Tally, durations: DurationBuckets])[] {
+  const found = new Map<string, readonly [string, Tally, DurationBuckets]>()
   for (const delta of deltas) {
     const key = keyOf(delta)
-    found.set(key, sum(found.get(key) ?? noTally, tallyOf(delta)))
+    const [, tally, durations] = found.get(key) ?? [key, noTally, {}]
+    found.set(key, [key, sum(tally, tallyOf(delta)), sumDurations([durations, delta.durations])])
   }
-  return [...found].sort(([a], [b]) => (a < b ? -1 : 1))
+  return [...found.values()].sort(([a], [b]) => (a < b ? -1 : 1))
+}
+
+/** What a store has of one version in one minute, or a part of that. */
+export interface MinuteTally {
+  readonly worker: string
+  readonly version: string
+  /** Start of the minute, ms since 1970. */
+  readonly minute: number
+  readonly tally: Tally
+  readonly durations: DurationBuckets
+}
+
+interface Group {
+  readonly worker: string
+  readonly version?: string
+  readonly minute?: number
+  tally: Tally
+  readonly durations: DurationBuckets[]
+}
+
+/** Sums of minutes as a query asks for them, in the order of the workers, then of the minutes, then of the versions. */
+export function countsBy(
+  workers: readonly string[],
+  { byVersion = false, byMinute = false }: CountsQuery,
+  minutes: Iterable<MinuteTally>,
+): readonly WorkerCounts[] {
+  const groups = new Map<string, Group>()
+  for (const { worker, version, minute, tally, durations } of minutes) {
+    const by = { ...(byVersion && { version }), ...(byMinute && { minute }) }
+    const key = [worker, by.minute, by.version].join('\n')
+    const group = groups.get(key) ?? { worker, ...by, tally: noTally, durations: [] }
+    groups.set(key, group)
+    group.tally = sum(group.tally, tally)
+    group.durations.push(durations)
+  }
+  const order = new Map(workers.map((worker, index) => [worker, index]))
+  const place = ({ worker }: Group): number => order.get(worker) ?? 0
+  return [...groups.values()]
+    .sort((a, b) => place(a) - place(b) || (a.minute ?? 0) - (b.minute ?? 0) || ((a.version ?? '') < (b.version ?? '') ? -1 : 1))
+    .map(({ tally, durations, ...by }) => ({ ...by, ...countsOf(tally), durations: sumDurations(durations) }))
 }

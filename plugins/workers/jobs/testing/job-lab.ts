@@ -139,6 +139,6 @@ export class JobLab {
 
   /** What was counted since the last call, without times. */
   counted() {
-    return this.counters.drain().map(({ totalMs: _, ...counts }) => counts)
+    return this.counters.drain().map(({ totalMs: _, durations: _times, ...counts }) => counts)
   }
 }

@@ -1,19 +1,22 @@
+import { systemClock } from 'zin'
 import { isRedisUnavailable, type RedisClient, RedisScripts } from 'zin/plugins/redis'
 import { workerErrors } from '../../errors.js'
 import {
   type AttemptCounts,
   type AttemptDelta,
-  type MinuteCounts,
+  type CountsQuery,
   mostChanges,
   type News,
   type NodeStatus,
   type OperationRecord,
   type StateStore,
   type StoredStatus,
+  type WorkerCounts,
 } from '../contract.js'
-import { dayMs, minuteOf } from '../keep.js'
-import { tallyOf } from '../tally.js'
+import { minuteOf } from '../keep.js'
+import { countsBy, tallyOf } from '../tally.js'
 import {
+  durationsText,
   type MinutesReply,
   minutesOf,
   type NewsReply,
@@ -24,6 +27,9 @@ import {
   totalsOf,
 } from './replies.js'
 import * as scripts from './scripts.js'
+
+/** Hours of workers that one script reads: it keeps all others of this Redis waiting for a few ms at most. */
+const hoursAtOnce = 100
 
 export interface RedisStateOptions {
   /** The client of the plugin kv; undefined before that has started. */
@@ -91,7 +97,7 @@ class RedisState implements StateStore {
     if (deltas.length === 0) return
     const rows = deltas.flatMap((delta) => {
       const { completed, failed, lost, totalUs } = tallyOf(delta)
-      return [delta.worker, delta.version ?? '', completed, failed, lost, totalUs]
+      return [delta.worker, delta.version ?? '', completed, failed, lost, totalUs, durationsText(delta.durations)]
     })
     await this.#scripts.run(scripts.count, ...rows)
   }
@@ -100,9 +106,14 @@ class RedisState implements StateStore {
     return workers.length === 0 ? new Map() : totalsOf(workers, await this.#scripts.run<TotalsReply>(scripts.totals, ...workers))
   }
 
-  async minutes(worker: string, since: number): Promise<readonly MinuteCounts[]> {
-    const reply = await this.#scripts.run<MinutesReply>(scripts.minutes, worker, minuteOf(since))
-    return minutesOf(reply, Math.max(minuteOf(since), reply[0] - dayMs))
+  async counts(workers: readonly string[], query: CountsQuery): Promise<readonly WorkerCounts[]> {
+    const since = minuteOf(query.since)
+    const hours = Math.min(26, Math.max(0, (systemClock.now() - since) / 3_600_000) + 2)
+    const step = Math.max(1, Math.floor(hoursAtOnce / hours))
+    const batches = Array.from({ length: Math.ceil(workers.length / step) }, (_, n) => workers.slice(n * step, (n + 1) * step))
+    // All are sent before the first one has replied.
+    const replies = await Promise.all(batches.map((batch) => this.#scripts.run<MinutesReply>(scripts.minutes, since, ...batch)))
+    return countsBy(workers, query, minutesOf(workers, replies.flat()))
   }
 
   async erase(worker: string): Promise<void> {

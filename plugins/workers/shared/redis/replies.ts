@@ -1,10 +1,12 @@
-import { type AttemptCounts, type MinuteCounts, mostChanges, type News, type NodeStatus, type StoredStatus } from '../contract.js'
-import { countsOf } from '../tally.js'
+import { type AttemptCounts, mostChanges, type News, type NodeStatus, type StoredStatus } from '../contract.js'
+import type { DurationBuckets } from '../durations.js'
+import { countsOf, type MinuteTally, type Tally } from '../tally.js'
 
 export type NewsReply = readonly [revision: number, reported: number, changes: readonly string[]]
 export type StatusesReply = readonly (readonly [node: string, statuses: readonly string[]])[]
 export type TotalsReply = readonly (readonly (string | null)[])[]
-export type MinutesReply = readonly [now: number, ...hours: (readonly string[])[]]
+/** For each worker: `minute:version`, counts, … */
+export type MinutesReply = readonly (readonly string[])[]
 
 export function newsOf([revision, reported, changes]: NewsReply, since: number): News {
   const listed = pairs(changes).map(([worker, changed]) => [worker, Number(changed)] as const)
@@ -20,25 +22,41 @@ export function totalsOf(workers: readonly string[], reply: TotalsReply): Readon
   return new Map(
     workers.flatMap((worker, index) => {
       const counts = reply[index] ?? []
-      return typeof counts[0] === 'string' ? [[worker, attempts(counts)] as const] : []
+      return typeof counts[0] === 'string' ? [[worker, countsOf(tallyOf(counts))] as const] : []
     }),
   )
 }
 
-export function minutesOf([, ...hours]: MinutesReply, from: number): readonly MinuteCounts[] {
-  return hours
-    .flatMap(pairs)
-    .map(([field, counts]) => {
+export function minutesOf(workers: readonly string[], reply: MinutesReply): readonly MinuteTally[] {
+  return workers.flatMap((worker, index) =>
+    pairs(reply[index] ?? []).map(([field, value]) => {
       const colon = field.indexOf(':')
-      return { minute: Number(field.slice(0, colon)) * 60_000, version: field.slice(colon + 1), ...attempts(counts.split(' ')) }
-    })
-    .filter(({ minute }) => minute >= from)
-    .sort((a, b) => a.minute - b.minute)
+      const [counts = '', durations = ''] = value.split(';')
+      return {
+        worker,
+        minute: Number(field.slice(0, colon)) * 60_000,
+        version: field.slice(colon + 1),
+        tally: tallyOf(counts.split(' ')),
+        durations: durationsOf(durations),
+      }
+    }),
+  )
 }
 
-function attempts(counts: readonly (string | null)[]): AttemptCounts {
+/** `bucket:attempts bucket:attempts …` */
+export function durationsText(durations: DurationBuckets): string {
+  return Object.entries(durations)
+    .map(([bucket, attempts]) => `${bucket}:${attempts}`)
+    .join(' ')
+}
+
+function durationsOf(text: string): DurationBuckets {
+  return text === '' ? {} : Object.fromEntries(text.split(' ').map((pair) => pair.split(':').map(Number)))
+}
+
+function tallyOf(counts: readonly (string | null)[]): Tally {
   const [completed = 0, failed = 0, lost = 0, totalUs = 0] = counts.map(Number)
-  return countsOf({ completed, failed, lost, totalUs })
+  return { completed, failed, lost, totalUs }
 }
 
 function pairs(list: readonly string[]): readonly (readonly [string, string])[] {

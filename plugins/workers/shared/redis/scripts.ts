@@ -100,21 +100,28 @@ redis.call('PEXPIRE', ids, ${dayMs})`)
 export const operation = script(`
 return redis.call('GET', base .. ':operation:' .. ARGV[1])`)
 
-/** For each delta: worker, version (empty: in the totals only), completed, failed, lost, µs. A minute is one field, so that an hour stays compact in memory. */
+/**
+ * For each delta: worker, version (empty: in the totals only), completed, failed, lost, µs, run times as `bucket:attempts …`. A minute is
+ * one field, `<completed> <failed> <lost> <µs>;<run times>`, so that an hour stays compact in memory.
+ */
 export const count = script(`${timed}
 local minute = math.floor(now / 60000)
-for i = 1, #ARGV, 6 do
-  local total, minutes = base .. ':total:' .. ARGV[i], minutesOf(ARGV[i], math.floor(minute / 60))
-  local field = text(minute) .. ':' .. ARGV[i + 1]
-  local sums = {}
-  for value in string.gmatch(redis.call('HGET', minutes, field) or '0 0 0 0', '%d+') do sums[#sums + 1] = tonumber(value) end
+for i = 1, #ARGV, 7 do
   for j, name in ipairs({ 'completed', 'failed', 'lost', 'us' }) do
-    local value = ARGV[i + 1 + j]
-    redis.call('HINCRBY', total, name, value)
-    sums[j] = text(sums[j] + value)
+    redis.call('HINCRBY', base .. ':total:' .. ARGV[i], name, ARGV[i + 1 + j])
   end
   if ARGV[i + 1] ~= '' then
-    redis.call('HSET', minutes, field, table.concat(sums, ' '))
+    local minutes, field = minutesOf(ARGV[i], math.floor(minute / 60)), text(minute) .. ':' .. ARGV[i + 1]
+    local known = redis.call('HGET', minutes, field) or '0 0 0 0;'
+    local sums, times, parts = {}, {}, {}
+    for value in string.gmatch(string.match(known, '^[^;]*'), '%d+') do
+      sums[#sums + 1] = text(tonumber(value) + ARGV[i + 2 + #sums])
+    end
+    for _, list in ipairs({ string.match(known, ';.*'), ARGV[i + 6] }) do
+      for bucket, attempts in string.gmatch(list, '(%d+):(%d+)') do times[bucket] = (times[bucket] or 0) + attempts end
+    end
+    for bucket, attempts in pairs(times) do parts[#parts + 1] = bucket .. ':' .. text(attempts) end
+    redis.call('HSET', minutes, field, table.concat(sums, ' ') .. ';' .. table.concat(parts, ' '))
     redis.call('PEXPIRE', minutes, ${dayMs + 3_600_000})
   end
 end`)
@@ -125,11 +132,22 @@ local reply = {}
 for i = 1, #ARGV do reply[i] = redis.call('HMGET', base .. ':total:' .. ARGV[i], 'completed', 'failed', 'lost', 'us') end
 return reply`)
 
-/** worker, since → now, then the hours as lists of field and counts */
+/** since, workers → for each: `minute:version`, counts, … */
 export const minutes = script(`${timed}
-local reply = { now }
-for hour = math.floor(math.max(ARGV[2], now - ${dayMs}) / 3600000), math.floor(now / 3600000) do
-  reply[#reply + 1] = redis.call('HGETALL', minutesOf(ARGV[1], hour))
+local from = math.max(ARGV[1], now - ${dayMs})
+local reply = {}
+for i = 2, #ARGV do
+  local found = {}
+  for hour = math.floor(from / 3600000), math.floor(now / 3600000) do
+    local fields = redis.call('HGETALL', minutesOf(ARGV[i], hour))
+    for j = 1, #fields, 2 do
+      if string.match(fields[j], '^%d+') * 60000 >= from then
+        found[#found + 1] = fields[j]
+        found[#found + 1] = fields[j + 1]
+      end
+    end
+  end
+  reply[i - 1] = found
 end
 return reply`)
 

@@ -7,6 +7,7 @@ export async function ageState(db: Kysely<unknown>, prefix: string, ms: number):
   const columns = [
     [names.changes, 'changed_at'],
     [names.minutes, 'minute'],
+    [names.durations, 'minute'],
     [names.operations, 'saved_at'],
   ] as const
   for (const [table, column] of columns) {

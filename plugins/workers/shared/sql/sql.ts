@@ -1,5 +1,15 @@
 import { type Database, deleteBefore, upsertRows } from 'zin/plugins/database'
-import type { AttemptCounts, AttemptDelta, MinuteCounts, News, NodeStatus, OperationRecord, StateStore, StoredStatus } from '../contract.js'
+import type {
+  AttemptCounts,
+  AttemptDelta,
+  CountsQuery,
+  News,
+  NodeStatus,
+  OperationRecord,
+  StateStore,
+  StoredStatus,
+  WorkerCounts,
+} from '../contract.js'
 import { dayMs } from '../keep.js'
 import { SqlChanges } from './changes.js'
 import { StateConnection } from './connection.js'
@@ -8,7 +18,7 @@ import { SqlStatuses } from './statuses.js'
 
 export interface SqlStateOptions {
   readonly database: Database
-  /** Name of the connection that has the tables of `stateMigration`. */
+  /** Name of the connection that has the tables of `stateMigration` and `durationsMigration`. */
   readonly connection: string
   /** Begins the name of every table. */
   readonly prefix: string
@@ -84,13 +94,13 @@ class SqlState implements StateStore {
     return this.#counts.totals(workers)
   }
 
-  minutes(worker: string, since: number): Promise<readonly MinuteCounts[]> {
-    return this.#counts.minutes(worker, since)
+  counts(workers: readonly string[], query: CountsQuery): Promise<readonly WorkerCounts[]> {
+    return this.#counts.read(workers, query)
   }
 
   async erase(worker: string): Promise<void> {
     await this.#connection.run(async ({ db, names }) => {
-      for (const table of [names.totals, names.minutes, names.statuses, names.operations] as const) {
+      for (const table of [names.totals, names.minutes, names.durations, names.statuses, names.operations] as const) {
         await db.deleteFrom(table).where('worker', '=', worker).execute()
       }
     })

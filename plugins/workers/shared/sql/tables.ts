@@ -10,6 +10,14 @@ export interface StateTables {
   readonly operations: { readonly id: string; readonly worker: string; readonly body: string; readonly saved_at: number }
   readonly totals: CountColumns & { readonly worker: string }
   readonly minutes: CountColumns & { readonly worker: string; readonly minute: number; readonly version: string }
+  /** Attempts of each minute by the bucket of their run time. */
+  readonly durations: {
+    readonly worker: string
+    readonly minute: number
+    readonly version: string
+    readonly bucket: number
+    readonly attempts: number
+  }
   /** The revision of the last change of each worker. */
   readonly changes: { readonly worker: string; readonly revision: number; readonly changed_at: number }
   /** One row: the newest revision. */
@@ -33,6 +41,7 @@ export function tableNames(prefix: string): TableNames {
     operations: name('operations'),
     totals: name('totals'),
     minutes: name('minutes'),
+    durations: name('durations'),
     changes: name('changes'),
     revisions: name('revisions'),
   }
