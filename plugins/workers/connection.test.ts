@@ -57,7 +57,7 @@ describe('workers on a database connection of their own', () => {
     await migrate(host, { reset: true })
     await host.stop()
     await assert.rejects(boot(dataDir, 'manual'), {
-      message: /plugin "workers" wait \(0001_create_zin_workers_on_reports, 0002.*run `zin migrate`/s,
+      message: /plugin "workers" are pending \(0001_create_zin_workers_on_reports, 0002.*run `zin migrate`/s,
     })
     const bare = await boot(dataDir, 'manual', true)
     assert.deepEqual(await tablesOf(bare, 'reports'), [])
