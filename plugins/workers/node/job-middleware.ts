@@ -1,6 +1,7 @@
 import type { Job } from 'bullmq'
 import { delayRequest } from '../jobs/deferral.js'
 import type { Attempt } from './attempt.js'
+import { promiseOf } from './promise-of.js'
 
 /** What a job middleware knows of the attempt that it wraps. */
 export interface JobContext {
@@ -79,16 +80,19 @@ export type AttemptPlace = Pick<JobContext, 'worker' | 'node'>
 
 /** Runs the work of an attempt inside of the middlewares. One that only calls `next()` costs no promise but that of `next()`. */
 export function runInside(chain: readonly JobMiddleware[], attempt: Attempt, place: AttemptPlace, work: () => unknown): unknown {
+  const context = new AttemptContext(attempt, place)
   let entered = -1
-  const context = new AttemptContext(attempt, place, () => entered === chain.length)
   const enter = (index: number): unknown => {
     if (index <= entered) throw new Error('a job middleware called next() more than once')
     entered = index
     const middleware = chain[index]
-    if (middleware === undefined) return work()
+    if (middleware === undefined) {
+      context.hasBegun = true
+      return work()
+    }
     let inner: Promise<unknown> | undefined
     const given = middleware(context, () => {
-      inner = begin(() => enter(index + 1))
+      inner = promiseOf(() => enter(index + 1))
       return inner
     })
     if (given === inner) return inner
@@ -106,10 +110,11 @@ class AttemptContext implements JobContext {
   readonly job: Job
   readonly token: string | undefined
   readonly attempt: number
-  readonly delay: JobContext['delay']
+  /** Whether the attempt has come to its processor. */
+  hasBegun = false
   readonly #attempt: Attempt
 
-  constructor(attempt: Attempt, { node, worker }: AttemptPlace, hasBegun: () => boolean) {
+  constructor(attempt: Attempt, { node, worker }: AttemptPlace) {
     this.worker = worker
     this.version = attempt.version
     this.node = node
@@ -117,23 +122,18 @@ class AttemptContext implements JobContext {
     this.token = attempt.token
     this.attempt = attempt.number
     this.#attempt = attempt
-    // Its own, so that it can be taken out of the context.
-    this.delay = async (ms) => {
-      if (hasBegun()) throw new Error('a job middleware called delay() after the processor had begun')
-      throw delayRequest(ms)
-    }
   }
 
   /** Not made before somebody asks for it. */
   get signal(): AbortSignal {
     return this.#attempt.signal
   }
-}
 
-function begin(work: () => unknown): Promise<unknown> {
-  try {
-    return Promise.resolve(work())
-  } catch (error) {
-    return Promise.reject(error)
+  /** A function of its own, so that it can be taken out of the context. */
+  get delay(): JobContext['delay'] {
+    return async (ms) => {
+      if (this.hasBegun) throw new Error('a job middleware called delay() after the processor had begun')
+      throw delayRequest(ms)
+    }
   }
 }

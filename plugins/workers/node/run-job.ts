@@ -14,6 +14,7 @@ import type { Attempt, AttemptResult } from './attempt.js'
 import type { AttemptRecords } from './attempt-records.js'
 import type { Counters } from './counters.js'
 import { type AttemptPlace, type JobMiddleware, runInside } from './job-middleware.js'
+import { promiseOf } from './promise-of.js'
 import { putBack, putOff } from './put-back.js'
 import type { RunningJobs } from './running-jobs.js'
 import { runInTime } from './time-limit.js'
@@ -36,44 +37,60 @@ const lostCodes = new Set(['PROCESSOR_DIED'])
 
 /**
  * Runs every attempt of a worker: inside of the job middlewares, within its time limit, so that it can be cancelled, and fires
- * `onJobStart`. What nobody asked for costs nothing. What came of it is recorded once the store has accepted it.
+ * `onJobStart`. What nobody asked for costs nothing: there is one promise beyond those of the processor. What came of the attempt is
+ * recorded once the store has accepted it.
  */
 export function jobRunner(parts: RunnerParts): Processor {
   const { clock, counters, defaults, hooks, middlewares, records, running, select, worker } = parts
   const { onJobStart } = hooks
-  return async (job: Job, token?: string) => {
-    if (records.full) await records.room()
+
+  const begin = (job: Job, token: string | undefined): Promise<unknown> => {
     const { version, run } = select(job)
+    const chain = middlewares()
+    const ms = timeoutOf(job.opts) ?? defaults().timeout
     const attempt = running.begin(job, token, version)
-    const end = (result: AttemptResult): void => attempt.end(result, clock.monotonic())
     counters.begin(version)
+    const process = (): unknown => {
+      if (onJobStart.active) onJobStart.call(worker, jobView(job, attempt.number))
+      return takesSignal(run) ? run(job, token, attempt.signal) : run(job, token)
+    }
+    const work = chain.length === 0 ? process : () => runInside(chain, attempt, parts, process)
+    const outcome =
+      ms === undefined ? promiseOf(work) : runInTime(work, { ms, late: () => timeOut(attempt, worker, ms), stands: isDeferral })
+    return outcome.then(
+      (result) => complete(attempt, result),
+      (thrown: unknown) => fail(attempt, thrown),
+    )
+  }
+
+  const complete = (attempt: Attempt, result: unknown): unknown => {
+    if (attempt.lost === undefined) attempt.end({ outcome: 'completed', result }, clock.monotonic())
+    leave(attempt)
+    // Whoever notices that the job lost its process records that. The store refuses this outcome.
+    if (attempt.lost !== undefined) throw unrecoverable(attempt.lost)
+    return result
+  }
+
+  const fail = async (attempt: Attempt, thrown: unknown): Promise<never> => {
     try {
-      const process = (): unknown => {
-        if (onJobStart.active) onJobStart.call(worker, jobView(job, attempt.number))
-        return takesSignal(run) ? run(job, token, attempt.signal) : run(job, token)
-      }
-      const chain = middlewares()
-      const work = chain.length === 0 ? process : () => runInside(chain, attempt, parts, process)
-      const ms = timeoutOf(job.opts) ?? defaults().timeout
-      const result = await (ms === undefined
-        ? work()
-        : runInTime(work, { ms, late: () => timeOut(attempt, worker, ms), stands: isDeferral }))
-      if (attempt.lost !== undefined) throw attempt.lost
-      end({ outcome: 'completed', result })
-      return result
-    } catch (thrown) {
-      // Whoever notices that the job lost its process records that. The store refuses this outcome.
+      // As above.
       if (attempt.lost !== undefined) throw isDeferral(thrown) ? thrown : unrecoverable(attempt.lost)
       const failure = await failureOf(attempt, storable(thrown))
-      end(failure)
+      attempt.end(failure, clock.monotonic())
       throw failure.error
     } finally {
-      counters.end(version)
-      running.end(attempt)
+      leave(attempt)
       // The store has done that already, and tells nobody.
       if (attempt.ended?.outcome === 'deferred') records.deferred(attempt)
     }
   }
+
+  const leave = (attempt: Attempt): void => {
+    counters.end(attempt.version)
+    running.end(attempt)
+  }
+
+  return (job: Job, token?: string) => (records.full ? records.room().then(() => begin(job, token)) : begin(job, token))
 }
 
 /** What an attempt that threw ends with. */

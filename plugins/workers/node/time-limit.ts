@@ -1,3 +1,5 @@
+import { promiseOf } from './promise-of.js'
+
 /** How long an attempt that ran out of time gets to notice its signal, in ms. */
 const graceMs = 2_000
 
@@ -22,7 +24,7 @@ export function runInTime(work: () => unknown, { ms, late, stands }: TimeLimit):
       lateness = error
       timer = setTimeout(reject, graceMs, error)
     }, ms)
-    begin(work).then(
+    promiseOf(work).then(
       (value) => {
         clearTimeout(timer)
         if (lateness === undefined) resolve(value)
@@ -34,13 +36,4 @@ export function runInTime(work: () => unknown, { ms, late, stands }: TimeLimit):
       },
     )
   })
-}
-
-/** Without the turns of the event loop that an async function around a promise takes. */
-function begin(work: () => unknown): Promise<unknown> {
-  try {
-    return Promise.resolve(work())
-  } catch (error) {
-    return Promise.reject(error)
-  }
 }
