@@ -21,7 +21,7 @@ const list = defineCommand({
   route: 'GET /api/workers',
   json: true,
   options: {
-    status: { type: 'string', summary: 'Only those that run, or only the others', values: ['active', 'inactive'] },
+    status: { type: 'string', summary: 'Only running workers, or only the others', values: ['active', 'inactive'] },
     all: { type: 'boolean', summary: 'Also list workers whose activeStatus is false', default: false },
   },
   run: async ({ app, options, print }) => {
@@ -92,10 +92,10 @@ const summary = defineCommand({
 
 const nodes = defineCommand({
   name: 'worker:nodes',
-  summary: 'List the processes of the app and those lost lately, or what each does for a worker',
+  summary: 'List the nodes of the app, including recently lost ones, or the status of a worker on each node',
   needs: 'running app',
   json: true,
-  options: { worker: { type: 'string', summary: 'What each process does for this worker' } },
+  options: { worker: { type: 'string', summary: 'Show the status of this worker on each node' } },
   run: async ({ app, options, print }) => {
     if (options.worker !== undefined) {
       const answer = await app.request<{ nodes: readonly WorkerOnNode[] }>({ method: 'GET', path: at(options.worker, '/nodes') })
@@ -123,27 +123,27 @@ const versions = defineCommand({
   },
 })
 
-/** Says what came of an operation. Exit code 1: not every process has applied it, or none is there that could. */
+/** Prints the result of an operation. Exit code 1: not every node has applied it, or no node can. */
 function report({ message, operation, worker }: OperationResult, print: Printer): number {
   if (print.json) print.record({ ok: true, message, worker, operation })
   else {
     print.line(message)
     for (const { node, code, message: why } of operation.failed) print.line(`  ${node}: ${why} (${code})`)
     if (operation.targets.length === 0 && operation.state === 'pending')
-      print.line('  the change is stored; a process that may run the worker: zin start --roles worker')
+      print.line('  the change is stored; start a node that can run the worker with: zin start --roles worker')
   }
   return operation.state === 'applied' ? 0 : 1
 }
 
-/** How long a command waits until every process has applied it. */
+/** How long a command waits until every node has applied the change. */
 const waitOption = {
-  wait: { type: 'int', summary: 'Seconds to wait until every process has applied it', default: 10, min: 0, max: 60 },
+  wait: { type: 'int', summary: 'Seconds to wait until every node has applied the change', default: 10, min: 0, max: 60 },
 } as const
 
-/** Asks for a change. The answer may take as long as the wait, and some time for its way. */
+/** Requests a change. The response may take as long as the wait. */
 function ask(app: AppClient, path: string, waitSeconds: number, body?: object): Promise<OperationResult> {
   const waitMs = waitSeconds * 1000
-  const waitingFor = `every process to apply it, up to ${waitSeconds} s (--wait); a worker that stops ends its jobs first`
+  const waitingFor = `every node to apply it, up to ${waitSeconds} s (--wait); a stopping worker finishes its jobs first`
   const query = { wait: waitMs }
   const timeoutMs = waitMs + 10_000
   return app.request<OperationResult>({ method: 'POST', path, query, timeoutMs, waitingFor, ...(body === undefined ? {} : { body }) })
@@ -151,7 +151,7 @@ function ask(app: AppClient, path: string, waitSeconds: number, body?: object): 
 
 const activate = defineCommand({
   name: 'worker:activate',
-  summary: 'Give new jobs to a version, one process after another; an earlier version is the rollback',
+  summary: 'Roll a version out, one node after another; activate an earlier version to roll back',
   args: [...named, { name: 'version', summary: 'Registered version, such as 1.1.0' }],
   needs: 'running app',
   json: true,
@@ -162,14 +162,14 @@ const activate = defineCommand({
 
 const scale = defineCommand({
   name: 'worker:scale',
-  summary: 'Run more or fewer jobs in parallel in each node, beside what the record says; nothing restarts',
-  args: [...named, { name: 'concurrency', summary: '1 to 1000, or "own" for as many as the record says' }],
+  summary: 'Set how many jobs run in parallel on each node, overriding the record; nothing restarts',
+  args: [...named, { name: 'concurrency', summary: '1 to 1000, or "own" to use the number in the record' }],
   needs: 'running app',
   json: true,
-  options: { ...waitOption, reason: { type: 'string', summary: 'Why, for those who see it in the list' } },
+  options: { ...waitOption, reason: { type: 'string', summary: 'Reason, shown in the list' } },
   run: async ({ app, args, options: { reason, wait }, print }) => {
     const { concurrency: given = '' } = args
-    // The app refuses what is no number, and says which numbers it takes.
+    // The app validates the number.
     const concurrency = given === 'own' ? null : /^\d{1,9}$/.test(given) ? Number(given) : given
     return report(await ask(app, at(args.name, '/scale'), wait, { concurrency, ...(reason === undefined ? {} : { reason }) }), print)
   },
@@ -191,10 +191,10 @@ export const workerCommands: readonly Command[] = [
   list,
   status,
   operation('start', 'Start a worker'),
-  operation('stop', 'Stop a worker; it stays stopped over reboots'),
+  operation('stop', 'Stop a worker; it stays stopped after a reboot'),
   operation('restart', 'Restart a worker'),
-  operation('pause', 'Take no more jobs; running ones go on'),
-  operation('resume', 'Take jobs again'),
+  operation('pause', 'Pause a worker; running jobs continue'),
+  operation('resume', 'Resume a paused worker'),
   scale,
   summary,
   show,

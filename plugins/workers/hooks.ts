@@ -23,7 +23,7 @@ export interface WorkerHooks {
 }
 
 export const workerHooks = {
-  onJobStart: { kind: 'notify', args: ['workerName', 'job'], summary: 'An attempt of a job begins' },
+  onJobStart: { kind: 'notify', args: ['workerName', 'job'], summary: 'An attempt of a job starts' },
   onJobComplete: { kind: 'notify', args: ['workerName', 'job', 'result'], summary: 'A job is recorded as completed' },
   onJobFailed: {
     kind: 'notify',
@@ -38,16 +38,16 @@ export const workerHooks = {
   onAttemptEnd: {
     kind: 'notify',
     args: ['end'],
-    summary: 'The store has accepted the outcome of an attempt, whatever it is; `final` says whether the job is done',
+    summary: 'The store has accepted the outcome of an attempt; `final` says whether the job is done',
   },
   afterAttempt: {
     kind: 'settle',
     args: ['end'],
     summary: 'The same for audits: a worker waits for it before it stops, and begins no attempt while 1000 wait for it',
   },
-  onWorkerStart: { kind: 'settle', args: ['workerName'], summary: 'A worker of this process consumes jobs from now on' },
-  onWorkerStop: { kind: 'settle', args: ['workerName'], summary: 'A worker of this process has stopped consuming' },
-  beforeWorkerStart: { kind: 'gate', args: ['workerName'], summary: 'A worker is about to start in this process; deny to keep it stopped' },
+  onWorkerStart: { kind: 'settle', args: ['workerName'], summary: 'A worker has started to consume jobs on this node' },
+  onWorkerStop: { kind: 'settle', args: ['workerName'], summary: 'A worker has stopped consuming jobs on this node' },
+  beforeWorkerStart: { kind: 'gate', args: ['workerName'], summary: 'A worker is about to start on this node; deny to keep it stopped' },
   beforeWorkerChange: {
     kind: 'gate',
     args: ['change'],
@@ -56,19 +56,23 @@ export const workerHooks = {
   onWorkerChange: {
     kind: 'settle',
     args: ['change'],
-    summary: 'A management action has changed a worker, its jobs or schedules; its caller gets the response afterwards',
+    summary: 'A management action has changed a worker, its jobs or schedules; its caller receives the response afterwards',
   },
   collectHealthTerms: {
     kind: 'collect',
     args: ['workerName'],
-    summary: "Points that the plugin takes off a worker's health score, with the reasons",
+    summary: "Penalties that the plugin adds to a worker's health score, with the reasons",
   },
   transformJobOptions: {
     kind: 'waterfall',
     args: ['options', 'workerName', 'data'],
     summary: 'Options of a job about to be added: name, priority 0–10, attempts, backoff, delay',
   },
-  resolveProcessor: { kind: 'first', args: ['workerName'], summary: 'The processor of a worker that has no path and no registered one' },
+  resolveProcessor: {
+    kind: 'first',
+    args: ['workerName'],
+    summary: 'The processor of a worker that has neither a path nor a registered processor',
+  },
 } satisfies HookSpecs<WorkerHooks>
 
 declare module 'zin' {
