@@ -11,7 +11,7 @@ import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
 import { createTestHost, type TestHost } from 'zin/testing'
-import { type JobView, type WorkerProcessor, type Workers, workers, workersService } from './index.js'
+import { type JobView, percentile, type WorkerProcessor, type Workers, workers, workersService } from './index.js'
 import { writeProcessors } from './testing/processor-files.js'
 import { signal } from './testing/signal.js'
 
@@ -141,6 +141,15 @@ export function workersContract(title: string, env: Readonly<Record<string, stri
       assert.deepEqual(Object.keys(body), ['ok', 'status'])
       const measured = await call('GET', `/api/workers/${name}/metrics`)
       assert.deepEqual(measured.body.metrics.counts, { waiting: 0, active: 0, completed: 20, failed: 0, delayed: 0 })
+      const [counted, ...others] = await service.counts([name, 'nobody'], { byVersion: true })
+      assert.ok(counted !== undefined && others.length === 0)
+      const { totalMs, durations, ...attempts } = counted
+      assert.deepEqual(attempts, { worker: name, version: '1.0.0', completed: 20, failed: 0, lost: 0 })
+      assert.equal(
+        Object.values(durations).reduce((sum, times) => sum + times),
+        20,
+      )
+      assert.ok((percentile(durations, 1) ?? 0) <= 1.1 * totalMs + 0.125)
 
       const stopped = await call('POST', `/api/workers/${name}/stop`)
       assert.equal(stopped.status, 200)
