@@ -39,7 +39,7 @@ export const cluster = definePlugin({
   errors: clusterErrors,
   settings: clusterSettings,
   setup(ctx) {
-    const { clock, log, settings } = ctx
+    const { clock, host, log, settings } = ctx
     const store = chooseStore(ctx)
     const node: Omit<NodeInfo, 'labels'> = {
       id: `${hostname().slice(0, 64)}:${process.pid}:${randomBytes(4).toString('hex')}`,
@@ -48,7 +48,7 @@ export const cluster = definePlugin({
       startedAt: clock.now(),
     }
     const heartbeatMs = settings.CLUSTER_HEARTBEAT_MS
-    const service = createCluster({ store, node, clock, log, leaseMs: heartbeatMs * 3 })
+    const service = createCluster({ store, node, clock, log, leaseMs: heartbeatMs * 3, shutdownLeftMs: () => host.shutdownLeftMs })
     if (store.kind === 'sql') ctx.migration(createClusterTables)
     ctx.provide(clusterService, service)
     ctx.describe(() => store.kind)
@@ -77,5 +77,11 @@ export interface LocalClusterOptions {
 /** A cluster within one process, for tests and for components that must not coordinate with other nodes. Its owner opens it, calls `heartbeat` and closes it. */
 export function localCluster({ node, clock, log, leaseMs = 15_000, hub = new MemoryHub() }: LocalClusterOptions): OwnedCluster {
   const info = { host: hostname(), pid: process.pid, startedAt: clock.now(), ...node }
-  return createCluster({ store: memoryStore({ clock, hub }), node: info, clock, log, leaseMs })
+  return createCluster({
+    store: memoryStore({ clock, hub }),
+    node: info,
+    clock,
+    log,
+    leaseMs,
+  })
 }

@@ -13,6 +13,8 @@ export interface ClusterOptions {
   readonly log: Logger
   /** Duration of a lease, in ms: how long a node counts as alive after a renewal. */
   readonly leaseMs: number
+  /** What is left of the shutdown of the app, in ms. Default: no limit. */
+  readonly shutdownLeftMs?: () => number
 }
 
 /** A cluster with the methods for its owner, who opens it, calls `heartbeat` three times per lease, and closes it. */
@@ -160,7 +162,7 @@ class ClusterService implements OwnedCluster {
   }
 
   async close(): Promise<void> {
-    const { log, node, store } = this.#options
+    const { log, node, shutdownLeftMs = () => Number.POSITIVE_INFINITY, store } = this.#options
     const member = this.#state === 'member'
     this.#state = 'left'
     clearTimeout(this.#expiry)
@@ -169,7 +171,7 @@ class ClusterService implements OwnedCluster {
     try {
       if (member) {
         const left = this.#inTurn(() => this.#roles.close().then(() => store.leave(node.id)))
-        await withDeadline(left, leaveMs, `no response within ${leaveMs} ms`)
+        await withDeadline(left, Math.min(leaveMs, shutdownLeftMs() / 2), 'no response')
       }
     } catch (error) {
       // The other nodes notice when the lease expires.

@@ -48,7 +48,7 @@ export function stalledCheckMs(jobLockMs: number): number {
 /** Of that time, for how long another check of the queue does nothing: a timer that is early must not be for nothing. */
 const stalledCheckShare = 0.8
 
-/** How long an idle worker waits for a job before it asks again, in s: jobs wake it, so this is only what idling costs. */
+/** How long an idle worker waits on Redis for a job before it asks again, in s: jobs wake it, so this is only what idling costs. */
 const drainDelay = 15
 
 /** The same complaint of a store that is down is logged once in this time. */
@@ -81,7 +81,7 @@ export class Consumer {
       concurrency: actingConcurrency(record),
       autorun: false,
       lockDuration: parts.jobLockMs,
-      drainDelay,
+      ...(queues.backend === 'redis' ? { drainDelay } : {}),
       // One node does it for all: see `checkStalled`.
       skipStalledCheck: true,
       stalledInterval: Math.floor(stalledCheckMs(parts.jobLockMs) * stalledCheckShare),
