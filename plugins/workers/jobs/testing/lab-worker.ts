@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events'
 import type { HookSlots } from '../../hook-slots.js'
-import { type Attempts, Consumer, type ConsumerParts } from '../../node/consumer.js'
+import { type Attempts, Consumer, type ConsumerParts, stalledCheckMs } from '../../node/consumer.js'
 import { type StopLimits, StopWaits } from '../../node/stop-waits.js'
 import type { WorkerRecord } from '../../record/record.js'
 import type { FailedJobView, JobView } from '../types.js'
@@ -14,6 +14,7 @@ export interface LabWorkerParts extends ConsumerParts {
 export class LabWorker {
   readonly #told = new EventEmitter()
   readonly #consumer: Promise<Consumer>
+  readonly #stalledChecks: NodeJS.Timeout
 
   constructor(record: WorkerRecord, { makeAttempts, hooks, ...parts }: LabWorkerParts) {
     const { onJobStart, onJobComplete, onJobFailed } = hooks
@@ -31,6 +32,8 @@ export class LabWorker {
       onJobFailed: tell('failed', onJobFailed),
     } as HookSlots
     this.#consumer = Consumer.open(record, makeAttempts(telling), parts, new AbortController().signal)
+    // A node does it for its workers.
+    this.#stalledChecks = setInterval(() => void this.#checkStalled(), stalledCheckMs(parts.jobLockMs))
     this.#consumer.then((consumer) => consumer.resume()).catch((error: unknown) => this.#told.emit('error', error))
   }
 
@@ -59,7 +62,12 @@ export class LabWorker {
     return (await this.#consumer).cancel(id, reason)
   }
 
+  async #checkStalled(): Promise<void> {
+    await (await this.#consumer).checkStalled()
+  }
+
   async close(limits: StopLimits = { drainMs: 5_000, cancelMs: 5_000 }): Promise<void> {
+    clearInterval(this.#stalledChecks)
     await (await this.#consumer).close(new StopWaits(limits))
   }
 }
