@@ -19,7 +19,7 @@ describeSigner(
 
     it('works as the README says, with any HTTP client', async () => {
       const values = { origin: app().url, ...(await loggedIn(app())) }
-      const { result } = await import(await exampleUrl('In Node, with any HTTP client', 'answer', values))
+      const { result } = await import(await exampleUrl('In Node, with any HTTP client', 'response', values))
       assert.equal(result.status, 200)
     })
   },

@@ -93,11 +93,13 @@ export interface Queues {
    * Removes a waiting job, or aborts the signal of a running one on any node; it then fails with `Cancelled: <reason>`.
    * Takes at most a few seconds for a job on another node.
    *
+   * @param options `timeoutMs`: longest wait for the store in each step; then it throws ZIN_DEADLINE. Default: that of the backend.
+   *
    * @example
    * const { queues } = ctx.services
    * const { outcome } = await queues.cancel('emails', '42', 'requested by Ann')
    */
-  cancel(queue: string, id: string, reason: string): Promise<Cancellation>
+  cancel(queue: string, id: string, reason: string, options?: { readonly timeoutMs?: number }): Promise<Cancellation>
   /** Makes the running jobs of a consumer that manages their signals itself cancellable. Returns a function that undoes it. */
   addCanceller(canceller: Canceller): () => void
   /** The next time a cron pattern is due after a time, both in ms since 1970; undefined when never. Throws for an invalid pattern or zone. */

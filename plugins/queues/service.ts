@@ -210,13 +210,15 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks }: 
     job: (name, id) => ask(() => findJob(name, id)),
     restoredData: (job) => payloads.restoreData(job.queueName, job.data),
     restoredResult: (job) => payloads.restoreResult(job.queueName, job.returnvalue),
-    async cancel(name, id, why) {
+    async cancel(name, id, why, { timeoutMs } = {}) {
+      const inTime = <T>(step: Promise<T>): Promise<T> =>
+        timeoutMs === undefined ? step : withDeadline(step, timeoutMs, `no answer within ${timeoutMs} ms`)
       const request = { queue: name, job: id, reason: cancelReason(why) }
       return cancelJob(request, {
-        find: () => ask(() => findJob(name, id)),
-        remove: (job, removeChildren) => ask(() => removed(job, removeChildren)),
-        fail: (reason) => fail(name, id, reason),
-        failNext: (reason) => failNext(name, id, reason),
+        find: () => inTime(ask(() => findJob(name, id))),
+        remove: (job, removeChildren) => inTime(ask(() => removed(job, removeChildren))),
+        fail: (reason) => inTime(fail(name, id, reason)),
+        failNext: (reason) => inTime(failNext(name, id, reason)),
         here: (asked) =>
           [...workers].some((worker) => worker.name === name && worker.cancelJob(id, asked.reason)) ||
           [...cancellers].some((canceller) => canceller.here(asked)),

@@ -93,7 +93,9 @@ export class WorkerJobs {
       outcome,
       job,
       state = '',
-    } = await this.#reachInSteps('The job was not cancelled', (queues) => queues.cancel(record.queueName, id, reason))
+    } = await this.#reachInSteps('The job was not cancelled', (queues) =>
+      queues.cancel(record.queueName, id, reason, { timeoutMs: this.#parts.connectionTimeout }),
+    )
     if (outcome === 'unknown') throw workerErrors.JOB_NOT_FOUND(record.name, record.queueName)
     if (outcome === 'finished') throw workerErrors.JOB_FINISHED(record.name, statusOf(state) ?? state)
     if (outcome !== 'scheduled') return outcome
