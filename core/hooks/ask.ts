@@ -4,7 +4,7 @@ import { hookFailed, hookTimeout, toError } from './failure.js'
 import type { Listener } from './listener.js'
 
 /**
- * Calls a listener whose answer somebody waits for. Returns what it returned, and a promise only if that was one.
+ * Calls a listener and returns its result, as a promise only if the listener returned one.
  * Throws or rejects with `ZIN_HOOK_FAILED`, or with `ZIN_HOOK_TIMEOUT` after the listener's deadline.
  */
 export function ask(listener: Listener, args: readonly unknown[], clock: Clock): unknown {
@@ -25,7 +25,7 @@ export function ask(listener: Listener, args: readonly unknown[], clock: Clock):
   return answer
 }
 
-/** Like {@link ask}, but a throw is a rejection too. */
+/** Like {@link ask}, but a throw becomes a rejection. */
 export async function askLater(listener: Listener, args: readonly unknown[], clock: Clock): Promise<unknown> {
   return ask(listener, args, clock)
 }
@@ -52,7 +52,7 @@ function answerInTime(listener: Listener, answer: unknown, startedAt: number | u
         resolve(value)
       },
       (thrown: unknown) => {
-        // A rejection after the deadline was answered by the timeout already.
+        // A rejection after the deadline is ignored: the timeout was already reported.
         if (!waiting) return
         stopWaiting()
         listener.errors++

@@ -37,7 +37,7 @@ interface Declaration {
   readonly spec: HookSpec
 }
 
-/** All about one hook name. It outlives its declaration, so that slots keep their identity and listeners can wait. */
+/** The state of one hook name. It outlives its declaration, so that slots keep their identity and listeners can wait. */
 interface Hook {
   readonly name: string
   declaration: Declaration | undefined
@@ -46,7 +46,7 @@ interface Hook {
   listeners: readonly Listener[]
 }
 
-/** Every hook of one host: who declares it, who listens, and the slot that emits it. */
+/** Every hook of one host: its declaration, its listeners and its slot. */
 export class HookBus {
   readonly #options: HookBusOptions
   readonly #watchdog: Watchdog
@@ -64,8 +64,8 @@ export class HookBus {
   }
 
   /**
-   * Makes hooks known; the disposer makes them unknown again. All or nothing.
-   * Throws `ZIN_HOOK_DUPLICATE` for a name that is declared already, `ZIN_HOOK_KIND` for an unknown kind or another one than
+   * Declares hooks; the disposer removes the declarations. All or nothing.
+   * Throws `ZIN_HOOK_DUPLICATE` for a name that is already declared, `ZIN_HOOK_KIND` for an unknown kind or another one than
    * before, `ZIN_HOOK_TIMEOUT_MS` for a malformed deadline, `ZIN_HOOK_ARGS` for a notify hook with more than 4 arguments.
    */
   declare(owner: string, specs: Readonly<Record<string, HookSpec>>): () => void {
@@ -87,7 +87,7 @@ export class HookBus {
   }
 
   /**
-   * Adds a listener, also to a hook that nobody declares yet: it waits for the declaration, and `problems` names it.
+   * Adds a listener, also to a hook that is not declared yet: it waits for the declaration, and `problems` lists it.
    * Throws `ZIN_HOOK_LISTENER` when the listener or one of its options is malformed.
    */
   on(plugin: string, name: string, listener: AnyListener): () => void {
@@ -103,7 +103,7 @@ export class HookBus {
     }
   }
 
-  /** The emitting end of a hook: one object per name for ever. Throws `ZIN_HOOK_UNKNOWN` when nobody declares the hook. */
+  /** The emitting end of a hook: one object per name. Throws `ZIN_HOOK_UNKNOWN` for an undeclared hook. */
   slot<N extends keyof HookMap>(name: N): SlotOf<HookMap[N]> {
     const hook = this.#hooks.get(name)
     if (hook?.declaration === undefined || hook.slot === undefined) {
@@ -112,7 +112,7 @@ export class HookBus {
     return hook.slot as unknown as SlotOf<HookMap[N]>
   }
 
-  /** Sorts all listeners anew. To be called when `rank` answers differently than before. */
+  /** Re-sorts all listeners. Call it when the result of `rank` changed. */
   reorder(): void {
     for (const hook of this.#hooks.values()) {
       hook.listeners = sortListeners(hook.listeners, this.#options.rank)
@@ -130,7 +130,7 @@ export class HookBus {
     })
   }
 
-  /** Listeners that nobody will ever call, and listener options without effect, one sentence each. */
+  /** Listeners that are never called, and listener options without effect, one sentence each. */
   problems(): readonly string[] {
     const problems = [...this.#hooks.values()].flatMap(({ name, declaration, listeners }) => {
       if (declaration === undefined) {
@@ -148,7 +148,7 @@ export class HookBus {
     return [...new Set(problems)]
   }
 
-  /** For tests: sees every notify and settle emission from now on, also of hooks that nobody listens to. */
+  /** For tests: records every notify and settle emission from now on, also of hooks without listeners. */
   record(listener: Recorder): () => void {
     // A wrapper, so that the same function can be recorded twice.
     const recorder: Recorder = (name, args) => listener(name, args)
@@ -156,7 +156,7 @@ export class HookBus {
     return () => this.#setRecorders(this.#recorders.filter((one) => one !== recorder))
   }
 
-  /** Drops all listeners and stops watching. Slots stay callable and do nothing. */
+  /** Removes all listeners and stops the watchdog. Slots stay callable and do nothing. */
   close(): void {
     this.#closed = true
     this.#watchdog.close()
@@ -214,7 +214,7 @@ export class HookBus {
     }
   }
 
-  /** Brings a hook's slot in line with its declaration and listeners. */
+  /** Updates a hook's slot from its declaration and listeners. */
   #refresh(hook: Hook): void {
     const { slot, declaration, listeners } = hook
     if (slot === undefined) return

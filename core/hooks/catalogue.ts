@@ -1,7 +1,7 @@
 import type { Address } from '../util/address.js'
 import type { Collect, First, Gate, HookSpecs, Notify, Settle, Waterfall } from './kinds.js'
 
-/** One reading of a readiness check. */
+/** Result of one readiness check. */
 export interface ReadinessReport {
   readonly ready: boolean
   /** Integer ms. */
@@ -18,7 +18,7 @@ export interface MetricSample {
   readonly labels?: Readonly<Record<string, string>>
 }
 
-/** What `onListenerMuted` says about a listener that failed too often. */
+/** Argument of `onListenerMuted`: a listener that failed too often. */
 export interface MutedListener {
   readonly plugin: string
   readonly hook: string
@@ -26,7 +26,7 @@ export interface MutedListener {
   readonly error: Error
 }
 
-/** The body of every error answer. */
+/** The body of every error response. */
 export interface ErrorBody {
   readonly error: string
   readonly message: string
@@ -35,7 +35,7 @@ export interface ErrorBody {
   readonly [extra: string]: unknown
 }
 
-/** What a request error hook learns about the request; never headers or bodies. */
+/** The request as passed to request error hooks; never headers or bodies. */
 export interface FailedRequest {
   readonly id: string
   readonly method: string
@@ -48,16 +48,16 @@ export interface CommandRequest {
   readonly method: string
   /** Whole, with the query. */
   readonly url: string
-  /** As it is sent; absent without a body. */
+  /** As sent; absent without a body. */
   readonly body: string | undefined
   readonly contentType: string | undefined
 }
 
-/** What a plugin adds to the request of a command, so that the running app lets it in. */
+/** What a plugin adds to the request of a command to authorize it in the running app. */
 export interface CommandCredential {
-  /** None when this environment holds no credential. */
+  /** Empty when this environment has no credential. */
   readonly headers: Readonly<Record<string, string>>
-  /** What to tell a person whom the app refuses with 401 all the same. */
+  /** Hint for the user when the app still responds with 401. */
   readonly onRefusal: string
 }
 

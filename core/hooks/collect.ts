@@ -4,7 +4,7 @@ import { askLater } from './ask.js'
 import { toError } from './failure.js'
 import { Slot } from './slot.js'
 
-/** Asks all listeners in parallel. An error is its plugin's answer: what was thrown, or `ZIN_HOOK_TIMEOUT`. */
+/** Calls all listeners in parallel. An error is the result of its plugin: what was thrown, or `ZIN_HOOK_TIMEOUT`. */
 export class CollectSlot extends Slot {
   readonly kind = 'collect'
   readonly #clock: Clock
@@ -33,7 +33,7 @@ export class CollectSlot extends Slot {
   }
 }
 
-/** The map names the plugin already, so that its own error says more than one around it. */
+/** The map already names the plugin, so the original error is more useful than a wrapper. */
 function errorOf(thrown: unknown): Error {
   const error = toError(thrown)
   return error instanceof ZinError && error.code === 'ZIN_HOOK_FAILED' && error.cause instanceof Error ? error.cause : error

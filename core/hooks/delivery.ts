@@ -8,7 +8,7 @@ import type { Watchdog, Watched } from './watchdog.js'
 
 /** Failures in a row after which a listener is muted. */
 export const MUTE_AFTER = 50
-/** How long a muted listener is left alone before one call is tried, in ms. */
+/** Time until a muted listener is tried again with one call, in ms. */
 export const MUTE_MS = 30_000
 
 export interface DeliveryParts {
@@ -18,7 +18,7 @@ export interface DeliveryParts {
   readonly onMuted: (muted: MutedListener) => void
 }
 
-/** What happens to notify calls beyond the plain one: outcomes, muting, promises that nobody waits for, queues. */
+/** The slow path of notify calls: results, muting, unawaited promises, queues. */
 export class Delivery {
   readonly #parts: DeliveryParts
   readonly #queues = new WeakMap<Listener, SequentialQueue>()
@@ -27,7 +27,7 @@ export class Delivery {
     this.#parts = parts
   }
 
-  /** A call that needs care: the listener is muted, full or sequential, or the call is to be timed. */
+  /** The slow path of a call: the listener is muted, full or sequential, or the call is to be timed. */
   careful(listener: Listener, args: readonly unknown[]): void {
     if (listener.pending >= listener.maxPending) {
       listener.dropped++
@@ -46,7 +46,7 @@ export class Delivery {
     else this.run(listener, args, trial)
   }
 
-  /** Calls now. True when the answer is a promise; `then` runs when it settled or is overdue. */
+  /** Calls now. True when the result is a promise; `then` runs when it is settled or overdue. */
   run(listener: Listener, args: readonly unknown[], trial: boolean, then?: () => void): boolean {
     const startedAt = listener.sampleNext ? this.#parts.clock.monotonic() : undefined
     listener.calls++
@@ -66,7 +66,7 @@ export class Delivery {
     return false
   }
 
-  /** Follows a promise that nobody waits for. */
+  /** Tracks an unawaited promise. */
   track(listener: Listener, answer: PromiseLike<unknown>, trial: boolean, then?: () => void): void {
     const call = new PendingCall(this, listener, trial, then)
     this.#parts.watchdog.watch(call)
@@ -81,7 +81,7 @@ export class Delivery {
   }
 
   succeeded(listener: Listener, trial: boolean): void {
-    // A call that began before the mute proves nothing about the listener now.
+    // A call that began before the mute says nothing about the current state of the listener.
     if (listener.muted && !trial) return
     listener.failuresInRow = 0
     if (!listener.muted) return
@@ -128,7 +128,7 @@ export class Delivery {
   }
 }
 
-/** A promise that nobody waits for. What happens first counts: it settles or it is overdue. */
+/** An unawaited promise. The first event counts: it settles or becomes overdue. */
 class PendingCall implements Watched {
   since: number | undefined = undefined
   readonly timeoutMs: number
@@ -180,7 +180,7 @@ interface QueuedCall {
   readonly trial: boolean
 }
 
-/** The calls of one sequential listener, one after another. An overdue call no longer holds up the next one. */
+/** The calls of one sequential listener, one after another. An overdue call no longer blocks the next one. */
 class SequentialQueue {
   readonly #listener: Listener
   readonly #delivery: Delivery

@@ -1,6 +1,6 @@
 import { defineErrors } from '../errors.js'
 
-/** How hooks and their listeners fail. */
+/** Errors of hooks and their listeners. */
 export const hookErrors = defineErrors({
   ZIN_HOOK_FAILED: {
     status: 500,

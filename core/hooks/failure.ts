@@ -1,19 +1,19 @@
 import { messageOf, type ZinError } from '../errors.js'
 import { hookErrors } from './errors.js'
 
-/** Whose call went wrong. */
+/** The listener whose call failed. */
 export interface Culprit {
   readonly plugin: string
   readonly hook: string
   readonly timeoutMs: number
 }
 
-/** A listener threw or rejected; what it threw is the `cause`. */
+/** A listener threw or rejected; the `cause` is the thrown value. */
 export function hookFailed({ plugin, hook }: Culprit, cause: Error): ZinError {
   return hookErrors.ZIN_HOOK_FAILED(plugin, hook, cause)
 }
 
-/** A listener did not end in time. Its work goes on; nobody waits for it. */
+/** A listener did not end in time. Its work continues in the background. */
 export function hookTimeout({ plugin, hook, timeoutMs }: Culprit): ZinError {
   return hookErrors.ZIN_HOOK_TIMEOUT(plugin, hook, timeoutMs)
 }

@@ -6,7 +6,7 @@ import { Slot } from './slot.js'
 const NO_ANSWER: Promise<undefined> = Promise.resolve(undefined)
 
 /**
- * Asks listeners in turn until one answers something other than `undefined`. A failing one ends it: a broken resolver
+ * Calls listeners in sequence until one returns something other than `undefined`. A failing one stops it: a broken resolver
  * must not fall through to a weaker one.
  */
 export class FirstSlot extends Slot {

@@ -10,7 +10,7 @@ import { Slot } from './slot.js'
 const ALLOWED: Verdict = Object.freeze({ denied: false })
 const ALLOWED_LATER: Promise<Verdict> = Promise.resolve(ALLOWED)
 
-/** Asks listeners in turn; the first refusal ends it. A listener that fails, is late or answers nonsense refuses. */
+/** Calls listeners in sequence until one denies. A listener that fails, times out or returns an invalid value denies. */
 export class GateSlot extends Slot {
   readonly kind = 'gate'
   readonly #clock: Clock

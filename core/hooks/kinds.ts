@@ -3,7 +3,7 @@ export interface Notify<Args extends readonly unknown[]> {
   readonly kind: 'notify'
   readonly args: Args
 }
-/** All listeners run in parallel and are awaited; failures are listed to the emitter. */
+/** All listeners run in parallel and are awaited; failures are returned to the emitter. */
 export interface Settle<Args extends readonly unknown[]> {
   readonly kind: 'settle'
   readonly args: Args
@@ -14,19 +14,19 @@ export interface Collect<Args extends readonly unknown[], Value> {
   readonly args: Args
   readonly value: Value
 }
-/** Listeners run in turn until one returns something other than `undefined`; an error rejects. */
+/** Listeners run in sequence until one returns something other than `undefined`; an error rejects. */
 export interface First<Args extends readonly unknown[], Value> {
   readonly kind: 'first'
   readonly args: Args
   readonly value: Value
 }
-/** A value is passed from listener to listener; `undefined` leaves it as it is; an error rejects. */
+/** A value is passed from listener to listener; `undefined` leaves it unchanged; an error rejects. */
 export interface Waterfall<Value, Args extends readonly unknown[]> {
   readonly kind: 'waterfall'
   readonly value: Value
   readonly args: Args
 }
-/** Listeners run in turn; the first `deny(reason)` ends it; an error or a timeout denies. */
+/** Listeners run in sequence until one returns `deny(reason)`; an error or a timeout denies. */
 export interface Gate<Args extends readonly unknown[]> {
   readonly kind: 'gate'
   readonly args: Args
@@ -44,11 +44,11 @@ export interface Denial {
   readonly status?: DenialStatus
 }
 
-/** 409: not now, in this state. 403: not by this caller. */
+/** 409: not allowed in this state. 403: not allowed for this caller. */
 export type DenialStatus = 403 | 409
 
 /**
- * Refuses in a gate listener. `status` is the HTTP status for the caller; where the emitter of the hook sets one itself, it is ignored.
+ * Denies in a gate listener. `status` is the HTTP status for the caller; it is ignored if the emitter of the hook sets one.
  *
  * @example
  * const onHold = new Set(['reports'])
@@ -59,7 +59,7 @@ export function deny(reason: string, { status }: { readonly status?: DenialStatu
   return { denied: true, reason, ...(status === undefined ? {} : { status }) }
 }
 
-/** What a gate decided. `plugin` is the listener that refused; `status` is what it asked for. */
+/** The decision of a gate. `plugin` is the listener that denied; `status` is the one it returned. */
 export type Verdict =
   | { readonly denied: false }
   | { readonly denied: true; readonly reason: string; readonly plugin: string; readonly status?: DenialStatus }
@@ -71,9 +71,9 @@ export interface ListenerFailure {
   readonly error: Error
 }
 
-/** The run-time half of a hook's declaration. It feeds `zin hooks`, README tables and the bus. */
+/** The run-time part of a hook's declaration. `zin hooks`, README tables and the bus use it. */
 export interface HookSpec<H extends AnyHook = AnyHook> {
-  /** `notify`, `settle`, `collect`, `first`, `waterfall` or `gate`: who is awaited, and what a failure does. */
+  /** `notify`, `settle`, `collect`, `first`, `waterfall` or `gate`: which listeners are awaited, and how failures are handled. */
   readonly kind: H['kind']
   /** One line: when it fires and what for. */
   readonly summary: string
@@ -109,7 +109,7 @@ export type ListenerOf<H> =
 export interface ListenerOptions<H> {
   /** The listener itself. */
   readonly handler: ListenerOf<H>
-  /** `pre` runs before, `post` after the others; inside a tier the plugin graph decides. */
+  /** `pre` runs before, `post` after the others; within each group, the plugin graph decides. */
   readonly order?: 'pre' | 'post'
   /** Overrides the hook's deadline, in ms. */
   readonly timeoutMs?: number
@@ -120,7 +120,7 @@ export interface ListenerOptions<H> {
 }
 
 interface SlotBase {
-  /** False while nobody listens: check it before you build arguments. */
+  /** False without listeners: check it before you build arguments. */
   readonly active: boolean
 }
 export interface NotifySlot<A extends readonly unknown[]> extends SlotBase {

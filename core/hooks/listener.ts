@@ -4,20 +4,20 @@ import type { ListenerReport } from './report.js'
 
 export type Handler = (...args: unknown[]) => unknown
 
-// biome-ignore lint/suspicious/noExplicitAny: any function listens to some hook; the typed face is PluginHooks
+// biome-ignore lint/suspicious/noExplicitAny: any function may be a listener; PluginHooks has the types
 type AnyHandler = (...args: any[]) => unknown
 type AnyListenerOptions = Omit<ListenerOptions<unknown>, 'handler'> & { readonly handler: AnyHandler }
 
-/** What may be given to `on`: a function or a record with one. */
+/** The argument of `on`: a function, or an object with one. */
 export type AnyListener = AnyHandler | AnyListenerOptions
 
 /** One call in this many is timed. A power of two, so that finding it costs one `&`. */
 const SAMPLE_MASK = 255
 const TIERS = { pre: 0, normal: 1, post: 2 } as const
-/** Node's timers know no longer span; a longer one would end at once. */
+/** The maximum of Node's timers; a longer one would fire at once. */
 export const LONGEST_TIMEOUT_MS = 2_147_483_647
 
-/** One registered listener: what it is, what it did so far, and whether it is muted. */
+/** One registered listener: its options, its counters, and whether it is muted. */
 export class Listener {
   readonly plugin: string
   readonly hook: string
@@ -27,7 +27,7 @@ export class Listener {
   readonly ownTimeoutMs: number | undefined
   readonly sequential: boolean
   readonly maxPending: number
-  /** Whether it set an option that only notify hooks know. */
+  /** Whether it set an option that only notify hooks support. */
   readonly notifyOnly: boolean
   /** Registration number; breaks ties. */
   readonly index: number

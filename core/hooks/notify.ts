@@ -6,7 +6,7 @@ import { Slot } from './slot.js'
 export const NOTIFY_MAX_ARGS = 4
 
 /**
- * Calls all listeners in order and waits for none. A plain call of a synchronous listener allocates nothing; whatever
+ * Calls all listeners in order without awaiting them. A plain call of a synchronous listener allocates nothing; whatever
  * needs care (sequential, muted or full listeners, timed calls, promises, failures) is handed to {@link Delivery}.
  */
 export class NotifySlot extends Slot {

@@ -14,7 +14,7 @@ export interface ListenerReport {
   readonly muted: boolean
   /**
    * Mean time of timed calls (the first, then 1 in 256) in ns, 0 before the first: of notify hooks the synchronous part,
-   * of others the time until the answer.
+   * of others the time until the result.
    */
   readonly meanNs: number
 }

@@ -6,7 +6,7 @@ import { Slot } from './slot.js'
 
 const NO_FAILURES: Promise<readonly ListenerFailure[]> = Promise.resolve(Object.freeze([]))
 
-/** Runs all listeners in parallel and waits for all; tells the emitter which failed or took too long. */
+/** Runs all listeners in parallel and awaits them; returns those that failed or timed out. */
 export class SettleSlot extends Slot {
   readonly kind = 'settle'
   readonly #clock: Clock

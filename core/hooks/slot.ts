@@ -1,12 +1,12 @@
 import type { HookKind } from './kinds.js'
 import type { Listener } from './listener.js'
 
-/** Sees emissions of notify and settle hooks; for tests. */
+/** Records emissions of notify and settle hooks; for tests. */
 export type Recorder = (name: string, args: readonly unknown[]) => void
 
 /**
  * The state that all kinds of slots share. `active`, `listeners` and `recorders` change only through `update`, which
- * replaces whole arrays: a pass that is under way keeps the one it began with.
+ * replaces whole arrays: a call in progress keeps the array it started with.
  */
 export abstract class Slot {
   abstract readonly kind: HookKind

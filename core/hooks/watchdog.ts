@@ -1,6 +1,6 @@
 import type { Clock } from '../util/clock.js'
 
-/** A call that somebody waits for, with a limit. */
+/** A pending call with a deadline. */
 export interface Watched {
   /** Monotonic ms of the first sweep that saw it; `undefined` before. */
   since: number | undefined
@@ -11,8 +11,8 @@ export interface Watched {
 
 /**
  * Finds calls that take too long, with one unref'd interval for all of them instead of a timer for each.
- * A call's time runs from the first sweep that sees it, so that starting one costs no look at the clock and a blocked
- * event loop makes nobody late. It is found one to two intervals after its deadline, never before.
+ * A call's time runs from the first sweep that sees it, so that starting one does not read the clock and a blocked
+ * event loop does not cause timeouts. It is found one to two intervals after its deadline, never before.
  */
 export class Watchdog {
   readonly #clock: Clock
@@ -40,7 +40,7 @@ export class Watchdog {
     this.#calls.delete(call)
   }
 
-  /** One round. The interval does this; it ends itself at the first round that finds nothing pending. */
+  /** One sweep. The interval calls it; it stops at the first sweep without pending calls. */
   sweep(): void {
     const now = this.#clock.monotonic()
     for (const call of this.#calls) {

@@ -3,7 +3,7 @@ import { isThenable } from '../util/thenable.js'
 import { ask } from './ask.js'
 import { Slot } from './slot.js'
 
-/** Passes a value from listener to listener. `undefined` leaves it as it is; a failing listener rejects. */
+/** Passes a value from listener to listener. `undefined` leaves it unchanged; a failing listener rejects. */
 export class WaterfallSlot extends Slot {
   readonly kind = 'waterfall'
   readonly #clock: Clock

@@ -16,7 +16,7 @@ export interface ZinConfig {
     readonly host?: string
     /** Default: `PORT`, else 7777. 0 picks a free one. */
     readonly port?: number
-    /** Most bytes of a body unless a route says otherwise. Default 1 MiB. */
+    /** Maximum size of a body in bytes unless a route overrides it. Default 1 MiB. */
     readonly bodyLimit?: number
     /** Trusted proxies in front of the app, counted from it. Default 0: `X-Forwarded-*` is ignored. */
     readonly trustedProxies?: number

@@ -42,9 +42,9 @@ function bytesOf({ method, res }: Context): number | undefined {
 
 const clientLeft = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED'])
 
-/** A listener for errors while a response was on its way. A client that leaves is not a fault. */
+/** A listener for errors while a response is being sent. A client that disconnects is not an error. */
 export function brokenResponseLog(log: Logger): (error: NodeJS.ErrnoException) => void {
-  // Koa tells of a broken stream twice: from the pipeline and from the response.
+  // Koa reports a broken stream twice: from the pipeline and from the response.
   const told = new WeakSet<Error>()
   return (error) => {
     if (told.has(error)) return

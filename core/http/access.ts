@@ -1,10 +1,10 @@
 import type { Context } from 'koa'
 
-/** What gave a request access, for responses that outlast the check, such as event streams. */
+/** The access of a request, for responses that outlast the check, such as event streams. */
 export interface Access {
-  /** How long it lasts at most, in ms from now. */
+  /** Maximum remaining time, in ms from now. */
   readonly lastsMs: number
-  /** Whether it is still good. A rejection counts as no. */
+  /** Whether it is still valid. A rejection counts as no. */
   holds(): Promise<boolean>
 }
 
@@ -17,8 +17,8 @@ interface Noted {
 }
 
 /**
- * Notes what gave a request access. Called by a middleware that checks credentials which can end; `look` is called only when a
- * response outlasts the check. `EventStreams` ends a stream when one of them does not hold any more.
+ * Registers the access of a request. Called by a middleware that checks revocable or expiring credentials; `look` is called only when
+ * a response outlasts the check. `EventStreams` ends a stream when one of them is no longer valid.
  *
  * @example
  * import { defineMiddleware, noteAccess, refuse } from 'zin'
@@ -48,7 +48,7 @@ export function noteAccess(ctx: Context, look: Look): void {
   else own[noted].push(look)
 }
 
-/** All that was noted for a request; nothing for a route that needs no credentials. */
+/** Everything registered for a request; empty for a route without credentials. */
 export function accessOf(ctx: Context): readonly Access[] {
   return ((ctx as Noted)[noted] ?? []).map((look) => look())
 }

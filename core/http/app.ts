@@ -27,7 +27,7 @@ export interface HttpAppOptions {
   readonly log: Logger
   readonly clock: Clock
   readonly production: boolean
-  /** Most bytes of a body unless a route says otherwise. */
+  /** Maximum size of a body in bytes unless a route overrides it. */
   readonly bodyLimit: number
   /** Trusted proxies in front of the app; 0 ignores `X-Forwarded-*`. */
   readonly trustedProxies: number
@@ -46,8 +46,8 @@ export interface HttpAppOptions {
 }
 
 /**
- * The HTTP side of a host: what plugins register, and the server. Registrations take effect with the next {@link HttpApp.compile};
- * {@link Pipeline} says what happens to a request.
+ * The HTTP side of a host: registrations of plugins, and the server. Registrations take effect with the next {@link HttpApp.compile};
+ * {@link Pipeline} handles the requests.
  */
 export class HttpApp {
   readonly #options: HttpAppOptions
@@ -179,7 +179,7 @@ export class HttpApp {
   }
 
   /**
-   * Stops accepting, waits for requests in flight, and cuts the connections that are left after `deadlineMs`.
+   * Stops accepting, waits for requests in flight, and closes the connections that are left after `deadlineMs`.
    * `forced` counts those.
    */
   drain({ deadlineMs }: { readonly deadlineMs: number }): Promise<{ readonly forced: number }> {

@@ -2,7 +2,7 @@ import type { Context } from 'koa'
 import { requestContext } from './request-context.js'
 
 /**
- * Attaches the user that a middleware verified: `ctx.request.user`, `ctx.state.user`, and `requestContext().userId` when the user has
+ * Sets the authenticated user of a request: `ctx.request.user`, `ctx.state.user`, and `requestContext().userId` when the user has
  * a `sub`. A middleware that calls it lists `user` in its `state` and declares the type in `MiddlewareState`.
  *
  * @example

@@ -3,12 +3,12 @@ import { ZinError } from '../errors.js'
 import { DeadlineError, WaitBudget } from '../util/deadline.js'
 import { httpErrors } from './errors.js'
 
-/** How long one request waits, in all, for the stores that say who it comes from, in ms. */
+/** Total time in ms that one request may wait for authentication stores. */
 const maxWaitMs = 5_000
 
 const budget = Symbol('zin.authBudget')
 
-/** The waiting time of a request, 5 s, shared by all that take part in its authentication. */
+/** The waiting time of a request, 5 s, shared by all guards of the request. */
 export function authBudget(ctx: Context): WaitBudget {
   const own = ctx as { [budget]?: WaitBudget }
   own[budget] ??= new WaitBudget(maxWaitMs, `the stores of authentication did not respond within ${maxWaitMs} ms`)
@@ -16,8 +16,8 @@ export function authBudget(ctx: Context): WaitBudget {
 }
 
 /**
- * Runs a task within {@link authBudget}; when that ends, it throws 503 `AUTH_STORE_UNAVAILABLE`, and what the task still does counts no
- * more.
+ * Runs a task within {@link authBudget}; when that ends, it throws 503 `AUTH_STORE_UNAVAILABLE`, and the result of the task is
+ * ignored.
  *
  * @example
  * import { defineMiddleware, refuse, storeUnavailable, withinAuthBudget } from 'zin'
@@ -46,8 +46,8 @@ export async function withinAuthBudget<T>(ctx: Context, task: () => T | Promise<
 }
 
 /**
- * The error of a guard whose store cannot be asked, 503 `AUTH_STORE_UNAVAILABLE` with `Retry-After`: neither yes nor no may be said.
- * `cause` is for the log; one that is this error already is returned as it is.
+ * The error of a guard whose store is unavailable: 503 `AUTH_STORE_UNAVAILABLE` with `Retry-After`.
+ * `cause` is for the log; if it already is this error, it is returned unchanged.
  */
 export function storeUnavailable(cause: unknown): ZinError {
   return cause instanceof ZinError && cause.code === httpErrors.AUTH_STORE_UNAVAILABLE.code

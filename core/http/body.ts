@@ -14,21 +14,21 @@ interface BodyState {
   [captured]?: Captured
 }
 
-/** The one reading of a body. */
+/** The single read of a body. */
 interface Captured {
-  /** Most bytes that it takes. */
+  /** Maximum size in bytes. */
   readonly limit: number
   readonly reading: Promise<Buffer>
-  /** There when the reading is over, so that whoever comes later need not wait. */
+  /** Set when the read is complete, so that later callers need not wait. */
   bytes?: Buffer
 }
 
 /**
- * Reads the body of a request once, as the bytes of the wire, and keeps them: a middleware that verifies a signature
- * calls this, and the parser after it gets the same bytes. `limit` in bytes defaults to the limit of the matched route.
+ * Reads the raw body of a request once and keeps it: a middleware that verifies a signature
+ * calls this, and the parser then receives the same bytes. `limit` in bytes defaults to the limit of the matched route.
  *
  * Throws a ZinError: 413 `PAYLOAD_TOO_LARGE`, 400 `BODY_FRAGMENTED` for too many tiny chunks, 400 `BODY_ABORTED` when the client
- * went away.
+ * disconnected.
  */
 export function captureBody(ctx: Context, limit?: number): Promise<Buffer> {
   const state = ctx as BodyState
@@ -66,8 +66,8 @@ function startReading({ req, res }: Context, limit: number): Captured {
 }
 
 /**
- * Leaves a body that the route does not ask for unread, so that nothing of it is kept: its handler may still capture it, and
- * what is left when the response goes out is dropped.
+ * Leaves a body that the route does not use unread, so that it takes no memory: the handler may still capture it, and
+ * the rest is discarded when the response is sent.
  */
 function leaveBody(ctx: Context): undefined {
   const limit = limitOf(ctx)
@@ -75,7 +75,7 @@ function leaveBody(ctx: Context): undefined {
   return undefined
 }
 
-/** How nearly all clients write the type of JSON; what is here needs no parsing. */
+/** Common spellings of the JSON content type, which need no parsing. */
 const jsonTypes: ReadonlySet<unknown> = new Set(['application/json', 'application/json; charset=utf-8', 'application/json;charset=UTF-8'])
 
 /**

@@ -17,10 +17,10 @@ export function chain(middleware: readonly Middleware[], last: Step): Step {
       const step = middleware[index]
       if (!step) return last(ctx)
       const result: unknown = step(ctx as Parameters<Middleware>[0], next(index + 1))
-      // A middleware that hands on what next() gave has nothing to wait for when that was done at once.
+      // A middleware that returns the result of next() has nothing to await when that was synchronous.
       return result === settled || !isThenable(result) ? undefined : Promise.resolve(result as PromiseLike<void>)
     }
-    // Koa's contract: next() always gives a promise, and an error comes through it.
+    // Koa's contract: next() always returns a promise, and errors reject it.
     const next =
       (index: number): Next =>
       () => {

@@ -39,7 +39,7 @@ export class ErrorResponder {
     const failed: FailedRequest = { id: requestId, method: ctx.method, path: ctx.path, status: error.status }
     if (error.status >= 500) this.#report(cause, failed)
     if (ctx.headerSent || !ctx.writable) {
-      // Half a response went out: cutting the connection is the only way to say that it is incomplete.
+      // A partial response was sent: only closing the connection shows that it is incomplete.
       if (!ctx.res.writableEnded) ctx.res.destroy()
       return
     }
@@ -71,7 +71,7 @@ export class ErrorResponder {
     }
   }
 
-  /** Production tells nothing of what failed in 5xx: 503 says to come back, and others where the request id is. */
+  /** In production a 5xx reveals no cause: 503 says to try again, others refer to the request id. */
   #redact(error: ZinError): ErrorBody {
     if (this.#options.production && error.status >= 500) {
       const message =
@@ -91,7 +91,7 @@ interface HttpError extends Error {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** Our errors as they are, http-errors (of `ctx.throw`) by their status and with their text if they expose it, everything else as 500. */
+/** A ZinError is returned unchanged, http-errors (of `ctx.throw`) keep their status and their text if exposed, everything else is a 500. */
 function toZinError(error: Error): ZinError {
   if (error instanceof ZinError || (error.name === 'ZinError' && 'code' in error)) return error as ZinError
   if (isHttpError(error)) {

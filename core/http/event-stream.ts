@@ -12,32 +12,32 @@ export interface StreamedEvent {
   readonly data: unknown
 }
 
-/** One client that listens. */
+/** One connected client. */
 export interface EventStream {
-  /** False when the client is gone, or was cut because it reads too slowly. */
+  /** False when the client has disconnected, or was disconnected because it reads too slowly. */
   send(event: StreamedEvent): boolean
   /** Ends the response. */
   close(): void
 }
 
-/** How many streams a group has open at most; what comes on top is refused. */
+/** Maximum number of open streams of a group; further ones are rejected. */
 export interface EventStreamLimits {
-  /** Of one client: a user, or where nobody is logged in an IPv4 address or the /64 of an IPv6 one. Default 32. */
+  /** Per client: a user or, without a login, an IPv4 address or the /64 of an IPv6 address. Default 32. */
   readonly perClient?: number
-  /** Of all clients together. Default 1000. */
+  /** For all clients together. Default 1000. */
   readonly total?: number
 }
 
-/** A comment now and then keeps proxies from cutting a connection on which nothing happens; access is checked anew before it. */
+/** A periodic comment keeps proxies from closing an idle connection; access is rechecked before each. */
 const keepAliveMs = 15_000
-/** After this a client has to ask anew, with what lets it in by then, in ms. `EventSource` does so by itself. */
+/** Time in ms after which a client has to reconnect and authenticate again. `EventSource` does so automatically. */
 const longestMs = 15 * 60_000
-/** What a client may leave unread before it is cut, in bytes. */
+/** Unread bytes after which a client is disconnected. */
 const unreadLimit = 1024 * 1024
 
 /**
- * Clients that listen to server-sent events (WHATWG HTML 9.2), as one group that ends together: call `closeAll` when the app begins
- * to stop, else the shutdown waits for clients that never hang up.
+ * A group of clients of server-sent events (WHATWG HTML 9.2). Call `closeAll` when shutdown begins; otherwise the shutdown waits for
+ * clients that never disconnect.
  *
  * @example
  * const streams = new EventStreams()
@@ -64,11 +64,11 @@ export class EventStreams {
   }
 
   /**
-   * Begins the response of a request. It ends when the access ends by which the request was let in: at the latest 15 s after a token
-   * was revoked or a device removed, at a token's `exp`, and in any case after a quarter of an hour. `onEnd` is called once, whoever
-   * ends it. The handler then returns nothing.
+   * Starts the response of a request. It ends when the request's access ends: at most 15 s after a token was revoked or a device
+   * removed, at a token's `exp`, and in any case after 15 minutes. `onEnd` is called once, whichever side ends it. The handler must
+   * return nothing afterwards.
    *
-   * Throws a ZinError: 429 `TOO_MANY_STREAMS` when the client has too many, 503 `STREAMS_EXHAUSTED` when all together do.
+   * Throws a ZinError: 429 `TOO_MANY_STREAMS` when the client has too many, 503 `STREAMS_EXHAUSTED` when all clients together do.
    */
   open(ctx: Context, onEnd: () => void): EventStream {
     const access = accessOf(ctx)
@@ -111,13 +111,13 @@ export class EventStreams {
     ctx.set('Cache-Control', 'no-store')
     ctx.set('X-Accel-Buffering', 'no')
     ctx.body = body
-    // The head goes out at once, so that a client knows that it listens.
+    // Send the headers at once, so that the client sees the open stream.
     write(': listening\n\n')
     if (this.#closed) stream.close()
     return stream
   }
 
-  /** Counts one more stream of a client, and gives what takes it off again. */
+  /** Counts one more stream of a client; returns the function that releases it. */
   #admit(ctx: Context): () => void {
     const userId = requestContext()?.userId
     const client = userId === undefined ? `network ${clientNetwork(ctx.ip)}` : `user ${userId}`
@@ -132,7 +132,7 @@ export class EventStreams {
     }
   }
 
-  /** Ends every response, also those that begin later. */
+  /** Ends every response, also those that start later. */
   closeAll(): void {
     this.#closed = true
     for (const stream of this.#open) stream.close()

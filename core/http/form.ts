@@ -15,7 +15,7 @@ const maxFields = 1000
 export interface Upload {
   readonly filepath: string
   readonly newFilename: string
-  /** As the client calls it: never a path to use. */
+  /** File name sent by the client; never use it as a path. */
   readonly originalFilename: string
   readonly mimetype: string
   /** In bytes. */

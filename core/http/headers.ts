@@ -29,7 +29,7 @@ export function repeatedHeader(req: IncomingMessage): string | undefined {
   return undefined
 }
 
-/** Whether a request announces a body. */
+/** Whether the headers of a request announce a body. */
 export function announcesBody(req: IncomingMessage): boolean {
   const length = req.headers['content-length']
   return (length !== undefined && length !== '0') || req.headers['transfer-encoding'] !== undefined

@@ -11,7 +11,7 @@ export class HostCheck {
     this.#accepted = new Set(this.#entries)
   }
 
-  /** Tells the port the app listens on. */
+  /** Sets the port the app listens on. */
   setPort(port: number): void {
     const withPort = this.#entries.filter((entry) => !hasPort(entry)).map((entry) => `${entry}:${port}`)
     this.#accepted = new Set([...this.#entries, ...withPort])

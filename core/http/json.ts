@@ -1,6 +1,6 @@
 import { httpErrors } from './errors.js'
 
-/** Nesting that no honest body reaches, and that JSON.stringify and validators still stand. */
+/** Maximum nesting depth: above any legitimate body, below the limits of JSON.stringify and validators. */
 const maxDepth = 500
 
 /**

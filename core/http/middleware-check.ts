@@ -24,7 +24,7 @@ const schemeHelp: Readonly<Record<string, string>> = {
   openIdConnectUrl: 'the URL of the discovery document',
 }
 
-/** What is wrong with a declared middleware, each with its field and how to fix it. */
+/** Problems of a declared middleware, each with its field and how to fix it. */
 export function middlewareProblems(middleware: unknown): readonly string[] {
   if (!isObject(middleware)) return [`it must be an object such as { key, handler }, not ${kindOf(middleware)}; see defineMiddleware`]
   const { key, handler, security, state, replaces } = middleware

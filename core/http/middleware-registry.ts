@@ -32,7 +32,7 @@ export class MiddlewareRegistry {
     return [...this.#keyed.keys()]
   }
 
-  /** Throws `ZIN_MIDDLEWARE_INVALID`, and `ZIN_MIDDLEWARE_TAKEN` when the key has an owner. */
+  /** Throws `ZIN_MIDDLEWARE_INVALID`, and `ZIN_MIDDLEWARE_TAKEN` when another plugin owns the key. */
   add(plugin: string, middleware: RouteMiddleware): Disposer {
     const problems = middlewareProblems(middleware)
     if (problems.length > 0) throw httpErrors.ZIN_MIDDLEWARE_INVALID(plugin, keyOf(middleware), problems)

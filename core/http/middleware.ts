@@ -15,7 +15,7 @@ import type { Middleware, Next, ParameterizedContext } from 'koa'
 export interface MiddlewareState {}
 
 /**
- * What is on `ctx.state` after the middleware of these keys. A key that {@link MiddlewareState} does not have may set anything. Without
+ * What is on `ctx.state` after the middleware of these keys. A key that is missing in {@link MiddlewareState} may set anything. Without
  * keys, and for a list that is not known at compile time, it is `any`: global middleware may have set something.
  */
 export type StateOf<Use> = Use extends readonly (infer Key)[]
@@ -32,10 +32,10 @@ type AnyState = any
 // biome-ignore lint/suspicious/noExplicitAny: distributes over the keys
 type Merged<Key> = (Key extends any ? (state: StateOfKey<Key>) => void : never) extends (state: infer All) => void ? All : never
 
-// biome-ignore lint/suspicious/noExplicitAny: nobody said what it sets
+// biome-ignore lint/suspicious/noExplicitAny: undeclared state
 type StateOfKey<Key> = Key extends keyof MiddlewareState ? MiddlewareState[Key] : Record<string, any>
 
-/** The context that a middleware gets: its own state may not be there yet. */
+/** The context of a middleware: its own state may not be set yet. */
 export type MiddlewareContext<Key extends string> = ParameterizedContext<Partial<StateOf<readonly [Key]>>>
 
 /** How OpenAPI describes a credential: a Security Scheme Object of OpenAPI 3.1. */
@@ -47,26 +47,26 @@ export type SecurityScheme = { readonly description?: string } & (
   | { readonly type: 'openIdConnect'; readonly openIdConnectUrl: string }
 )
 
-/** Credentials that are needed together, by the name that OpenAPI gives each. */
+/** Credentials that are required together, by their OpenAPI scheme name. */
 export type SecurityRequirement = Readonly<Record<string, SecurityScheme>>
 
-/** A middleware that routes name by its key. */
+/** A middleware that routes reference by its key. */
 export interface MiddlewareSpec<Key extends string = string> {
   /** Letters, digits, `-`, `_`, `.` and `:`; begins with a letter; one owner per app. */
   readonly key: Key
-  /** Runs after the route match and before the body is read. A request goes on only when it calls `next()`. */
+  /** Runs after the route match and before the body is read. A request continues only when it calls `next()`. */
   handler(ctx: MiddlewareContext<Key>, next: Next): unknown
-  /** The credentials it asks for, for OpenAPI: any entry of the list is enough. Absent: OpenAPI says nothing of it. */
+  /** The credentials it requires, for OpenAPI: any entry of the list is sufficient. Absent: not part of OpenAPI. */
   readonly security?: readonly SecurityRequirement[]
   /**
-   * Fields of `ctx.state` that are set whenever it calls `next()`. A request for which one is missing ends with 500
-   * `MIDDLEWARE_STATE_MISSING` and reaches no handler.
+   * Fields of `ctx.state` that are set whenever it calls `next()`. If one is missing, the request fails with 500
+   * `MIDDLEWARE_STATE_MISSING` before the handler.
    */
   readonly state?: readonly (keyof StateOf<readonly [Key]> & string)[]
   /**
-   * Key of a middleware whose whole check this one does, too. On routes that list that key directly before this one only this one
-   * runs. It must set all of that one's `state`. With another key in between both run, so that nothing runs for a request that
-   * nobody checked.
+   * Key of a middleware whose whole check this one includes. On routes that list that key directly before this one, only this one
+   * runs. It must set all of the other's `state`. With another key in between, both run, so that no middleware runs for an
+   * unchecked request.
    */
   readonly replaces?: string
 }
@@ -81,7 +81,7 @@ export interface RouteMiddleware {
 }
 
 /**
- * Declares a middleware for `ctx.middleware`. What is wrong with it stops the boot with `ZIN_MIDDLEWARE_INVALID`.
+ * Declares a middleware for `ctx.middleware`. An invalid declaration stops the boot with `ZIN_MIDDLEWARE_INVALID`.
  *
  * @example
  * import { defineMiddleware, refuse } from 'zin'

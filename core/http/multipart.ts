@@ -3,7 +3,7 @@ import { httpErrors } from './errors.js'
 /** One part of a multipart form. */
 export interface Part {
   readonly name: string
-  /** There when the part is a file; empty for one that nobody chose. */
+  /** Set when the part is a file; empty when no file was chosen. */
   readonly filename: string | undefined
   readonly type: string | undefined
   /** Of the form's own bytes, unless they were encoded. */
@@ -58,7 +58,7 @@ function partOf(headers: ReadonlyMap<string, string>, raw: Buffer): Part {
   const parameters = parametersOf(headers.get('content-disposition') ?? '')
   const name = parameters.get('name')
   if (name === undefined) throw httpErrors.INVALID_FORM('a part has no name')
-  // On an object it would be the prototype, not a key.
+  // On an object this key would set the prototype.
   if (name === '__proto__') throw httpErrors.INVALID_FORM('a part is named "__proto__"')
   return {
     name,

@@ -13,7 +13,7 @@ export interface ErrorInfo {
   readonly description: string
 }
 
-/** A route and the credentials it asks for: any entry is enough, none for a public route, `undefined` where nobody says. */
+/** A route and the credentials it requires: any entry is sufficient, none for a public route, `undefined` if undeclared. */
 export interface SecuredRoute extends Registration {
   readonly security: readonly SecurityRequirement[] | undefined
 }
@@ -54,7 +54,7 @@ const errorSchema = {
   },
 }
 
-/** The codes of the core and of all plugins of the app; an app throws others, too. */
+/** The codes of the core and of all plugins; an app may throw others. */
 function codeSchema(errors: readonly ErrorInfo[]): Json {
   const codes = [...new Set(errors.map(({ code }) => code))].sort()
   const known = codes.map((code) => {

@@ -22,14 +22,14 @@ import { sendResponse } from './send-response.js'
 import { pathOf, queryOf, targetProblem } from './target.js'
 import type { Schemas } from './validate.js'
 
-/** What the pipelines of an app share. */
+/** Shared by the pipelines of an app. */
 export interface PipelineParts {
   readonly koa: Koa
   readonly log: Logger
   readonly clock: Clock
   readonly ids: RequestIds
   readonly errors: ErrorResponder
-  /** Absent: any host is served. */
+  /** Absent: any host is accepted. */
   readonly hosts: HostCheck | undefined
   /** The app's name as clients send it in `X-Zin-App`. */
   readonly appName: string
@@ -46,10 +46,10 @@ export interface PipelineRoute extends MatchedRoute {
 }
 
 /**
- * The way of a request through the app. The phases stand in the order in which they run:
+ * The phases of a request, in the order in which they run:
  *
  *  1. request id and log line
- *  2. probes: served whatever else is wrong
+ *  2. probes: always served, before any check
  *  3. checks of the head: host, app, target, repeated headers, transfer coding, early data
  *  4. global middleware
  *  5. route match: 404, 405, OPTIONS
@@ -57,9 +57,9 @@ export interface PipelineRoute extends MatchedRoute {
  *  7. body
  *  8. validation
  *  9. handler
- * 10. response, or the error response of whatever a phase threw
+ * 10. response, or the error response for what a phase threw
  *
- * It never changes: requests in flight finish on the pipeline they began with.
+ * It is immutable: requests in flight finish on the pipeline they started with.
  */
 export class Pipeline {
   readonly #parts: PipelineParts
@@ -74,7 +74,7 @@ export class Pipeline {
       if (probe) this.#probes.set(path, (this.#probes.get(path) ?? new Map<string, Step>()).set(method, run))
     }
     this.#routes = new RouteTable(routes.map((value) => ({ method: value.route.method, path: value.route.path, value })))
-    // Phase 4 stands in front of phase 5.
+    // Phase 4 runs before phase 5.
     this.#run = chain(globals, (ctx) => this.#match(ctx))
   }
 
@@ -108,7 +108,7 @@ export class Pipeline {
     return this.#run(ctx)
   }
 
-  /** Phase 3: what no plugin may see, since two readers could understand it differently or it is meant for somebody else. */
+  /** Phase 3: rejects what must not reach a plugin, because it is ambiguous or meant for another app. */
   #checkHead(ctx: Context): void {
     const { koa, hosts, appName } = this.#parts
     const { req, res } = ctx
@@ -128,7 +128,7 @@ export class Pipeline {
 
     const coding = headers['transfer-encoding']
     if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || req.httpVersion === '1.0')) {
-      // Whoever is in front may see the end of the body elsewhere.
+      // A proxy in front may find the end of the body elsewhere (request smuggling).
       res.shouldKeepAlive = false
       throw httpErrors.UNSUPPORTED_TRANSFER_ENCODING()
     }
@@ -160,7 +160,7 @@ export class Pipeline {
   }
 
   /**
-   * Runs a step and goes on to phase 10. A step that needs no waiting makes no promise: where requests are traced by async context,
+   * Runs a step and goes on to phase 10. A synchronous step creates no promise: with async context tracking,
    * each promise costs as much as a route match.
    */
   #settle(ctx: Context, requestId: string, step: Step): void {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { Context } from 'koa'
 
-/** A response that stays the same for many requests. Its compressed forms are made once, when a client first asks for them. */
+/** A response that is the same for many requests. Each compressed form is created once, on first use. */
 export class PreparedText {
   readonly #type: string
   readonly #etag: string

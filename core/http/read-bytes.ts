@@ -78,7 +78,7 @@ export function readBytes(req: IncomingMessage, res: ServerResponse, limit: numb
 
 const continueSent = Symbol('zin.continueSent')
 
-/** Whether the client holds its body back until it is told to continue. */
+/** Whether the client waits for `100 Continue` before it sends its body. */
 export function awaitsContinue(req: IncomingMessage): boolean {
   return req.headers.expect !== undefined && !(continueSent in req)
 }

@@ -2,24 +2,24 @@ import type Koa from 'koa'
 import type { Context } from 'koa'
 import { matchedRoute } from './matched-route.js'
 
-/** Makes the body of a refusal. It gets the reason value only, never which check failed. */
+/** Builds the body of a refusal. It receives the reason value only, never which check failed. */
 export type Responder = (ctx: Context, reason: string) => unknown
 export type Responders = Readonly<Record<string, Responder | undefined>>
 
-/** The body of every refusal, whichever check refused. */
+/** The body of every refusal, whichever check failed. */
 export const unauthorizedBody = { error: 'Unauthorized', message: 'Unauthorized', code: 'UNAUTHORIZED', reason: 'unauthorized' } as const
 
 const responders = Symbol('zin.responders')
 
-/** Gives the requests of an app its own refusal bodies, by middleware key. */
+/** Sets the refusal bodies of an app, by middleware key. */
 export function setResponders(koa: Koa, given: Responders): void {
   Object.defineProperty(koa.context, responders, { value: given })
 }
 
 /**
- * Refuses a request whose credentials are missing or wrong: one and the same 401 for every cause, with the body that
- * `responders.<key>` of the app makes, or {@link unauthorizedBody}. On a route that also lists a middleware which replaces this one,
- * that one's responder makes the body, so that a client cannot tell which of the two refused. The caller returns and does not call
+ * Rejects a request whose credentials are missing or wrong: the same 401 for every cause, with the body built by
+ * `responders.<key>` of the app, or {@link unauthorizedBody}. On a route that also lists a middleware which replaces this one,
+ * its responder builds the body, so that a client cannot tell which of the two rejected it. The caller returns and must not call
  * `next()`.
  *
  * @param key of the middleware that refuses.

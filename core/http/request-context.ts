@@ -1,10 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { RouteInfo } from './route.js'
 
-/** Facts of the request that the current code runs for. */
+/** Data of the current request. */
 export interface RequestContext {
   readonly requestId: string
-  /** Set by whoever verified the caller; the JWT plugin sets it to `sub`. */
+  /** Set by the middleware that authenticated the caller; the JWT plugin sets it to `sub`. */
   userId: string | undefined
   /** The matched route, from the route match on. */
   route: RouteInfo | undefined
@@ -13,7 +13,7 @@ export interface RequestContext {
 // One storage serves every app of the process: each request carries its own store.
 const storage = new AsyncLocalStorage<RequestContext>()
 
-/** The request the calling code runs for; `undefined` outside of requests and in probes. */
+/** The current request; `undefined` outside of requests and in probes. */
 export function requestContext(): RequestContext | undefined {
   return storage.getStore()
 }

@@ -3,12 +3,12 @@ import { randomFillSync } from 'node:crypto'
 const digits = Buffer.from('0123456789abcdef')
 const uuidBytes = 16
 const pooledIds = 256
-/** Where the two digits of each byte stand in the text; the gaps hold hyphens. */
+/** Position of the two digits of each byte in the text; the gaps are hyphens. */
 const places = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
 
 /**
- * Makes random UUIDs (version 4) as flat strings. `randomUUID` joins twenty pieces, and taking such a string apart again for a
- * header costs microseconds, on every request.
+ * Generates random UUIDs (version 4) as flat strings. `randomUUID` returns a concatenated string; flattening it for a header costs
+ * microseconds per request.
  */
 export class RequestIds {
   readonly #random = Buffer.alloc(uuidBytes * pooledIds)

@@ -8,7 +8,7 @@ import type { ResponseSchemas } from './route-types.js'
 import { isJson } from './send-response.js'
 import type { Schemas } from './validate.js'
 
-/** Calls the handler of a route and puts what it returned on the context. */
+/** Calls the handler of a route and sets the returned value on the context. */
 export function routeHandler(route: Route, schemas: Schemas, warn: Logger | undefined): Step {
   const check = warn && route.response ? responseWarner(route, schemas, warn) : undefined
   const take = (ctx: Context, value: unknown): void => {
@@ -17,7 +17,7 @@ export function routeHandler(route: Route, schemas: Schemas, warn: Logger | unde
     check?.(ctx)
   }
   return (ctx): MaybePromise => {
-    // Koa starts at 404; a handler that says nothing has succeeded.
+    // Koa starts at 404; a handler that sets no status has succeeded.
     ctx.res.statusCode = 200
     const value = route.handler(ctx as RouteContext)
     return isThenable(value) ? Promise.resolve(value).then((settled) => take(ctx, settled)) : take(ctx, value)

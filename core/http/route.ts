@@ -37,8 +37,8 @@ export interface InvalidInput {
 }
 
 /**
- * One route. The handler's return value is the body of a 200 response; `undefined` leaves what the handler
- * set on Koa's context. Paths are matched strictly and case-sensitively; a static path wins over a parameter.
+ * One route. The handler's return value is the body of a 200 response; `undefined` keeps what the handler
+ * set on Koa's context. Paths are matched strictly and case-sensitively; a static path takes precedence over a parameter.
  */
 export interface RouteSpec<
   P extends JsonSchema | undefined = undefined,
@@ -51,7 +51,7 @@ export interface RouteSpec<
 > {
   /** `HEAD` is served by a `GET` route. */
   readonly method: HttpMethod
-  /** `/api/workers/:name`. Matched strictly and case-sensitively; a static path wins over a parameter. */
+  /** `/api/workers/:name`. Matched strictly and case-sensitively; a static path takes precedence over a parameter. */
   readonly path: Path
   /** One line for `/docs` and `zin routes`. */
   readonly summary: string
@@ -63,28 +63,28 @@ export interface RouteSpec<
   readonly use?: Use
   /** Schema of the parameters in the path. Text is converted: `42` for an integer. */
   readonly params?: P
-  /** Schema of the query. Text is converted; `?tag=a` fits a list of one. */
+  /** Schema of the query. Text is converted; `?tag=a` matches an array with one element. */
   readonly query?: Q
   /** Schema of the body. Nothing is converted. */
   readonly body?: B
   /** Schema by status. `200: {…}`; error responses share one schema and need not be listed. */
   readonly response?: R
-  /** Schemas that OpenAPI shows in place of `params`, `query` and `body`, where the handler checks more, with errors of its own. */
+  /** Schemas for OpenAPI in place of `params`, `query` and `body`, for handlers that do their own validation. */
   readonly documented?: { readonly [part in 'params' | 'query' | 'body']?: JsonSchema }
-  /** Most bytes of a body. Default: the app's `bodyLimit`. */
+  /** Maximum size of a body in bytes. Default: the app's `bodyLimit`. */
   readonly bodyLimit?: number
   /** How the body is read. `json` (default), `form` (urlencoded or multipart), `raw` (a Buffer), `none`. */
   readonly bodyType?: 'json' | 'form' | 'raw' | 'none'
-  /** Builds the error of a request that fails validation. Default, and for undefined: 400 `VALIDATION_FAILED`. */
+  /** Builds the error of a request that fails validation. Without it, or if it returns undefined: 400 `VALIDATION_FAILED`. */
   onInvalid?(problems: readonly InvalidInput[]): ZinError | undefined
-  /** A probe is served before host check, authentication and body. Its path is static and it takes no input. */
+  /** A probe is served before host check, authentication and body. Its path must be static and it has no input. */
   readonly probe?: boolean
   /** Left out of OpenAPI and `/docs`. */
   readonly hidden?: boolean
   /**
-   * Serves the request. What it returns is the body of a 200 response, as JSON unless it is text, bytes or a stream; undefined leaves
-   * what it set on Koa's context. A thrown ZinError is the response of its status; any other error is a 500 that says nothing in
-   * production.
+   * Serves the request. What it returns is the body of a 200 response, as JSON unless it is text, bytes or a stream; undefined keeps
+   * what it set on Koa's context. A thrown ZinError becomes a response with its status; any other error becomes a 500 without
+   * details in production.
    */
   handler(ctx: RouteContext<P, Q, B, Path, StateOf<Use>>): Result | Promise<Result>
 }

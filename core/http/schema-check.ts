@@ -92,7 +92,7 @@ const keywords: ReadonlyMap<string, Form> = new Map(
 )
 
 /**
- * What is wrong with the schemas of a route: unknown keywords and formats, values that a keyword cannot have, references that lead nowhere.
+ * Problems of the schemas of a route: unknown keywords and formats, values that a keyword cannot have, unresolved references.
  * It costs microseconds where compiling costs a millisecond, so every schema is checked at boot and compiled when first used.
  */
 export function schemaProblems({ params, query, body, response = {}, documented = {} }: Route): readonly string[] {

@@ -10,7 +10,7 @@ import { httpErrors } from './errors.js'
 import { Incoming } from './incoming.js'
 import { StalledClients } from './stalled.js'
 
-/** Time a client has for its headers, and for all of its request, in ms. */
+/** Time limit for the headers and for the whole request, in ms. */
 const headersTimeout = 20_000
 const requestTimeout = 120_000
 /** Idle time of a kept connection in ms; longer than that of the usual load balancers, which must be first to close. */
@@ -61,7 +61,7 @@ export class HttpServer {
     })
   }
 
-  /** Stops accepting, waits until every connection is closed, and cuts those that are left at the deadline. */
+  /** Stops accepting, waits until every connection is closed, and closes those that are left at the deadline. */
   async drain(deadlineMs: number): Promise<{ readonly forced: number }> {
     this.#stopAccepting()
     // Sockets close in real time, whatever clock the app was given.

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 
-/** How long a client may read nothing of what waits for it, in ms. */
+/** How long a client may leave its response unread, in ms. */
 const stalledMs = 60_000
 
 /** How far a connection came with what was sent on it. */
@@ -12,7 +12,7 @@ interface Progress {
   readonly since: number
 }
 
-/** Cuts the connections of clients that do not read their response: it would be kept for them without end. */
+/** Closes the connections of clients that do not read their response, which would be kept in memory forever. */
 export class StalledClients {
   readonly #progress = new WeakMap<Socket, Progress>()
 

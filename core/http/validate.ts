@@ -5,7 +5,7 @@ import { type SchemaFault, schemaFaults } from '../util/schema-faults.js'
 import { httpErrors } from './errors.js'
 import type { InvalidInput, JsonSchema, Route } from './route.js'
 
-/** Most problems that one response lists. */
+/** Maximum number of problems in one response. */
 const maxProblems = 20
 
 type Mode = 'text' | 'json' | 'response'
@@ -24,7 +24,7 @@ export interface RequestParts {
 export class Schemas {
   readonly #engines = new Map<string, Ajv>()
 
-  /** A function that throws 400 when a request does not fit the route; `undefined` when the route has no schema. */
+  /** A function that throws 400 when a request does not match the schemas of the route; `undefined` when the route has no schema. */
   validator(route: Route): ((parts: RequestParts) => void) | undefined {
     const checks = (['params', 'query', 'body'] as const).flatMap((part) => {
       const schema = route[part]
@@ -51,7 +51,7 @@ export class Schemas {
     }
   }
 
-  /** Drops what was compiled for a route. */
+  /** Removes the compiled validators of a route. */
   forget(route: Route): void {
     const schemas = [route.params, route.query, route.body, ...Object.values(route.response ?? {})]
     for (const ajv of this.#engines.values()) for (const schema of schemas) if (schema) ajv.removeSchema(schema)
