@@ -242,7 +242,7 @@ describe('zin worker:* and migrate:worker', () => {
 
     it('say in one line why a worker does not do as it is told, with exit code 1', async () => {
       const refusals = [
-        [['worker:status', 'nobody'], /^zin worker:status: .*No worker is named "nobody";.*\[WORKER_NOT_FOUND\]\n$/],
+        [['worker:status', 'nobody'], /^zin worker:status: .*Worker "nobody" not found;.*\[WORKER_NOT_FOUND\]\n$/],
         [['worker:activate', 'mailer', '9.9.9'], /^zin worker:activate: .*\[VERSION_NOT_FOUND\]\n$/],
         [['worker:scale', 'mailer', 'many'], /^zin worker:scale: .*whole number from 1 to 1000.*\[INVALID_CONCURRENCY\]\n$/],
         [['worker:start', 'broken'], /^zin worker:start: .*broken on purpose.*\[PROCESSOR_LOAD_FAILED\]\n$/],

@@ -52,14 +52,14 @@ describe('zin migrate:worker', () => {
     assert.deepEqual([unasked.code, unasked.out], [2, ''])
     assert.match(
       unasked.err,
-      /^zin migrate:worker: --fresh undoes \d migration\(s\) .*: .*workers .*\. Add --yes .*; nothing was changed\n$/,
+      /^zin migrate:worker: --fresh undoes \d migration\(s\) .*: .*workers .*\. Pass --yes .*; nothing was changed\n$/,
     )
     assert.deepEqual((await rows(['--status', '--all'])).toSorted(), ['far-watcher pending', 'watcher pending', 'workers applied'])
     const plain = await zin(['--rollback', '--step', '9', '--all', '--yes'])
     assert.match(plain.out, /workers .* down .*done/)
     assert.equal(plain.code, 0)
     const refused = await zin(['--fresh', '--reset'])
-    assert.match(refused.err, /--reset and --fresh exclude each other/)
+    assert.match(refused.err, /--reset and --fresh are mutually exclusive/)
     assert.equal(refused.code, 1)
     assert.equal((await zin(['--rollback', '--step', '0'])).code, 2)
   })

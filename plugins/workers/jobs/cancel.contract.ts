@@ -29,7 +29,7 @@ export function describeCancel(lab: JobLab): void {
       const job = await lab.jobs().read(lab.record, id)
       assert.deepEqual([job.status, job.error], ['failed', 'Cancelled: asked by Ann'])
       assert.deepEqual(lab.counted(), [])
-      await assert.rejects(lab.jobs().cancel(lab.record, id, 'again'), { code: 'JOB_FINISHED', status: 409, message: /failed already/ })
+      await assert.rejects(lab.jobs().cancel(lab.record, id, 'again'), { code: 'JOB_FINISHED', status: 409, message: /already failed/ })
     })
 
     it('are left to the process that runs them, and are orphaned when none says so', async () => {
@@ -51,7 +51,7 @@ export function describeCancel(lab: JobLab): void {
       await done
       await late.catch((error) => assert.equal(error.code, 'JOB_FINISHED'))
       await foreign.close()
-      await assert.rejects(lab.jobs().cancel(lab.record, id, 'no'), { code: 'JOB_FINISHED', message: /completed already/ })
+      await assert.rejects(lab.jobs().cancel(lab.record, id, 'no'), { code: 'JOB_FINISHED', message: /already completed/ })
     })
 
     it('are not run again when the process that ran them could not be asked', async () => {
