@@ -43,7 +43,12 @@ export class WaitBudget {
     const result = task()
     if (!(result instanceof Promise)) return result
     const began = performance.now()
-    return withDeadline(result, this.#leftMs, this.#message).finally(() => {
+    const late = (): Error => {
+      // Timers may fire up to a millisecond early.
+      this.#leftMs = 0
+      return new DeadlineError(this.#message)
+    }
+    return withDeadline(result, this.#leftMs, late).finally(() => {
       this.#leftMs -= performance.now() - began
     })
   }

@@ -73,9 +73,9 @@ describe('zin migrate:worker', () => {
 
   it('refuses options that exclude each other, and to lose data in production', async () => {
     await assert.rejects(migrate({ fresh: true, rollback: true }), { code: 'MIGRATION_REFUSED', message: /--rollback and --fresh/ })
-    await assert.rejects(migrate({ step: 1 }), { message: /--step goes with --rollback/ })
+    await assert.rejects(migrate({ step: 1 }), { message: /--step requires --rollback/ })
     const production = await createTestHost({ plugins: plugins(), env: { NODE_ENV: 'production' } })
-    await assert.rejects(migrate({ reset: true }, production), { message: /--reset loses data; in production add --force/ })
+    await assert.rejects(migrate({ reset: true }, production), { message: /--reset deletes data; in production, confirm with --force/ })
     assert.deepEqual(await migrate({ reset: true, force: true }, production), ['workers down'])
     await production.stop()
   })
