@@ -109,7 +109,7 @@ describe('zin auth:explain', () => {
         return capture(app, { nonce })
       },
     ],
-    [6, /does not fit with the secret of the device/, (app) => capture(app, { secret: 'another-secret' })],
+    [6, /does not match with the secret of the device/, (app) => capture(app, { secret: 'another-secret' })],
     [6, /signed with the shared secret, but the key id is a device/, (app) => capture(app, { secret: sharedSecret })],
     [6, /base64/, encoded],
     [6, /without the query/, async (app) => (await capture(app, { path: '/api/me' })).replace('/api/me', '/api/me?a=1')],
