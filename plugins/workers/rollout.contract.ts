@@ -12,6 +12,7 @@ import { queues } from 'zin/plugins/queues'
 import { workerHealth } from 'zin/plugins/worker-health'
 import { createTestHost } from 'zin/testing'
 import { workers, workersService } from './index.js'
+import { eventually } from './testing/helpers.js'
 import { writeProcessors } from './testing/processor-files.js'
 import { signal } from './testing/signal.js'
 
@@ -118,6 +119,7 @@ export function rolloutContract(title: string, { env, drivers }: Backend): void 
         host = await boot()
         service = host.service(workersService)
         await runs.promise
+        await eventually('it runs again', async () => (await service.get(name)).state === 'running')
         await shows()
         healthy = true
         const taken = await call('POST', '/versions/2.0.0/activate')
