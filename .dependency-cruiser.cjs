@@ -1,6 +1,6 @@
 // The direction rules of the code base; each says what to do instead.
 const test = '\\.(test|contract)\\.ts$'
-const runtimeFree = '^core/signing/((bytes|canonical|claim|client|web-crypto)|rfc9421/[^/]+)\\.ts$'
+const runtimeFree = '^core/signing/((bytes|canonical|checks|claim|client|signature-reader|web|web-crypto)|rfc9421/[^/]+)\\.ts$'
 
 /** The layers of core, lowest first: a file imports from its own layer and those below. */
 const layers = ['util|errors', 'config|log|services|hooks', 'http|signing|egress', 'host', 'cli|testing', 'index']
@@ -74,6 +74,27 @@ module.exports = {
       to: { pathNot: runtimeFree },
     },
     {
+      name: 'sql-clients-import-nothing',
+      comment: 'zin/clients runs in browsers and at the edge: it may import sql-wire, the signer, and types only.',
+      severity: 'error',
+      from: { path: '^plugins/sql-wire/clients/', pathNot: test },
+      to: { pathNot: `^plugins/sql-wire/|${runtimeFree}`, dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'edge-worker-imports-no-runtime',
+      comment: 'zin/edge runs in workerd: it may import its siblings, plugins/sql-wire and zin/signing/web.',
+      severity: 'error',
+      from: { path: '^plugins/(edge-proxy/worker|sql-wire)/[^/]+\\.ts$', pathNot: test },
+      to: { path: ['^node:', '^core/'], pathNot: runtimeFree, reachable: true },
+    },
+    {
+      name: 'console-page-imports-no-server',
+      comment: 'The page runs in browsers: of other plugins, and of the server side of its own, it may import types only.',
+      severity: 'error',
+      from: { path: '^plugins/console/app/', pathNot: test },
+      to: { pathNot: ['^plugins/console/app/', '^node_modules/(preact|uplot)/', runtimeFree], dependencyTypesNot: ['type-only'] },
+    },
+    {
       name: 'no-circular',
       comment: 'Split the file that both sides need. Types alone may refer to each other.',
       severity: 'error',
@@ -96,9 +117,9 @@ module.exports = {
     },
     {
       name: 'no-development-package-at-run-time',
-      comment: 'Move it to dependencies.',
+      comment: 'Move it to dependencies. The page of the console is bundled by the build.',
       severity: 'error',
-      from: { path: '^(core|plugins)/', pathNot: test },
+      from: { path: '^(core|plugins)/', pathNot: [test, '^plugins/console/app/'] },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only', 'npm-peer'] },
     },
     {

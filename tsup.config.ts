@@ -1,7 +1,9 @@
 import { copyFileSync, existsSync, readdirSync } from 'node:fs'
+import { build } from 'esbuild'
 import { defineConfig } from 'tsup'
 
 const plugins = readdirSync('plugins').filter((name) => existsSync(`plugins/${name}/index.ts`))
+const standalone = plugins.filter((name) => existsSync(`plugins/${name}/standalone.ts`))
 
 /** Packages that go into `dist`, and those that they bring, with the file of their licence. */
 const bundled = {
@@ -23,12 +25,18 @@ export default defineConfig({
     'core/testing': 'core/testing.ts',
     'core/signing/index': 'core/signing/index.ts',
     'core/signing/client': 'core/signing/client.ts',
+    'plugins/sql-wire/clients/index': 'plugins/sql-wire/clients/index.ts',
+    'core/signing/web': 'core/signing/web.ts',
     // For scripts/start.mjs.
     'core/cli/scaffold': 'core/cli/scaffold.ts',
     'plugins/index': 'plugins/index.ts',
     // Loaded by the threads and processes that run processors.
     'plugins/workers/processors/sandbox/child': 'plugins/workers/processors/sandbox/child.ts',
+    // The process of a service.
+    'plugins/microservices/run/child': 'plugins/microservices/run/child.ts',
     ...Object.fromEntries(plugins.map((name) => [`plugins/${name}/index`, `plugins/${name}/index.ts`])),
+    // Commands that need no app, see core/cli/standalone.ts.
+    ...Object.fromEntries(standalone.map((name) => [`plugins/${name}/standalone`, `plugins/${name}/standalone.ts`])),
   },
   format: ['esm'],
   target: 'node20',
@@ -38,6 +46,17 @@ export default defineConfig({
   noExternal: Object.keys(bundled),
   onSuccess: async () => {
     for (const [name, file] of Object.entries(bundled)) copyFileSync(`node_modules/${name}/${file}`, `dist/${name}.license`)
+    // One file without imports: what zin deploy sends, and miniflare runs.
+    await build({
+      entryPoints: ['plugins/edge-proxy/worker/index.ts'],
+      outfile: 'dist/edge.js',
+      bundle: true,
+      format: 'esm',
+      platform: 'neutral',
+      target: 'es2022',
+      sourcemap: true,
+      logLevel: 'error',
+    })
   },
   splitting: true,
   sourcemap: true,

@@ -28,6 +28,7 @@ export { type Static, Type } from 'typebox'
 export { parseEnvFile } from './config/env-file.js'
 export type { OptionsDeclaration, OptionsOf } from './config/options.js'
 export { defineOptions, functionOption } from './config/options.js'
+export { readSettings } from './config/read-settings.js'
 export type { SettingReport, SettingSpec, SettingSpecs, SettingValues } from './config/settings.js'
 export { defineSettings } from './config/settings.js'
 export { updateEnvFile } from './config/update-env-file.js'
@@ -35,7 +36,7 @@ export { updateEnvFile } from './config/update-env-file.js'
 // Services.
 
 export type { OptionalServiceRef, Resolved, ServiceRef, Uses } from './services/ref.js'
-export { defineService, optional } from './services/ref.js'
+export { defineService, later, optional } from './services/ref.js'
 
 // Hooks.
 
@@ -43,11 +44,15 @@ export type {
   CommandCredential,
   CommandRequest,
   CoreHooks,
+  EndedRequest,
   ErrorBody,
   FailedRequest,
   HookMap,
   HookName,
+  MetricExemplar,
+  MetricHistogram,
   MetricSample,
+  MetricValue,
   MutedListener,
   ReadinessReport,
 } from './hooks/catalogue.js'
@@ -76,6 +81,7 @@ export type {
   WaterfallSlot,
 } from './hooks/kinds.js'
 export { deny } from './hooks/kinds.js'
+export type { ActionActor, ActionEnd, ActionFacts, Manage, ManagementAction, NewManagementAction } from './hooks/manage.js'
 export type { HookReport, ListenerReport } from './hooks/report.js'
 
 // Routes and requests.
@@ -114,7 +120,7 @@ export { defineCommand } from './host/command.js'
 
 export type { ErrorFactory, ErrorRow, ErrorTable, ZinErrorOptions } from './errors.js'
 export { defineErrors, messageOf, ZinError } from './errors.js'
-export type { Logger, LogLevel, LogMethod } from './log/types.js'
+export type { LogFields, Logger, LogLevel, LogMethod } from './log/types.js'
 
 // Time and names.
 

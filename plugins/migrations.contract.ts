@@ -6,33 +6,59 @@ import { it } from 'node:test'
 import { bulletproof } from 'zin/plugins/bulletproof'
 import { cluster } from 'zin/plugins/cluster'
 import { database, databaseService } from 'zin/plugins/database'
+import { decisions } from 'zin/plugins/decisions'
 import { jwt } from 'zin/plugins/jwt'
 import { kv } from 'zin/plugins/kv'
 import { login } from 'zin/plugins/login'
 import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
+import { resources } from 'zin/plugins/resources'
 import { workerHealth } from 'zin/plugins/worker-health'
 import { workers } from 'zin/plugins/workers'
 import { createTestHost } from 'zin/testing'
+import { cleanUp } from '../scripts/testing/clean-up.js'
 
 /** MySQL ends a transaction with each table it makes: a migration that was cut off must go through when it runs again. */
 export function migrationsContract(store: string, env: Readonly<Record<string, string>>): void {
   it(`migrations of all plugins run again over what a crash left of them on ${store}`, async (t) => {
     const rootDir = await mkdtemp(join(tmpdir(), 'zin-migrations-'))
-    t.after(() => rm(rootDir, { recursive: true, force: true }))
+    const atEnd = cleanUp(t)
+    atEnd(() => rm(rootDir, { recursive: true, force: true }))
     const boot = async () => {
       const host = await createTestHost({
-        plugins: [database(), kv(), cluster(), queues(), jwt(), bulletproof(), login(), ops(), workers(), workerHealth()],
+        plugins: [
+          database(),
+          kv(),
+          cluster(),
+          queues(),
+          jwt(),
+          bulletproof(),
+          login(),
+          ops(),
+          workers(),
+          workerHealth(),
+          decisions(),
+          resources(),
+        ],
         env,
         rootDir,
         dataDir: join(rootDir, 'data'),
       })
-      t.after(() => host.stop())
+      atEnd(() => host.stop())
       return host
     }
     const first = await boot()
     const applied = (await first.service(databaseService).migrations.status()).map(({ plugin }) => plugin)
-    assert.deepEqual([...new Set(applied)].sort(), ['bulletproof', 'cluster', 'kv', 'login', 'worker-health', 'workers'])
+    assert.deepEqual([...new Set(applied)].sort(), [
+      'bulletproof',
+      'cluster',
+      'decisions',
+      'kv',
+      'login',
+      'resources',
+      'worker-health',
+      'workers',
+    ])
     await first.service(databaseService).tables<{ zin_migrations: object }>().deleteFrom('zin_migrations').execute()
     await first.stop()
 

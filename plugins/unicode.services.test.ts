@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { type Kysely, sql } from 'kysely'
 import { cluster } from 'zin/plugins/cluster'
 import { database, databaseService } from 'zin/plugins/database'
+import { decisions } from 'zin/plugins/decisions'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
@@ -18,7 +19,7 @@ describe('tables in a database whose default character set is latin1', () => {
 
   const boot = (): Promise<TestHost> =>
     createTestHost({
-      plugins: [database(), kv(), cluster(), queues(), ops(), workers({ processors: { idle: () => 1 } }), workerHealth()],
+      plugins: [database(), kv(), cluster(), queues(), ops(), workers({ processors: { idle: () => 1 } }), workerHealth(), decisions()],
       env: { ...env, WORKER_PERSISTENCE_DRIVER: 'db' },
     })
   /** Tables that an earlier version created in the character set of the database. */

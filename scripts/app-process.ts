@@ -18,7 +18,7 @@ export interface AppProcess {
   /** From the start of the process to the first 200 on the probed path, in ms. */
   readonly readyMs: number
   output(): string
-  /** Sends a signal and answers the exit code, which is null when the signal ended it. */
+  /** Sends a signal and returns the exit code, which is null when the signal ended it. */
   end(signal: 'SIGTERM' | 'SIGKILL' | 'SIGINT'): Promise<number | null>
 }
 
@@ -39,7 +39,7 @@ function cleanEnv(env: Env): Env {
 
 export interface StartOptions {
   readonly env?: Env
-  /** Path that answers 200 once the app is ready. Default `/health/ready`. */
+  /** Path that returns 200 once the app is ready. Default `/health/ready`. */
   readonly probe?: string
   /** Default: the built one of this repository. */
   readonly cli?: string
@@ -74,6 +74,31 @@ export async function startApp(
       clearTimeout(hard)
       return code
     },
+  }
+}
+
+/** A started command of the CLI that serves. */
+export interface ServingProcess {
+  readonly url: string
+  end(): Promise<void>
+}
+
+/** Runs a command that serves, such as `proxy:mysql`, until it prints the URL that it listens on. */
+export async function startServing(args: readonly string[], folder: string, env: Env = {}): Promise<ServingProcess> {
+  const { child, stdout, output } = watch(spawnNode([builtCli, ...args], folder, env))
+  const exited = once(child, 'exit')
+  const end = async (): Promise<void> => {
+    child.kill('SIGTERM')
+    await exited
+  }
+  const deadline = performance.now() + 60_000
+  for (;;) {
+    const url = /listens on (http:\S+)/.exec(stdout())?.[1]
+    if (url !== undefined) return { url, end }
+    const late = performance.now() > deadline
+    if (late) await end()
+    if (late || child.exitCode !== null || child.signalCode !== null) throw new Error(`zin ${args.join(' ')} does not listen:\n${output()}`)
+    await delay(5)
   }
 }
 

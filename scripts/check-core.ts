@@ -5,6 +5,9 @@ import { pathToFileURL } from 'node:url'
 import { appSettings } from '../core/host/app-settings.js'
 import type { PluginFactory } from '../core/host/plugin.js'
 
+/** Names of plugins that are words of the core as well: a value of LOG_CHANNEL. */
+const ownWords = new Set(['console'])
+
 /** What plugins declare, and how each looks in code that knows it. */
 async function patterns(): Promise<ReadonlyMap<string, RegExp>> {
   const found = new Map<string, RegExp>()
@@ -13,7 +16,7 @@ async function patterns(): Promise<ReadonlyMap<string, RegExp>> {
     for (const { spec } of Object.values(module).filter(isFactory)) {
       for (const setting of Object.keys(spec.settings ?? {}))
         if (!(setting in appSettings)) found.set(`the setting ${setting} of ${spec.name}`, new RegExp(`\\b${setting}\\b`))
-      found.set(`the plugin ${spec.name}`, new RegExp(`(['"\`])${spec.name}\\1`))
+      if (!ownWords.has(spec.name)) found.set(`the plugin ${spec.name}`, new RegExp(`(['"\`])${spec.name}\\1`))
       for (const { id } of spec.provides ?? []) found.set(`the service ${id} of ${spec.name}`, new RegExp(`(['"])${id}\\1`))
     }
   }

@@ -6,14 +6,14 @@ import { dirname, join } from 'node:path'
 const sections = ['What', 'Enable', 'Options', 'Settings', 'Routes', 'Hooks', 'Services', 'Commands', 'Errors']
 const needed = ['What', 'Enable']
 const pluginFolders = [
-  ...readdirSync('plugins', { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [`plugins/${entry.name}`] : [])),
+  ...readdirSync('plugins').flatMap((name) => (existsSync(`plugins/${name}/index.ts`) ? [`plugins/${name}`] : [])),
   'examples/custom-plugin/rate-shaper',
   'examples/custom-plugin/slow-jobs',
 ]
 
 function pluginProblems(folder: string): readonly string[] {
   const index = join(folder, 'index.ts')
-  // What several plugins share lies beside them and is no plugin.
+  // Files shared by several plugins are beside them and are not plugins.
   if (existsSync(index) && !readFileSync(index, 'utf8').includes('definePlugin('))
     return existsSync(join(folder, 'README.md')) ? [] : [`${folder}/README.md is missing`]
   const tests = readdirSync(folder).filter((name) => name.endsWith('.test.ts'))

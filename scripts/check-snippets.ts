@@ -1,5 +1,5 @@
 // Whether the code in documents and docstrings compiles: every fence `ts` or `js`, and every `@example`. A snippet imports what it names;
-// where it does not, the check adds imports from the file it stands in, scripts/docs/given.ts, zin and its plugins, in this order.
+// where it does not, the check adds imports from the file it is in, scripts/docs/given.ts, zin and its plugins, in this order.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -40,7 +40,7 @@ function importsFor(snippet: Snippet, shared: ReadonlyMap<string, readonly strin
   return lines.join('; ')
 }
 
-/** Its errors stand at the lines of the document. */
+/** Errors are reported at the lines of the document. */
 function moduleOf(snippet: Snippet, shared: ReadonlyMap<string, readonly string[]>): string {
   return `${importsFor(snippet, shared)}; export {};${'\n'.repeat(snippet.line - 1)}${snippet.code}`
 }
@@ -56,6 +56,7 @@ const config = {
         'zin/testing': 'core/testing.ts',
         'zin/signing': 'core/signing/index.ts',
         'zin/signer': 'core/signing/client.ts',
+        'zin/clients': 'plugins/sql-wire/clients/index.ts',
         'zin/plugins': 'plugins/index.ts',
         'zin/plugins/*': 'plugins/*/index.ts',
       }).map(([name, path]) => [name, [resolve(path)]]),

@@ -25,7 +25,7 @@ describe('examples/concepts, all in one app', () => {
     return { status: response.status, body: (await response.json()) as Record<string, unknown> }
   }
 
-  it('hook.ts tells the other plugin of a greeting', async () => {
+  it('hook.ts reports a greeting to the other plugin', async () => {
     await send('GET', '/greet/ada')
     assert.deepEqual((await send('GET', '/greetings')).body, { count: 1 })
   })

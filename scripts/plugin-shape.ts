@@ -1,4 +1,4 @@
-// Where a plugin keeps what: the same names in every plugin, so that whoever knows one finds their way in all.
+// The layout of a plugin: the same file names in every plugin.
 
 /** A file of the tree. */
 export interface SourceFile {
@@ -7,20 +7,20 @@ export interface SourceFile {
   readonly text: string
 }
 
-/** What is declared, how code looks that declares it, and the file it belongs into. */
-const places: readonly { readonly what: string; readonly code: RegExp; readonly fits: RegExp; readonly name: string }[] = [
-  { what: 'the plugin', code: /\bdefinePlugin\(/, fits: /\/index\.ts$/, name: 'index.ts' },
-  { what: 'a service ref', code: /\bdefineService[(<]/, fits: /\/contract\.ts$/, name: 'contract.ts' },
-  { what: 'options', code: /\bdefineOptions\(/, fits: /\/options\.ts$/, name: 'options.ts' },
-  { what: 'settings', code: /\bdefineSettings\(/, fits: /\/settings\.ts$/, name: 'settings.ts' },
-  { what: 'errors', code: /\bdefineErrors\(|\bnew ZinError\(\s*'/, fits: /\/errors\.ts$/, name: 'errors.ts' },
-  { what: 'hooks', code: /\bsatisfies HookSpecs\b/, fits: /\/hooks\.ts$/, name: 'hooks.ts' },
-  { what: 'commands', code: /\bdefineCommand\(/, fits: /\/cli\.ts$/, name: 'cli.ts' },
-  { what: 'routes', code: /\bdefineRoute\(/, fits: /\/routes\.ts$|\/routes\/[^/]+\.ts$/, name: 'routes.ts' },
+/** What is declared, the code that declares it, and the file it belongs in. */
+const places: readonly { readonly what: string; readonly code: RegExp; readonly file: RegExp; readonly name: string }[] = [
+  { what: 'the plugin', code: /\bdefinePlugin\(/, file: /\/index\.ts$/, name: 'index.ts' },
+  { what: 'a service ref', code: /\bdefineService[(<]/, file: /\/contract\.ts$/, name: 'contract.ts' },
+  { what: 'options', code: /\bdefineOptions\(/, file: /\/options\.ts$/, name: 'options.ts' },
+  { what: 'settings', code: /\bdefineSettings\(/, file: /\/settings\.ts$/, name: 'settings.ts' },
+  { what: 'errors', code: /\bdefineErrors\(|\bnew ZinError\(\s*'/, file: /\/errors\.ts$/, name: 'errors.ts' },
+  { what: 'hooks', code: /\bsatisfies HookSpecs\b/, file: /\/hooks\.ts$/, name: 'hooks.ts' },
+  { what: 'commands', code: /\bdefineCommand\(/, file: /\/cli\.ts$/, name: 'cli.ts' },
+  { what: 'routes', code: /\bdefineRoute\(/, file: /\/routes\.ts$|\/routes\/[^/]+\.ts$/, name: 'routes.ts' },
   {
     what: 'a migration',
     code: /(?<!function )\bdefineMigration\(/,
-    fits: /\/migrations\/\d{4}-[a-z0-9]+(-[a-z0-9]+)+\.ts$/,
+    file: /\/migrations\/\d{4}-[a-z0-9]+(-[a-z0-9]+)+\.ts$/,
     name: 'migrations/NNNN-verb-noun.ts',
   },
 ]
@@ -36,7 +36,7 @@ const names: readonly { readonly wrong: RegExp; readonly right: string }[] = [
 /** Not yet in this shape. */
 const later: readonly string[] = []
 
-/** Files that hold something which belongs into a file of another name, and what that is. */
+/** Files with declarations that belong in a file of another name. */
 export function shapeProblems(files: readonly SourceFile[]): readonly string[] {
   const folders = files
     .filter(({ path }) => /^(plugins|examples\/[^/]+)\/[^/]+\/index\.ts$/.test(path))
@@ -56,18 +56,18 @@ function isCode(path: string): boolean {
 
 function problemsOf({ path, text }: SourceFile, folder: string): readonly string[] {
   const code = declarationsIn(text)
-  const misplaced = places.filter((place) => place.code.test(code) && !place.fits.test(path))
+  const misplaced = places.filter((place) => place.code.test(code) && !place.file.test(path))
   const misnamed = names.filter(({ wrong }) => wrong.test(path.slice(folder.length)))
   return [
-    ...misplaced.map(({ what, name }) => `${path} declares ${what}; that belongs into ${name}`),
+    ...misplaced.map(({ what, name }) => `${path} declares ${what}; move that to ${name}`),
     ...misnamed.map(({ right }) => `${path} is named ${right} in every plugin`),
   ]
 }
 
 /** Errors of the core are in tables, too. */
 function coreProblems({ path, text }: SourceFile): readonly string[] {
-  const { code, fits } = places.find(({ name }) => name === 'errors.ts') as (typeof places)[number]
-  return code.test(declarationsIn(text)) && !fits.test(path) ? [`${path} declares errors; that belongs into errors.ts`] : []
+  const { code, file } = places.find(({ name }) => name === 'errors.ts') as (typeof places)[number]
+  return code.test(declarationsIn(text)) && !file.test(path) ? [`${path} declares errors; move that to errors.ts`] : []
 }
 
 /** The code without its comments and texts. */

@@ -17,7 +17,14 @@ export interface FileResult {
   /** Its slowest tests, the slowest first. */
   readonly slowest: readonly { readonly title: string; readonly ms: number }[]
   /** `title` and text of each failure; a file without tests is one, too. */
-  readonly failures: readonly { readonly title: string; readonly text: string }[]
+  readonly failures: readonly Failure[]
+  /** What failed when it ran beside other files, and passed alone. */
+  readonly flaky?: readonly Failure[]
+}
+
+export interface Failure {
+  readonly title: string
+  readonly text: string
 }
 
 interface ReportLine {
@@ -29,23 +36,29 @@ interface ReportLine {
 }
 
 const deadlineMs = 5 * 60_000
-/** How many of the slowest tests a file tells of. */
+/** How many of its slowest tests a file reports. */
 const listed = 10
 
-/** Runs batches, so many at a time; `done` is told of each file as its batch ends. Aborting kills what runs. */
+/**
+ * Runs batches, so many at a time; `done` is called with each file as its batch ends. Aborting kills what runs.
+ *
+ * @param busy other work that takes the place of one batch until it ends.
+ */
 export async function runBatches(
   batches: readonly Batch[],
   atOnce: number,
   signal: AbortSignal,
   done: (result: FileResult) => void,
+  busy: Promise<unknown> = Promise.resolve(),
 ): Promise<void> {
   const queue = [...batches]
-  const lane = async (): Promise<void> => {
+  const lane = async (_: unknown, index: number): Promise<void> => {
+    if (index === 0) await busy
     for (let batch = queue.shift(); batch !== undefined && !signal.aborted; batch = queue.shift()) {
       for (const result of await runBatch(batch, signal)) done(result)
     }
   }
-  await Promise.all(Array.from({ length: atOnce }, lane))
+  await Promise.all(Array.from({ length: atOnce }).map(lane))
 }
 
 async function runBatch(batch: Batch, signal: AbortSignal): Promise<readonly FileResult[]> {

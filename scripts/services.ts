@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { which } from './servers.mjs'
+import { freeze } from './testing/freeze.js'
 
 /** A private Redis and MariaDB with data of their own, gone after `stop`. */
 export interface Services {
@@ -14,7 +15,7 @@ export interface Services {
   /** A user that may do everything, without database: `mysql://zin:zin@127.0.0.1:<port>`. */
   readonly mysqlUrl: string
   readonly mysqlPort: number
-  /** Stops a server's process, so that it takes connections and answers nothing, until `thaw`. */
+  /** Stops a server's process, so that it accepts connections but never responds, until `thaw`. */
   freeze(server: Server): void
   thaw(server: Server): void
   stop(): Promise<void>
@@ -39,7 +40,7 @@ export async function startServices(): Promise<Services> {
       redisUrl: `redis://127.0.0.1:${redisPort}`,
       mysqlUrl: `mysql://zin:zin@127.0.0.1:${mysqlPort}`,
       mysqlPort,
-      freeze: (server) => void children.get(server)?.kill('SIGSTOP'),
+      freeze: (server) => freeze(children.get(server)),
       thaw: (server) => void children.get(server)?.kill('SIGCONT'),
       stop,
     }

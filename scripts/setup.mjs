@@ -75,7 +75,7 @@ function endWithParent(end) {
   timer.unref()
 }
 
-/** Runs Node in front of the user and answers its exit code; signals are passed on. */
+/** Runs Node in the foreground and returns its exit code; signals are passed on. */
 export function runNode(args, options = {}) {
   const child = spawn(process.execPath, args, { cwd: root, stdio: 'inherit', ...options })
   // Ctrl-C reaches the child by itself, because it shares the terminal; this process just waits for its end.

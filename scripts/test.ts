@@ -1,5 +1,5 @@
 // Runs the checks (with --checks) and all tests, or those whose path contains an argument; see test.mjs for the way in.
-import { spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createConnection } from 'mysql2/promise'
@@ -12,6 +12,8 @@ const wanted = args.filter((arg) => !arg.startsWith('-'))
 const embedded = args.includes('--embedded')
 const processesAtOnce = 2
 const filesPerProcess = 12
+/** When more files fail, something is broken, and running them again says nothing new. */
+const mostRunAgain = 3
 
 /** Paths of test files, `/`-separated and relative to the root of the repository. */
 function testFiles(): readonly string[] {
@@ -28,21 +30,24 @@ const isServices = (file: string): boolean => file.endsWith('.services.test.ts')
 const isBrowser = (file: string): boolean => file.endsWith('.browser.test.ts')
 const isAlone = (file: string): boolean => file.endsWith('.process.test.ts') || isServices(file) || isBrowser(file)
 
-/** Long ones first. Files that use servers get a database of their own on each; those that use a browser, its path. */
+/** Files that run alone first. */
 async function batchesOf(files: readonly string[], services: Services | undefined): Promise<readonly Batch[]> {
-  const alone = await Promise.all(
-    files.filter(isAlone).map(async (file, index) => ({
-      files: [file],
-      ...(services && isServices(file) ? { env: await databases(services, index + 1) } : {}),
-      ...(isBrowser(file) ? { env: { TEST_CHROMIUM: findBrowser() ?? '' } } : {}),
-    })),
-  )
+  const alone = await Promise.all(files.filter(isAlone).map(async (file, index) => loneBatch(file, services, index + 1)))
   const together = files.filter((file) => !isAlone(file))
   const processes = Math.max(Math.ceil(together.length / filesPerProcess), Math.min(together.length, processesAtOnce))
   const shared = Array.from({ length: processes }, (_, index) => ({
     files: together.filter((_file, position) => position % processes === index),
   }))
   return [...alone, ...shared]
+}
+
+/** A file that uses servers gets a database of its own on each, one that uses a browser its path. */
+async function loneBatch(file: string, services: Services | undefined, index: number): Promise<Batch> {
+  return {
+    files: [file],
+    ...(services && isServices(file) ? { env: await databases(services, index) } : {}),
+    ...(isBrowser(file) ? { env: { TEST_CHROMIUM: findBrowser() ?? '' } } : {}),
+  }
 }
 
 async function databases(services: Services, index: number): Promise<Record<string, string>> {
@@ -53,17 +58,25 @@ async function databases(services: Services, index: number): Promise<Record<stri
   return { TEST_REDIS_URL: `${services.redisUrl}/${index}`, TEST_MYSQL_URL: `${services.mysqlUrl}/${name}` }
 }
 
-/** Each as `npm run <name>`; answers the names of those that failed. */
-function runChecks(): readonly string[] {
-  return ['lint', 'typecheck', 'check'].filter((name) => {
+/** Runs each as `npm run <name>`, one after the other. Resolves to the names of those that failed. */
+async function runChecks(signal: AbortSignal): Promise<readonly string[]> {
+  const failed: string[] = []
+  for (const name of ['lint', 'typecheck', 'check']) {
+    if (signal.aborted) break
     const startedAt = Date.now()
-    const { status, stdout, stderr } = spawnSync('npm', ['run', '--silent', name], {
-      encoding: 'utf8',
-      shell: process.platform === 'win32',
-    })
-    console.log(`${status === 0 ? '✓' : '✗'} ${name} ${seconds(Date.now() - startedAt)}`)
-    if (status !== 0) console.log(`${stdout}${stderr}`)
-    return status !== 0
+    const { ok, output } = await runScript(name, signal)
+    console.log(`${ok ? '✓' : '✗'} ${name} ${seconds(Date.now() - startedAt)}`)
+    if (ok) continue
+    console.log(output)
+    failed.push(name)
+  }
+  return failed
+}
+
+function runScript(name: string, signal: AbortSignal): Promise<{ readonly ok: boolean; readonly output: string }> {
+  const options = { signal, maxBuffer: 2 ** 26, shell: process.platform === 'win32' }
+  return new Promise((resolve) => {
+    execFile('npm', ['run', '--silent', name], options, (error, stdout, stderr) => resolve({ ok: error === null, output: stdout + stderr }))
   })
 }
 
@@ -71,8 +84,10 @@ const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
 
 function show(result: FileResult): void {
   console.log(`${result.failures.length === 0 ? '✓' : '✗'} ${result.file} (${result.tests} tests, ${seconds(result.ms)})`)
-  for (const { title, text } of result.failures) console.log(`  ✗ ${title}\n${text.replaceAll(/^/gm, '    ')}`)
+  for (const { title, text } of result.failures) console.log(`  ✗ ${title}\n${indented(text)}`)
 }
+
+const indented = (text: string): string => text.replaceAll(/^/gm, '    ')
 
 function showSlowest(results: readonly FileResult[]): void {
   const files = results.map(({ file, ms }) => ({ ms, name: file }))
@@ -87,13 +102,41 @@ function showSlowest(results: readonly FileResult[]): void {
   console.log('')
 }
 
+/**
+ * Runs each failed file once more with nothing beside it. One that passes then depends on what else runs: its failures are named as flaky,
+ * which tells where to look; the run has failed all the same.
+ */
+async function runFailedAgain(
+  results: readonly FileResult[],
+  services: Services | undefined,
+  signal: AbortSignal,
+): Promise<readonly FileResult[]> {
+  const failed = results.filter(({ failures }) => failures.length > 0)
+  if (failed.length > mostRunAgain) return results
+  const again = new Map<FileResult, FileResult>()
+  for (const [index, first] of failed.entries()) {
+    if (signal.aborted) break
+    const batch = await loneBatch(first.file, services, results.length + index + 1)
+    await runBatches([batch], 1, signal, (second) => {
+      show(second)
+      again.set(first, second.failures.length > 0 ? second : { ...second, flaky: first.failures })
+    })
+  }
+  return results.map((result) => again.get(result) ?? result)
+}
+
 function summary(results: readonly FileResult[], failedChecks: readonly string[], startedAt: number): boolean {
-  const failures = results.flatMap((result) => result.failures.map(({ title }) => `${result.file}: ${title}`))
   showSlowest(results)
-  for (const failure of [...failedChecks.map((name) => `npm run ${name}`), ...failures]) console.log(`✗ ${failure}`)
+  for (const { file, flaky = [] } of results)
+    for (const { title, text } of flaky) console.log(`~ flaky, passed when run again alone: ${file}: ${title}\n${indented(text)}`)
+  const failures = results.flatMap(({ file, failures }) => failures.map((failure) => ({ file, ...failure })))
+  for (const { file, title, text } of failures) console.log(`✗ ${file}: ${title}\n${indented(text)}`)
+  for (const name of failedChecks) console.log(`✗ npm run ${name}`)
   const tests = results.reduce((sum, result) => sum + result.tests, 0)
-  console.log(`${tests} tests in ${results.length} files, ${failures.length} failed, ${seconds(Date.now() - startedAt)}`)
-  return failures.length === 0 && failedChecks.length === 0
+  const flaky = results.reduce((sum, result) => sum + (result.flaky?.length ?? 0), 0)
+  const counts = [`${tests} tests in ${results.length} files`, `${failures.length} failed`, ...(flaky > 0 ? [`${flaky} flaky`] : [])]
+  console.log(`${counts.join(', ')}, ${seconds(Date.now() - startedAt)}`)
+  return failures.length === 0 && flaky === 0 && failedChecks.length === 0
 }
 
 async function main(): Promise<number> {
@@ -103,23 +146,26 @@ async function main(): Promise<number> {
     console.error(wanted.length === 0 ? 'No test files found' : `No test file's path contains ${wanted.join(' or ')}`)
     return 1
   }
-  const failedChecks = args.includes('--checks') ? runChecks() : []
   const abort = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => abort.abort(signal))
+  // Beside the first tests: most checks use one core.
+  const checks = args.includes('--checks') ? runChecks(abort.signal) : Promise.resolve([])
   const services = files.some(isServices) ? await startServices() : undefined
-  const results: FileResult[] = []
+  let results: readonly FileResult[] = []
   try {
     const batches = await batchesOf(files, services)
-    await runBatches(batches, processesAtOnce, abort.signal, (result) => {
+    const done = (result: FileResult): void => {
       if (abort.signal.aborted) return
-      results.push(result)
+      results = [...results, result]
       show(result)
-    })
+    }
+    await runBatches(batches, processesAtOnce, abort.signal, done, checks)
+    results = await runFailedAgain(results, services, abort.signal)
   } finally {
     await services?.stop()
   }
   if (abort.signal.aborted) return 130
-  return summary(results, failedChecks, startedAt) ? 0 : 1
+  return summary(results, await checks, startedAt) ? 0 : 1
 }
 
 process.exitCode = await main()

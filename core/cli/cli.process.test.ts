@@ -359,7 +359,7 @@ test('new makes an app, and asks for a folder only on a terminal', async () => {
   assert.deepEqual(await zin(['new']), { code: 2, out: '', err: 'zin new: missing argument <dir>: the folder of the app\n' })
   assert.match(
     (await zin(['new', 'x', '--example', 'huge'])).err,
-    /^zin new: option --example must be one of minimal, full, custom-plugin, not "huge"\n$/,
+    /^zin new: option --example must be one of minimal, full, custom-plugin, edge, microservice, not "huge"\n$/,
   )
 })
 
@@ -379,7 +379,7 @@ test('dev restarts the app on a change, survives a broken one, and ends with it 
   await said(/waiting for a change/)
   await writeFile(join(folder, 'zin.config.ts'), config)
   await said(/orders \(sync off\)/, 2)
-  // What the app itself writes into .env is no change; what is written from outside is one.
+  // A write to .env by the app itself is not a change; one from outside is.
   const own = config
     .replace(
       'setup({',

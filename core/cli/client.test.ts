@@ -89,10 +89,13 @@ test('--url wins over --host and --port, these over the running app, and that ov
   }
 })
 
-test('an address that is no plain http address is refused', async (t) => {
+test('an address that is not a plain http address is refused', async (t) => {
   const app = await appIn(t, 1)
   for (const url of ['ftp://x', 'nonsense', 'http://user:pass@x', 'http://x/?a=1']) {
     await assert.rejects(createAppClient({ app, options: { url }, authorize: nobody, print, signal }), { code: 'ZIN_USAGE' })
+  }
+  for (const host of ['exa mple', 'user@x', 'x/y', 'x?a', 'x#a', '[x]', '<x>']) {
+    await assert.rejects(createAppClient({ app, options: { host }, authorize: nobody, print, signal }), { code: 'ZIN_USAGE' }, host)
   }
   const client = await createAppClient({ app, options: {}, authorize: nobody, print, signal })
   await assert.rejects(client.request({ method: 'GET', path: '@evil.example/' }), { name: 'TypeError' })
@@ -107,7 +110,7 @@ test('when nothing listens the error says where it looked and how to start the a
   })
 })
 
-test('a refusal becomes an error with the code, message and details of the answer, and names commands in place of routes', async (t) => {
+test('a refusal becomes an error with the code, message and details of the response, and names commands in place of routes', async (t) => {
   const port = await serve(t, (request, response) => {
     if (request.url === '/html') return void response.writeHead(502).end('<p>')
     const message = 'No worker is named "x"; GET /api/workers lists those there are, GET /api/workers/x/versions the versions'
@@ -140,7 +143,7 @@ test('a refusal becomes an error with the code, message and details of the answe
   })
 })
 
-test('an app that does not answer is given up, as is a request after Ctrl-C', async (t) => {
+test('an app that does not respond is given up, as is a request after Ctrl-C', async (t) => {
   const port = await serve(t, () => undefined)
   const app = await appIn(t, port)
   const slow = await createAppClient({ app, options: {}, authorize: nobody, print, signal, timeoutMs: 50 })

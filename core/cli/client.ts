@@ -33,6 +33,7 @@ export async function createAppClient(given: AppClientOptions): Promise<AppClien
   const { authorize, commands = [] } = given
   return {
     baseUrl,
+    authorize,
     async request<T>({
       method,
       path,
@@ -70,7 +71,10 @@ async function findApp({ app, options }: AppClientOptions): Promise<string> {
   if (typeof url === 'string') return checkUrl(url)
   const running = host === undefined && port === undefined ? await runningApp(app.dataDir) : undefined
   const at = running ?? app.bind
-  return `http://${reachable(typeof host === 'string' ? host : at.host)}:${typeof port === 'number' ? port : at.port}`
+  const found = `http://${reachable(typeof host === 'string' ? host : at.host)}:${typeof port === 'number' ? port : at.port}`
+  const parsed = URL.canParse(found) ? new URL(found) : undefined
+  if (parsed?.href !== `${parsed?.origin}/`) throw new UsageError('option --host must be a host name or an IP address')
+  return found
 }
 
 function checkUrl(text: string): string {

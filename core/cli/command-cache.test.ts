@@ -40,7 +40,7 @@ test('another version of zin, or a changed configuration, makes the cache stale'
   assert.equal(await readCommandCache(file, '1.0.0'), undefined)
 })
 
-test('a cache that cannot be read is none, and one that cannot be written is no failure', async (t) => {
+test('an unreadable cache counts as absent, and an unwritable one is not a failure', async (t) => {
   const file = await configIn(t)
   await writeCommandCache(file, '1.0.0', entries)
   const cache = join(file, '..', '.zin', 'cache', 'commands.json')

@@ -14,7 +14,7 @@ const cacheIn = (configFile: string): string => join(dirname(configFile), '.zin'
 
 /**
  * Keeps the commands of an app's plugins for `zin help`, so that help need not load the app. It is only ever a help text: a command
- * that runs comes from the configuration. A folder that cannot be written is no reason to fail.
+ * that runs comes from the configuration. A folder that is not writable is not an error.
  */
 export async function writeCommandCache(
   configFile: string,

@@ -1,6 +1,6 @@
 import type { CommandShape } from '../host/command.js'
 
-/** Puts the command in the place of each route that a message names, where a command says that it stands for the route. */
+/** Replaces each route named in a message by the command that calls it, when a command declares one. */
 export function inCommands(message: string, commands: readonly CommandShape[]): string {
   const routes = commands.flatMap(({ name, route }) => (route === undefined ? [] : [{ name, pattern: patternOf(route) }]))
   return routes.reduce(

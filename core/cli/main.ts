@@ -1,6 +1,8 @@
+import { dirname } from 'node:path'
+import { loadEnv } from '../config/env-file.js'
 import { findConfig } from '../config/load.js'
 import { messageOf } from '../errors.js'
-import type { CommandShape, OwnedCommand } from '../host/command.js'
+import type { Command, CommandShape, OwnedCommand } from '../host/command.js'
 import { readCommandCache } from './command-cache.js'
 import { coreCommands, handlesSignals } from './commands/index.js'
 import { describeError, isDebugging, jsonError, printable } from './describe-error.js'
@@ -10,29 +12,41 @@ import { asksForHelp, asksForJson } from './options.js'
 import { zinPackage } from './package-root.js'
 import { type Match, Program } from './program.js'
 import { runCommand, type Terminal } from './run-command.js'
+import type { LoadCommands } from './standalone.js'
 
 const core: readonly OwnedCommand[] = coreCommands.map((command) => ({ plugin: 'zin', command }))
 
-/** The `zin` command. Returns the exit code: 0, 1 for a failure, 2 for a wrong command line, 130 after Ctrl-C. */
-export async function main(argv: readonly string[], terminal: Terminal): Promise<number> {
+/**
+ * The `zin` command. Returns the exit code: 0, 1 for a failure, 2 for a wrong command line, 130 after Ctrl-C.
+ *
+ * @param standalone loads the commands that need no app, see {@link standaloneCommands}.
+ */
+export async function main(argv: readonly string[], terminal: Terminal, standalone: LoadCommands = async () => []): Promise<number> {
   const { version } = zinPackage()
   let name: string | undefined
   try {
     const builtIn = new Program(core, { version })
     if (argv[0] === '--version' || argv[0] === '-v') return shown(() => builtIn.printVersion())
-    if (isHelp(argv)) return await help(argv.slice(1), terminal, version)
+    if (isHelp(argv)) return await help(argv.slice(1), terminal, version, standalone)
     const match = builtIn.find(argv)
     if (match !== undefined) {
       name = match.command.name
       if (asksForHelp(match.rest)) return shown(() => builtIn.printHelpOf(match.command.name))
-      return await withSignals(handlesSignals(match.command), (signal) => runCommand(match, terminal, signal))
+      return await withSignals(match.command, (signal) => runCommand(match, terminal, signal))
     }
     if (argv[0]?.startsWith('-')) throw builtIn.unknown(argv)
     name = argv[0]
-    if (asksForHelp(argv)) return await help(argv, terminal, version)
-    const { app, match: found } = await findPluginCommand(argv, terminal, version)
+    if (asksForHelp(argv)) return await help(argv, terminal, version, standalone)
+    const alone = await standalone()
+    const own = new Program(alone, { version }).find(argv)
+    if (own !== undefined) {
+      name = own.command.name
+      await readDotEnv(terminal)
+      return await withSignals(own.command, (signal) => runCommand(own, terminal, signal))
+    }
+    const { app, match: found } = await findPluginCommand(argv, terminal, version, alone)
     name = found.command.name
-    return await withSignals(false, (signal) => runCommand(found, terminal, signal, app))
+    return await withSignals(found.command, (signal) => runCommand(found, terminal, signal, app))
   } catch (error) {
     const unknown = error instanceof UsageError && error.message.startsWith('unknown command')
     const lines = asksForJson(argv) ? [jsonError(error)] : describeError(error, unknown ? undefined : name, isDebugging(terminal.env))
@@ -51,10 +65,10 @@ function shown(print: () => void): number {
 }
 
 /** `zin help [command]`. Plugin commands come from the cache, else from the loaded app. */
-async function help(words: readonly string[], terminal: Terminal, version: string): Promise<number> {
+async function help(words: readonly string[], terminal: Terminal, version: string, standalone: LoadCommands): Promise<number> {
   const { commands, problem } = await listPluginCommands(terminal, version)
   const note = problem === undefined ? {} : { note: `Commands of plugins are not listed: ${printable(problem)}` }
-  const program = new Program([...core, ...commands], { version, ...note })
+  const program = new Program<CommandShape>([...core, ...(await standalone()), ...commands], { version, ...note })
   const named = words.filter((word) => !word.startsWith('-'))
   if (named.length === 0) return shown(() => program.printHelp())
   const match = program.find(named)
@@ -85,12 +99,17 @@ async function listPluginCommands(terminal: Terminal, version: string): Promise<
 const noApp = 'commands of plugins need an app, and no zin.config.ts was found in this folder or above it'
 
 /** Opens the app to find the command in it. Throws a UsageError when no plugin brings it. */
-async function findPluginCommand(argv: readonly string[], terminal: Terminal, version: string): Promise<{ app: OpenApp; match: Match }> {
+async function findPluginCommand(
+  argv: readonly string[],
+  terminal: Terminal,
+  version: string,
+  standalone: readonly OwnedCommand[],
+): Promise<{ app: OpenApp; match: Match }> {
   const file = await findConfig(terminal.cwd)
-  if (file === undefined) throw new Program(core, { version }).unknown(argv, noApp)
+  if (file === undefined) throw new Program([...core, ...standalone], { version }).unknown(argv, noApp)
   const app = await open(terminal)
   try {
-    const program = new Program([...core, ...app.host.commands()], { version })
+    const program = new Program([...core, ...standalone, ...app.host.commands()], { version })
     const match = program.find(argv)
     if (match === undefined) throw program.unknown(argv)
     return { app, match }
@@ -104,18 +123,24 @@ function open(terminal: Terminal): Promise<OpenApp> {
   return openApp({ cwd: terminal.cwd, environment: terminal.env, roles: [] })
 }
 
+/** Settings of a command that needs no app: those of the app's `.env`, else of one in this folder. */
+async function readDotEnv({ cwd, env }: Terminal): Promise<void> {
+  const file = await findConfig(cwd)
+  await loadEnv(file === undefined ? cwd : dirname(file), env)
+}
+
 /** Gives a command the signal that Ctrl-C aborts; a second Ctrl-C ends the process. */
-async function withSignals(handledByCommand: boolean, run: (signal: AbortSignal) => Promise<number>): Promise<number> {
+async function withSignals(command: Command, run: (signal: AbortSignal) => Promise<number>): Promise<number> {
   const controller = new AbortController()
   const onSignal = (): void => {
     if (controller.signal.aborted) process.exit(130)
     controller.abort()
   }
-  const signals: readonly NodeJS.Signals[] = handledByCommand ? [] : ['SIGINT', 'SIGTERM']
+  const signals: readonly NodeJS.Signals[] = handlesSignals(command) ? [] : ['SIGINT', 'SIGTERM']
   for (const signal of signals) process.on(signal, onSignal)
   try {
     const code = await run(controller.signal)
-    return controller.signal.aborted ? 130 : code
+    return controller.signal.aborted && !command.serves ? 130 : code
   } finally {
     for (const signal of signals) process.off(signal, onSignal)
   }

@@ -109,8 +109,8 @@ function optionValue(name: string, spec: OptionSpec, given: string | boolean | u
 function numberOf(name: string, spec: OptionSpec & { type: 'int' | 'number' }, text: string): number {
   const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = spec
   const value = /^[-+]?\d+(\.\d+)?(e[-+]?\d+)?$/i.test(text) ? Number(text) : Number.NaN
-  const fits = value >= min && value <= max && (spec.type === 'int' ? Number.isSafeInteger(value) : Number.isFinite(value))
-  if (fits) return value
+  const valid = value >= min && value <= max && (spec.type === 'int' ? Number.isSafeInteger(value) : Number.isFinite(value))
+  if (valid) return value
   throw new UsageError(`option --${name} must be ${numberWords(spec.type, spec)}, not "${text}"`)
 }
 

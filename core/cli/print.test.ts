@@ -108,6 +108,31 @@ test('a terminal is told what a command waits for when it takes over a second, a
   }
 })
 
+test('progress is a bar on the stderr of a terminal, and nothing in JSON and logs', () => {
+  for (const [columns, json] of [
+    [80, true],
+    [undefined, false],
+  ] as const) {
+    const stderr = new Sink(columns)
+    const bar = createPrinter({ stdout: new Sink(), stderr, json, command: 'x' }).progress('jobs')
+    bar.update(1, 2)
+    bar.end()
+    assert.equal(stderr.text, '')
+  }
+  const stderr = new Sink(80)
+  const bar = createPrinter({ stdout: new Sink(), stderr, json: false, command: 'x' }).progress('jobs')
+  for (const done of [0, 5, 5, 10]) bar.update(done, 10)
+  bar.end()
+  bar.end()
+  assert.deepEqual(stderr.text.split('\r'), [
+    '',
+    `${'░'.repeat(24)} 0 %  jobs: 0 of 10\u001b[K`,
+    `${'█'.repeat(12)}${'░'.repeat(12)} 50 %  jobs: 5 of 10\u001b[K`,
+    `${'█'.repeat(24)} 100 %  jobs: 10 of 10\u001b[K`,
+    '\u001b[K',
+  ])
+})
+
 test('heads are bold only where styles are wanted', () => {
   for (const colors of [true, false]) {
     const out = new Sink(80)

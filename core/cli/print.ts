@@ -21,6 +21,9 @@ export interface PrinterOptions {
   readonly command: string
 }
 
+/** Characters of a progress bar. */
+const barWidth = 24
+
 /**
  * Prints for people, or with `json` exactly one JSON document on stdout per table or record; then lines go to stderr.
  * What is printed may come from requests and jobs: control characters are made visible.
@@ -39,6 +42,24 @@ export function createPrinter({ stdout, stderr, json, colors = false, command }:
       const says = !json && stderr.isTTY === true
       const timer = says ? setTimeout(() => stderr.write(`zin ${command}: waiting for ${what} …\n`), 1_000) : undefined
       return work.finally(() => clearTimeout(timer))
+    },
+    progress(what) {
+      if (json || stderr.isTTY !== true) return { update: () => undefined, end: () => undefined }
+      let drawn = ''
+      return {
+        update(done, total) {
+          const share = total <= 0 ? 1 : Math.min(1, Math.max(0, done / total))
+          const filled = Math.round(share * barWidth)
+          const bar = `${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)}`
+          const text = `${bar} ${Math.floor(share * 100)} %  ${what}: ${done} of ${total}`.slice(0, (stderr.columns || 80) - 1)
+          if (text !== drawn) stderr.write(`\r${text}\u001b[K`)
+          drawn = text
+        },
+        end() {
+          if (drawn !== '') stderr.write('\r\u001b[K')
+          drawn = ''
+        },
+      }
     },
     table(rows, columns) {
       if (json) return printJson(rows)

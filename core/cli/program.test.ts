@@ -54,7 +54,7 @@ test('an option that would pollute objects never reaches cac', () => {
   assert.equal(({} as { polluted?: unknown }).polluted, undefined)
 })
 
-test('an unknown command is answered with the nearest one, or with its family', () => {
+test('an unknown command gets the nearest one, or its family, as a suggestion', () => {
   const message = (...argv: string[]) => program().unknown(argv).message
   assert.equal(message('plugns'), 'unknown command "plugns"; did you mean "plugins"?')
   assert.equal(message('queue', 'prun'), 'unknown command "queue"; did you mean "queue prune"?')

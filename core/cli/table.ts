@@ -97,7 +97,7 @@ function squeeze(columns: readonly Column[], width: number): number[] {
   return widths
 }
 
-/** The lines of one row. Cells stand beside each other; what follows a cell that is too wide begins below it. */
+/** The lines of one row. Cells are side by side; after a cell that is too wide, the next one starts on a new line. */
 function layRow(row: Row, widths: readonly number[]): string[] {
   const lines: string[] = []
   let top = 0

@@ -15,7 +15,7 @@ const maxWarnings = 10
 export function misspelledSettings(env: EnvSource, declared: Iterable<string>): readonly string[] {
   const isSet = (name: string): boolean => (env.values[name] ?? '') !== ''
   const known = new Set(declared)
-  const open = [...known].filter((name) => name.length >= shortest && !isSet(name))
+  const open = [...known].filter((name) => name.length >= shortest && !name.endsWith('*') && !isSet(name))
   const lines = Object.keys(env.values)
     .filter((name) => name.length >= shortest && name.length < 100 && isSet(name) && !known.has(name))
     .flatMap((name) => {

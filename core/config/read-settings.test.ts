@@ -60,4 +60,15 @@ describe('settings', () => {
     )
     assert.equal(rows.find((row) => row.name === 'COUNT')?.source, 'default')
   })
+
+  it('of a family are all variables of that beginning, of which only the names are listed', () => {
+    const family = defineSettings({ 'EXTRA_*': { type: 'family', default: {}, summary: 'Extras' } })
+    const reader = new SettingsReader(plainEnv({ EXTRA_: 'no', 'EXTRA_X-Key': 'hunter2', EXTRA_B: 'b', EXTRA_EMPTY: '', OTHER: 'c' }))
+    assert.deepEqual(reader.read('test', family), { 'EXTRA_*': { 'X-Key': 'hunter2', B: 'b' } })
+    assert.deepEqual(
+      reader.report().map(({ name, value, source }) => [name, value, source]),
+      [['EXTRA_*', 'X-Key, B', 'environment']],
+    )
+    assert.deepEqual(new SettingsReader(plainEnv({})).read('test', family), { 'EXTRA_*': {} })
+  })
 })

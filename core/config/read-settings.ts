@@ -17,6 +17,20 @@ export function plainEnv(values: Readonly<Record<string, string | undefined>>): 
   return { values, sourceOf: (name) => (values[name] === undefined ? 'default' : 'environment') }
 }
 
+/**
+ * Values of declared settings, for a command that needs no app; plugins get theirs as `settings` of their context. Throws
+ * ZIN_SETTING_INVALID with all malformed ones in `details`.
+ *
+ * @param reader who reads them, for the message.
+ */
+export function readSettings<S extends SettingSpecs>(
+  specs: S,
+  values: Readonly<Record<string, string | undefined>>,
+  reader: string,
+): SettingValues<S> {
+  return new SettingsReader(plainEnv(values)).read(reader, specs)
+}
+
 /** Reads declared settings and records their readers. */
 export class SettingsReader {
   readonly #env: EnvSource
@@ -30,8 +44,10 @@ export class SettingsReader {
   read<S extends SettingSpecs>(reader: string, specs: S): SettingValues<S> {
     const problems: string[] = []
     const entries = Object.entries(specs).map(([name, spec]) => {
-      const text = this.#env.values[name]
-      const parsed = text === undefined || text === '' ? { value: spec.default } : parse(spec, text)
+      const family = spec.type === 'family' ? membersOf(name, this.#env.values) : {}
+      const text = spec.type === 'family' ? Object.keys(family).join(', ') : this.#env.values[name]
+      const parsed =
+        spec.type === 'family' ? { value: family } : text === undefined || text === '' ? { value: spec.default } : parse(spec, text)
       if ('expected' in parsed) problems.push(`${name}=${shown(spec, text ?? '')}: expected ${parsed.expected} (read by ${reader})`)
       const other = this.#remember(reader, name, spec, text)
       if (other !== undefined) problems.push(declaredTwice(name, spec, reader, other))
@@ -48,18 +64,24 @@ export class SettingsReader {
       .map(([name, row]) => ({
         name,
         value: row.value,
-        source: this.#env.values[name] ? this.#env.sourceOf(name) : 'default',
+        source: this.#sourceOf(name, row),
         readers: [...row.readers],
         type: row.spec.type,
         summary: row.spec.summary,
       }))
   }
 
+  #sourceOf(name: string, { spec, value }: { readonly spec: SettingSpec; readonly value: string }): SettingReport['source'] {
+    if (spec.type === 'family') return value === '' ? 'default' : this.#env.sourceOf(`${name.slice(0, -1)}${value.split(', ')[0]}`)
+    return this.#env.values[name] ? this.#env.sourceOf(name) : 'default'
+  }
+
   /** Returns an earlier reader with a conflicting declaration of the setting. */
   #remember(reader: string, name: string, spec: SettingSpec, text: string | undefined): Declaration | undefined {
     const known = this.#rows.get(name)
     if (known === undefined) {
-      this.#rows.set(name, { spec, value: masked(spec, text || String(spec.default)), readers: new Set([reader]) })
+      const value = spec.type === 'family' ? (text ?? '') : masked(spec, text || String(spec.default))
+      this.#rows.set(name, { spec, value, readers: new Set([reader]) })
       return undefined
     }
     if (isSecret(spec)) Object.assign(known, { value: masked(spec, known.value) })
@@ -67,6 +89,16 @@ export class SettingsReader {
     const [first = reader] = known.readers
     return differences(known.spec, spec).length > 0 ? { reader: first, spec: known.spec } : undefined
   }
+}
+
+/** The variables of a family, without the empty ones. */
+function membersOf(name: string, values: EnvSource['values']): Readonly<Record<string, string>> {
+  const start = name.slice(0, -1)
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([variable, text]) =>
+      variable.startsWith(start) && variable.length > start.length && text ? [[variable.slice(start.length), text]] : [],
+    ),
+  )
 }
 
 interface Declaration {
@@ -89,10 +121,11 @@ function declaredTwice(name: string, spec: SettingSpec, reader: string, other: D
 
 /** The problem of a setting's declaration, if any. */
 export function settingProblem(spec: SettingSpec): string | undefined {
-  const types: readonly string[] = ['string', 'int', 'number', 'bool', 'list', 'enum'] satisfies SettingSpec['type'][]
+  const types: readonly string[] = ['string', 'int', 'number', 'bool', 'list', 'enum', 'family'] satisfies SettingSpec['type'][]
   if (!types.includes(spec?.type)) return `"type" must be one of ${types.join(', ')}`
   if (typeof spec.summary !== 'string' || spec.summary === '') return '"summary" must describe it in one line'
   if (spec.type === 'enum' && !Array.isArray(spec.values)) return '"values" must list the allowed values'
+  if (spec.type === 'family') return Object.keys(spec.default ?? { missing: true }).length > 0 ? '"default" must be {}' : undefined
   const fits =
     spec.type === 'list'
       ? Array.isArray(spec.default)
@@ -115,7 +148,7 @@ const booleans: Readonly<Record<string, boolean>> = {
   off: false,
 }
 
-function parse(spec: SettingSpec, text: string): Parsed {
+function parse(spec: Exclude<SettingSpec, { readonly type: 'family' }>, text: string): Parsed {
   switch (spec.type) {
     case 'string':
       return spec.pattern !== undefined && !new RegExp(spec.pattern).test(text)

@@ -27,6 +27,11 @@ export type SettingSpec =
       /** For an `enum`: the allowed values. */
       readonly values: readonly string[]
     })
+  | (SettingBase & {
+      /** All variables whose names begin with that of the setting, which ends with `_*`: rest of the name → text. Only names are shown. */
+      readonly type: 'family'
+      readonly default: Readonly<Record<string, string>>
+    })
 
 interface SettingBase {
   /** One line: what it does, with its unit. */
@@ -41,9 +46,11 @@ type ValueOf<S extends SettingSpec> = S extends { type: 'int' | 'number' }
     ? boolean
     : S extends { type: 'list' }
       ? readonly string[]
-      : S extends { type: 'enum'; values: readonly (infer V)[] }
-        ? V
-        : string
+      : S extends { type: 'family' }
+        ? Readonly<Record<string, string>>
+        : S extends { type: 'enum'; values: readonly (infer V)[] }
+          ? V
+          : string
 
 /** Typed values of declared settings. */
 export type SettingValues<S extends SettingSpecs> = { readonly [K in keyof S]: ValueOf<S[K]> }

@@ -51,4 +51,12 @@ export const hookErrors = defineErrors({
     when: 'A notify hook has too many arguments',
     fix: 'Pass an object as the last one',
   },
+  ACTION_DENIED: {
+    status: 409,
+    message: (action: string, target: string, plugin: string, reason: string) =>
+      `"${action}" of ${target} was refused by ${plugin}: ${reason}`,
+    details: (action: string, target: string, plugin: string) => ({ action, target, plugin }),
+    when: 'A listener of `beforeManagementAction` denied the action',
+    fix: 'Read the reason',
+  },
 })

@@ -1,4 +1,4 @@
-import { messageOf } from '../errors.js'
+import { messageOf, ZinError } from '../errors.js'
 import type { Logger } from '../log/types.js'
 import type { Clock } from '../util/clock.js'
 import { isThenable } from '../util/thenable.js'
@@ -40,7 +40,7 @@ export class GateSlot extends Slot {
       const answer = ask(listener, args, this.#clock)
       const value = isThenable(answer) ? await answer : answer
       if (value === undefined) return ALLOWED
-      if (isDenial(value)) return { ...deny(value.reason, value), plugin }
+      if (isDenial(value)) return { ...deny(value.error ?? value.reason, value), plugin }
     } catch (error) {
       this.#log.error({ plugin, hook, err: error }, 'a gate listener failed, so the action is denied')
       return { denied: true, reason: messageOf(error), plugin }
@@ -53,6 +53,7 @@ export class GateSlot extends Slot {
 
 function isDenial(value: unknown): value is Denial {
   if (typeof value !== 'object' || value === null) return false
-  const { denied, reason, status } = value as Partial<Denial>
-  return denied === true && typeof reason === 'string' && (status === undefined || status === 403 || status === 409)
+  const { denied, error, reason, status } = value as Partial<Denial>
+  const hasStatus = status === undefined || status === 403 || status === 409
+  return denied === true && typeof reason === 'string' && hasStatus && (error === undefined || error instanceof ZinError)
 }

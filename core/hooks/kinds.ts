@@ -1,3 +1,5 @@
+import { ZinError } from '../errors.js'
+
 /** All listeners are called in order and never awaited; one that fails does not affect the others or the emitter. */
 export interface Notify<Args extends readonly unknown[]> {
   readonly kind: 'notify'
@@ -42,27 +44,31 @@ export interface Denial {
   readonly denied: true
   readonly reason: string
   readonly status?: DenialStatus
+  /** What the caller gets in place of the error of the emitter. */
+  readonly error?: ZinError
 }
 
 /** 409: not allowed in this state. 403: not allowed for this caller. */
 export type DenialStatus = 403 | 409
 
 /**
- * Denies in a gate listener. `status` is the HTTP status for the caller; it is ignored if the emitter of the hook sets one.
+ * Denies in a gate listener. `status` is the HTTP status for the caller; it is ignored if the emitter of the hook sets one. A `ZinError` in
+ * place of the reason reaches the caller as it is, with its own code and status.
  *
  * @example
  * const onHold = new Set(['reports'])
  * hooks.on('beforeWorkerStart', (worker) => (onHold.has(worker) ? deny('on hold until the audit is over') : undefined))
  * hooks.on('beforeWorkerChange', ({ actor }) => (actor.kind === 'local' ? deny('sign in first', { status: 403 }) : undefined))
  */
-export function deny(reason: string, { status }: { readonly status?: DenialStatus } = {}): Denial {
+export function deny(reason: string | ZinError, { status }: { readonly status?: DenialStatus } = {}): Denial {
+  if (reason instanceof ZinError) return { denied: true, reason: reason.message, error: reason }
   return { denied: true, reason, ...(status === undefined ? {} : { status }) }
 }
 
-/** The decision of a gate. `plugin` is the listener that denied; `status` is the one it returned. */
+/** The decision of a gate. `plugin` is the listener that denied; `status` or `error` is the one it returned. */
 export type Verdict =
   | { readonly denied: false }
-  | { readonly denied: true; readonly reason: string; readonly plugin: string; readonly status?: DenialStatus }
+  | { readonly denied: true; readonly reason: string; readonly plugin: string; readonly status?: DenialStatus; readonly error?: ZinError }
 
 /** One failed listener of a settle hook. */
 export interface ListenerFailure {

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
+import type { CommandCredential, CommandRequest } from '../hooks/catalogue.js'
 import type { ServiceRef } from '../services/ref.js'
 import type { HostView } from './view.js'
 
@@ -63,6 +64,11 @@ export interface Printer {
   error(text: string): void
   /** Waits for `work`. After one second, a terminal shows once that the command is waiting for `what`; not with `--json`. */
   waiting<T>(what: string, work: Promise<T>): Promise<T>
+  /**
+   * A bar for `what` on stderr, drawn by `update` and removed by `end`; call that before printing anything else. Nothing is drawn unless
+   * stderr is a terminal, nor with `--json`.
+   */
+  progress(what: string): { update(done: number, total: number): void; end(): void }
   /** Rows are objects of any type, interfaces included. Without `columns`: all fields. */
   table<Row extends object>(rows: readonly Row[], columns?: readonly (keyof Row & string)[]): void
   /** The fields of one object. */
@@ -93,6 +99,8 @@ export interface AppClient {
     /** What a slow command reports to be waiting for. Default: the app. */
     waitingFor?: string
   }): Promise<T>
+  /** What plugins add to a request of the command's own (hook `authorizeCommand`), such as one that streams; undefined: nothing. */
+  authorize(request: CommandRequest): Promise<CommandCredential | undefined>
 }
 
 /** The context passed to a command's `run`. */
@@ -146,6 +154,8 @@ export interface CommandSpec<O extends OptionSpecs = OptionSpecs> {
   readonly json?: boolean
   /** Adds `--yes`, for a command that calls `confirm`. */
   readonly confirms?: boolean
+  /** It runs until Ctrl-C or SIGTERM aborts `signal`, and is then a success unless it returns a code of its own. */
+  readonly serves?: boolean
   /** What runs before it: nothing, `setup` of the plugins (`config`, `running app`), or also `start` of its own one (`services`). */
   readonly needs: 'nothing' | 'config' | 'services' | 'running app'
   /**

@@ -2,10 +2,11 @@ import type { Middleware } from 'koa'
 import type { SettingSpecs, SettingValues } from '../config/settings.js'
 import type { HookMap } from '../hooks/catalogue.js'
 import type { ListenerOf, ListenerOptions, SlotOf } from '../hooks/kinds.js'
+import type { ActionFacts, NewManagementAction } from '../hooks/manage.js'
 import type { MiddlewareSpec } from '../http/middleware.js'
 import type { JsonSchema, Route, RouteSpec } from '../http/route.js'
 import type { ResponseSchemas, ResultOf } from '../http/route-types.js'
-import type { Logger } from '../log/types.js'
+import type { LogFields, Logger } from '../log/types.js'
 import type { Resolved, ServiceRef, Uses } from '../services/ref.js'
 import type { Clock } from '../util/clock.js'
 import type { Disposer } from '../util/disposer.js'
@@ -40,6 +41,23 @@ export interface PluginContext<O extends object = object, U extends Uses = Uses,
   readonly host: HostView
   /** Listens to hooks and fires them. */
   readonly hooks: PluginHooks
+  /**
+   * Does a management action: what somebody asked for and an audit has to know. Listeners of `beforeManagementAction` may refuse it, and
+   * those of `onManagementAction` hear how it ended before the caller does. `note` adds what is known only while it is done. Throws
+   * ACTION_DENIED (409) or the error of the listener.
+   *
+   * @example
+   * ctx.route({
+   *   method: 'DELETE',
+   *   path: '/mail/:box',
+   *   summary: 'Empties a mailbox',
+   *   handler: ({ input }) => {
+   *     const target = `mailbox:${input.params.box}`
+   *     return ctx.manage({ action: 'mailbox.empty', target }, async (note) => note({ after: { mails: 0 } }))
+   *   },
+   * })
+   */
+  manage<T>(action: NewManagementAction, work: (note: (facts: ActionFacts) => void) => Promise<T>): Promise<T>
   /** Registers a route. Conflicts, unknown middleware keys and invalid schemas stop the boot. */
   route<
     const Path extends string,
@@ -72,6 +90,16 @@ export interface PluginContext<O extends object = object, U extends Uses = Uses,
   onReady(step: () => void | Promise<void>): void
   /** Adds a step of the phase `stop`; the last one added runs first. */
   onStop(step: () => void | Promise<void>): void
+  /**
+   * Adds a step that runs once the plugins that stop with this one have stopped: all of them at the end of the app. For what has to hear
+   * of their last work, such as an exporter. Steps of the phase `stop` run before.
+   */
+  onStopped(step: () => void | Promise<void>): void
+  /**
+   * Adds fields to every line of the app's log, such as the id of the current trace. Called for each line that is written, in the context
+   * of the code that writes it; undefined adds none. Fields of the line itself win.
+   */
+  logFields(fields: LogFields): void
   /**
    * Describes the running plugin in a word or two: `sqlite`, `redis`. The banner of `zin start` shows it next to the plugin's
    * name. Called each time it is shown. No secrets, no I/O.

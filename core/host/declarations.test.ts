@@ -52,7 +52,7 @@ describe('a wrong declaration stops the boot with plugin, field and what to do:'
     [
       'a setting of an unknown type',
       { settings: { RETRIES: { type: 'integer', default: 1, summary: 'Retries' } } },
-      'mail: the setting "RETRIES" has an invalid declaration: "type" must be one of string, int, number, bool, list, enum',
+      'mail: the setting "RETRIES" has an invalid declaration: "type" must be one of string, int, number, bool, list, enum, family',
     ],
     [
       'a development default of a setting that is not declared',

@@ -24,10 +24,11 @@ export function declarationProblems(specs: readonly AnyPluginSpec[]): readonly D
 }
 
 const constantName = /^[A-Z][A-Z0-9_]*$/
+const familyName = /^[A-Z][A-Z0-9_]*_\*$/
 
 function settingProblems(settings: SettingSpecs): readonly string[] {
   return Object.entries(settings).flatMap(([name, spec]) => {
-    if (!constantName.test(name))
+    if (!(spec?.type === 'family' ? familyName : constantName).test(name))
       return [`the setting "${name}" is not a valid environment variable name; use uppercase letters, digits and "_"`]
     const problem = settingProblem(spec as SettingSpec)
     return problem === undefined ? [] : [`the setting "${name}" has an invalid declaration: ${problem}`]

@@ -9,6 +9,8 @@ export interface GraphNode {
   readonly dependencies: readonly string[]
   readonly uses: readonly { readonly service: string; readonly optional: boolean }[]
   readonly provides: readonly string[]
+  /** Plugins that come after this one where they are enabled. */
+  readonly before?: readonly string[]
 }
 
 /** Why one plugin comes after another. */
@@ -99,6 +101,8 @@ function edgesFrom(
       problems.push(missingService(node.name, use.service, [...providerOf.keys()]))
     }
   }
+  for (const { before = [], name } of byName.values())
+    if (before.includes(node.name)) edges.push({ on: name, why: `comes after ${name}`, hard: false })
   return edges
 }
 

@@ -15,6 +15,7 @@ import { appLogger } from './app-logger.js'
 import { appPlugin } from './app-plugin.js'
 import { appSettings, describeApp } from './app-settings.js'
 import { type BootCause, BootError, describeCause, located } from './boot-error.js'
+import { checkResponders } from './check-responders.js'
 import type { OwnedCommand } from './command.js'
 import type { ZinConfig } from './define-config.js'
 import { hostErrors } from './errors.js'
@@ -204,6 +205,7 @@ export class Host {
     if (causes.length > 0) return this.#abort(causes)
     this.#parts.bus.reorder()
     try {
+      checkResponders(this.#config.responders, this.#parts.http.middlewareKeys)
       this.#parts.http.compile()
     } catch (error) {
       return this.#abort([{ plugin: 'http', phase: 'routes', error: error as Error }])

@@ -3,14 +3,14 @@ import type { SettingsReader } from '../config/read-settings.js'
 import type { SettingSpec, SettingSpecs } from '../config/settings.js'
 import { OptionsValidator } from '../config/validate-options.js'
 import { messageOf } from '../errors.js'
-import type { ServiceRef, Uses } from '../services/ref.js'
+import { isLater, type ServiceRef, type Uses } from '../services/ref.js'
 import { type BootCause, BootError } from './boot-error.js'
 import { declarationProblems } from './declarations.js'
 import { hostErrors } from './errors.js'
 import { buildGraph, type GraphNode, type PluginGraph } from './graph.js'
 import { type HostParts, makeContext } from './make-context.js'
 import { announceSlow, type PhaseOptions, runPhase } from './phases.js'
-import { type StopRow, stopLevels, stopUnit } from './shutdown.js'
+import { endUnits, type StopRow, stopLevels, stopUnit } from './shutdown.js'
 import type { PluginPhase } from './states.js'
 import type { PluginUnit } from './unit.js'
 
@@ -117,7 +117,7 @@ export class Lifecycle {
   /** The boot continues without this plugin and its dependents. */
   async #giveUp(unit: PluginUnit, phase: PluginPhase, error: Error): Promise<void> {
     this.#options.parts.log.error({ err: error, plugin: unit.name, phase }, `${unit.name} failed in ${phase}; the app continues without it`)
-    await stopUnit(unit, this.#options.phases)
+    await this.stopUnit(unit)
     unit.fail(error)
     for (const name of this.graph.dependentsOf(unit.name)) {
       const dependent = this.unit(name)
@@ -161,13 +161,15 @@ export class Lifecycle {
   }
 
   /** Stops one plugin and undoes what it registered. */
-  stopUnit(unit: PluginUnit): Promise<StopRow> {
-    return stopUnit(unit, this.#options.phases)
+  async stopUnit(unit: PluginUnit): Promise<StopRow> {
+    const row = await stopUnit(unit, this.#options.phases)
+    return (await endUnits([unit], [row], this.#options.phases))[0] ?? row
   }
 
   /** Stops all plugins, dependents first. */
-  stopAll(): Promise<StopRow[]> {
-    return stopLevels(this.levels(), this.#options.phases)
+  async stopAll(): Promise<readonly StopRow[]> {
+    const rows = await stopLevels(this.levels(), this.#options.phases)
+    return endUnits(this.#options.units, rows, this.#options.phases)
   }
 }
 
@@ -180,12 +182,15 @@ function withDefaults(settings: SettingSpecs, defaults: Readonly<Record<string, 
 }
 
 function nodeOf(unit: PluginUnit): GraphNode {
-  const { name, version, dependencies = [], uses = {}, provides = [] } = unit.plugin.spec
+  const { name, version, dependencies = [], uses = {}, provides = [], before = [] } = unit.plugin.spec
   return {
     name,
     version,
     dependencies,
-    uses: Object.values(uses as Uses).map((ref) => ({ service: ref.id, optional: ref.optional })),
+    uses: Object.values(uses as Uses)
+      .filter((ref) => !isLater(ref))
+      .map((ref) => ({ service: ref.id, optional: ref.optional })),
+    before,
     provides: (provides as readonly ServiceRef<unknown>[]).map((ref) => ref.id),
   }
 }

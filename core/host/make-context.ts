@@ -1,4 +1,5 @@
 import type { HookBus } from '../hooks/bus.js'
+import { type ManagementAction, manage } from '../hooks/manage.js'
 import type { HttpApp } from '../http/app.js'
 import type { RouteMiddleware } from '../http/middleware.js'
 import type { Logger } from '../log/types.js'
@@ -34,6 +35,13 @@ export function makeContext(unit: PluginUnit, parts: HostParts): PluginContext {
     set.add(entry)
     return unit.resources.add(() => void set.delete(entry))
   }
+  const managing = {
+    plugin: name,
+    before: parts.bus.slot('beforeManagementAction'),
+    after: parts.bus.slot('onManagementAction'),
+    onFailure: (plugin: string, { action, target }: ManagementAction, err: Error) =>
+      log.error({ plugin, action, target, err }, `plugin "${plugin}" did not take note of "${action}" of ${target}`),
+  }
   const context: PluginContext = {
     plugin: { name, version },
     options: unit.options,
@@ -46,6 +54,7 @@ export function makeContext(unit: PluginUnit, parts: HostParts): PluginContext {
       on: (hook, listener) => unit.traffic.add(parts.bus.on(name, hook, listener as never)),
       slot: (hook) => parts.bus.slot(hook),
     },
+    manage: (action, work) => manage(managing, action, work),
     route: (route) => void unit.traffic.add(parts.http.addRoute(name, route)),
     routes: (routes) => routes.forEach((route) => void unit.traffic.add(parts.http.addRoute(name, route))),
     middleware: (middleware) => void unit.traffic.add(parts.http.addMiddleware(name, middleware as RouteMiddleware)),
@@ -63,6 +72,8 @@ export function makeContext(unit: PluginUnit, parts: HostParts): PluginContext {
     onStart: (step) => unit.addStep('start', step),
     onReady: (step) => unit.addStep('ready', step),
     onStop: (step) => unit.addStep('stop', step),
+    onStopped: (step) => unit.addLast(step),
+    logFields: (fields) => void unit.resources.add(parts.log.addFields?.(fields) ?? (() => undefined)),
     describe: (text) => unit.addDescription(text),
     every: (ms, task) => unit.resources.add(every(ms, task, log)),
   }

@@ -39,6 +39,7 @@ export function makeHttp({ config, settings, app, log, clock, bus, plugins }: Ht
     responders: config.responders ?? {},
     onError: (error, failed) => requestError.call(error, failed),
     transformErrorBody: bus.slot('transformErrorBody'),
+    requestEnd: bus.slot('onRequestEnd'),
   })
   for (const route of docsRoutes(http)) http.addRoute('core', route)
   return http

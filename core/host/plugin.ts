@@ -25,6 +25,11 @@ export interface PluginSpec<O extends object, U extends Uses, S extends SettingS
    * start, unless the reference is `optional`.
    */
   readonly uses?: U
+  /**
+   * Plugins that, where they are enabled, start after this one and stop before it, without needing it: one that transforms or records what
+   * they do hears of it to the end. Services of theirs are used by `later`.
+   */
+  readonly before?: readonly string[]
   /** Services it provides to other plugins: `setup` calls `ctx.provide` for each. */
   // biome-ignore lint/suspicious/noExplicitAny: refs of any shape
   readonly provides?: readonly ServiceRef<any>[]

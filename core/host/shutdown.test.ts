@@ -190,3 +190,56 @@ describe('stopping an app that is still starting', () => {
     assert.deepEqual([log, host.view.address], [['started', 'stopped'], undefined])
   })
 })
+
+describe('steps of onStopped', () => {
+  const below = (log: string[], last: () => void | Promise<void>): Plugin =>
+    definePlugin({
+      name: 'exporter',
+      version: '1.0.0',
+      setup(ctx) {
+        ctx.onStopped(last)
+        ctx.onStop(() => void log.push('exporter'))
+      },
+    })()
+  const dependents = (log: string[]): readonly Plugin[] => [
+    base(log),
+    definePlugin({ name: 'late', version: '1.0.0', setup() {}, stop: async () => void log.push('late') })(),
+  ]
+
+  it('run once all plugins have stopped, also those that stop later', async () => {
+    const log: string[] = []
+    const above = definePlugin({
+      name: 'above',
+      version: '1.0.0',
+      dependencies: ['base', 'late'],
+      setup: (ctx) => ctx.onStopped(() => void log.push('last')),
+    })
+    const host = hostOf([above(), ...dependents(log)], { deadlineMs: 5000 })
+    await host.start()
+    await host.stop()
+    assert.deepEqual([log.at(-1), log.toSorted()], ['last', ['base', 'last', 'late']])
+  })
+
+  it('run when the plugin alone is disabled, once', async () => {
+    const log: string[] = []
+    const host = hostOf([below(log, () => void log.push('last'))], { deadlineMs: 5000 })
+    await host.start()
+    await host.disable('exporter')
+    assert.deepEqual(log, ['exporter', 'last'])
+    await host.stop()
+    assert.deepEqual(log, ['exporter', 'last'])
+  })
+
+  it('that fail or never end are in the report, within the deadline of the shutdown', { timeout: 30_000 }, async () => {
+    for (const [last, outcome] of [
+      [() => Promise.reject(new Error('disk full')), 'failed'],
+      [() => never, 'hung'],
+    ] as const) {
+      const host = hostOf([below([], last)], { deadlineMs: 300 })
+      await host.start()
+      const report = await host.stop()
+      assert.equal(report.clean, false)
+      assert.equal(report.plugins.find(({ plugin }) => plugin === 'exporter')?.outcome, outcome)
+    }
+  })
+})

@@ -65,6 +65,34 @@ export async function stopLevels(levels: readonly (readonly PluginUnit[])[], opt
   return rows
 }
 
+/** Longest time of the steps of `onStopped` of one plugin, in ms. */
+const lastMs = 10_000
+
+/** Runs the steps of `onStopped` of plugins that have stopped, and adds to their rows what failed. */
+export async function endUnits(
+  units: readonly PluginUnit[],
+  rows: readonly StopRow[],
+  { clock, shutdown }: PhaseOptions,
+): Promise<readonly StopRow[]> {
+  const ended = new Map<string, Pick<StopRow, 'outcome' | 'ms' | 'error'>>()
+  const end = async (unit: PluginUnit): Promise<void> => {
+    const began = clock.monotonic()
+    const limitMs = Math.min(lastMs, shutdown.leftMs)
+    try {
+      await withDeadline(
+        unit.runLast(),
+        limitMs,
+        `${unit.name}: what it does after all plugins have stopped took longer than ${Math.round(limitMs)} ms`,
+      )
+    } catch (error) {
+      const outcome = error instanceof DeadlineError ? 'hung' : 'failed'
+      ended.set(unit.name, { outcome, ms: clock.monotonic() - began, error: messageOf(error) })
+    }
+  }
+  await Promise.all(units.filter((unit) => unit.hasLast).map(end))
+  return rows.map((row) => (row.outcome === 'ok' || row.outcome === 'slow' ? { ...row, ...ended.get(row.plugin) } : row))
+}
+
 /** The outcome of a stop that began before the shutdown, without its deadline. */
 async function inTime(unit: PluginUnit, stopping: Promise<StopRow>, { clock, shutdown }: PhaseOptions): Promise<StopRow> {
   const began = clock.monotonic()

@@ -30,6 +30,8 @@ export class PluginUnit {
   #error: Error | undefined
   #steps = emptySteps()
   #checks: (() => void)[] = []
+  /** Kept by `unwind`: they run afterwards. */
+  #last: Step[] = []
   #description: (() => string | undefined) | undefined
 
   constructor(plugin: Plugin) {
@@ -61,6 +63,10 @@ export class PluginUnit {
 
   addStep(phase: 'start' | 'ready' | 'stop', step: Step): void {
     this.#steps[phase].push(step)
+  }
+
+  addLast(step: Step): void {
+    this.#last.push(step)
   }
 
   addDescription(text: () => string | undefined): void {
@@ -112,6 +118,24 @@ export class PluginUnit {
     this.waitingFor = ''
     if (failures.length === 1) throw failures[0]
     if (failures.length > 1) throw new AggregateError(failures, failures.map(String).join('; '))
+  }
+
+  /** Whether steps of `onStopped` wait to be run. */
+  get hasLast(): boolean {
+    return this.#last.length > 0
+  }
+
+  /** Runs the steps of `onStopped` once, the last one added first. Throws what failed. */
+  async runLast(): Promise<void> {
+    const steps = this.#last.toReversed()
+    this.#last = []
+    const failures: unknown[] = []
+    for (const step of steps) {
+      await Promise.resolve()
+        .then(step)
+        .catch((error: unknown) => failures.push(error))
+    }
+    if (failures.length > 0) throw failures.length === 1 ? failures[0] : new AggregateError(failures, failures.map(String).join('; '))
   }
 
   /** Back to how it was before `setup`. Returns what failed while undoing. */

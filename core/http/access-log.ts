@@ -1,6 +1,7 @@
 import type { Context } from 'koa'
 import type { Logger } from '../log/types.js'
 import type { Clock } from '../util/clock.js'
+import type { RequestContext } from './request-context.js'
 import { pathOf } from './target.js'
 
 /** The ids of a request. */
@@ -21,6 +22,7 @@ export function logAccess(
   clock: Clock,
   ctx: Context,
   { requestId, clientRequestId }: RequestIds,
+  context: Pick<RequestContext, 'traceId'>,
 ): void {
   const began = clock.monotonic()
   const { method, res } = ctx
@@ -29,7 +31,10 @@ export function logAccess(
     const ms = Math.round(clock.monotonic() - began)
     const { statusCode: status, writableFinished: complete } = res
     // Written out, because spreading `ids` costs more than the rest of the line; what is undefined is not printed.
-    log[level]({ requestId, clientRequestId, method, path, status, ms, bytes: bytesOf(ctx), complete }, 'request')
+    log[level](
+      { requestId, clientRequestId, trace_id: context.traceId, method, path, status, ms, bytes: bytesOf(ctx), complete },
+      'request',
+    )
   })
 }
 

@@ -1,7 +1,7 @@
 import type { Middleware } from 'koa'
 import Koa from 'koa'
-import type { ErrorBody, FailedRequest } from '../hooks/catalogue.js'
-import type { WaterfallSlot } from '../hooks/kinds.js'
+import type { EndedRequest, ErrorBody, FailedRequest } from '../hooks/catalogue.js'
+import type { NotifySlot, WaterfallSlot } from '../hooks/kinds.js'
 import type { Logger } from '../log/types.js'
 import type { Address } from '../util/address.js'
 import type { Clock } from '../util/clock.js'
@@ -43,6 +43,7 @@ export interface HttpAppOptions {
   /** Called for 5xx only. */
   readonly onError: (error: Error, failed: FailedRequest) => void
   readonly transformErrorBody: WaterfallSlot<ErrorBody, [Error, FailedRequest]>
+  readonly requestEnd: NotifySlot<[EndedRequest]>
 }
 
 /**
@@ -65,7 +66,7 @@ export class HttpApp {
   #draining = false
 
   constructor(options: HttpAppOptions) {
-    const { trustedProxies, production, allowedHosts, responders = {}, log, clock, logRequests, info } = options
+    const { trustedProxies, production, allowedHosts, responders = {}, log, clock, logRequests, info, requestEnd } = options
     this.#options = options
     this.#hosts = allowedHosts && new HostCheck(allowedHosts)
     const koa = new Koa({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies, env: production ? 'production' : 'development' })
@@ -81,6 +82,7 @@ export class HttpApp {
       appName: encodeURIComponent(info.title),
       trustsProxies: trustedProxies > 0,
       logRequests,
+      requestEnd,
       isDraining: () => this.#draining,
     }
     this.#pipeline = new Pipeline(this.#parts, [], [])
@@ -103,6 +105,11 @@ export class HttpApp {
   /** Adds a middleware that runs before the route match, for all requests but probes. */
   addGlobal(plugin: string, middleware: Middleware): Disposer {
     return this.#middleware.addGlobal(plugin, middleware)
+  }
+
+  /** Keys of the registered middleware. */
+  get middlewareKeys(): readonly string[] {
+    return this.#middleware.keys
   }
 
   /** Orders global middleware: lower ranks run first. */

@@ -129,6 +129,14 @@ describe('a middleware that replaces another', () => {
       await host.disable('weak')
     }))
 
+  it('stops the boot when a responder has a key that no middleware has', async () => {
+    const boot = (key: string) => withHost({ plugins, routes, responders: { [key]: () => ({}) } }, async () => undefined)
+    await assert.rejects(boot('singed'), {
+      message: /"responders\.singed": no middleware has the key "singed"; did you mean "responders\.signed"\?/,
+    })
+    await assert.rejects(boot('unrelated-key'), { message: /known keys: .*token/ })
+  })
+
   it('lends its responder to the one it replaces, so that a client cannot tell which of the two refused', () =>
     withHost({ plugins, routes, responders: { signed: (_ctx, reason) => ({ signed: reason }) } }, async (host) => {
       const refusal = async (path: string, key: string) => {

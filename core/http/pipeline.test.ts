@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Type } from 'typebox'
 import { refuse } from './refusal-body.js'
+import { requestContext } from './request-context.js'
 import { exchange, listen, makeApp, rawRequest, route, statusOf } from './test-support.js'
 
 const hello = route({ method: 'GET', path: '/hello', handler: () => ({ hello: true }) })
@@ -105,4 +106,23 @@ test('the phases come in their order: of many faults the first one decides, and 
     else send.headers = send.headers.map((header) => (header === wrong ? right : header))
   }
   assert.equal(await codeOf(send.line, send.headers, send.body), '200')
+})
+
+test('a route may go without a request context where nobody else could use it', async (t) => {
+  const handler = () => ({ context: requestContext()?.route?.path ?? 'none' })
+  const plain = route({ method: 'POST', path: '/plain', context: false, handler })
+  const usual = route({ method: 'GET', path: '/plain', handler })
+  const { app } = makeApp(t, [plain, usual])
+  const seen = async (method: 'GET' | 'POST') => {
+    const { body, headers } = await app.inject({ method, path: '/plain' })
+    assert.ok(headers['x-request-id'])
+    return body.context
+  }
+  assert.deepEqual([await seen('POST'), await seen('GET')], ['none', '/plain'])
+  const refused = await app.inject({ method: 'POST', path: '/plain', headers: { 'x-zin-app': 'another' } })
+  assert.ok(refused.status >= 400)
+  app.addGlobal('global', (_, next) => next())
+  app.compile()
+  assert.equal(await seen('POST'), '/plain')
+  assert.throws(() => makeApp(t, [route({ method: 'GET', path: '/p/:id', context: false, handler })]).app.compile(), /static path/)
 })

@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type Koa from 'koa'
 import type { Context, Middleware } from 'koa'
+import type { EndedRequest } from '../hooks/catalogue.js'
+import type { NotifySlot } from '../hooks/kinds.js'
 import type { Logger, LogLevel } from '../log/types.js'
 import type { Clock } from '../util/clock.js'
 import { logAccess } from './access-log.js'
@@ -13,7 +15,8 @@ import type { HostCheck } from './host-check.js'
 import { closeAfterUnreadBody } from './linger.js'
 import { type MatchedRoute, setMatchedRoute } from './matched-route.js'
 import { parseQuery } from './query.js'
-import { requestContext, runInRequest } from './request-context.js'
+import { type RequestContext, requestContext, runInRequest } from './request-context.js'
+import { reportEnd } from './request-end.js'
 import type { RequestIds } from './request-ids.js'
 import type { Route } from './route.js'
 import { routeHandler } from './route-handler.js'
@@ -35,6 +38,7 @@ export interface PipelineParts {
   readonly appName: string
   readonly trustsProxies: boolean
   readonly logRequests: boolean
+  readonly requestEnd: NotifySlot<[EndedRequest]>
   readonly isDraining: () => boolean
 }
 
@@ -64,14 +68,17 @@ export interface PipelineRoute extends MatchedRoute {
 export class Pipeline {
   readonly #parts: PipelineParts
   readonly #probes = new Map<string, Map<string, Step>>()
+  /** Methods of routes that need no request context, by path; empty where global middleware may use one. */
+  readonly #plain = new Map<string, Set<string>>()
   readonly #routes: RouteTable<PipelineRoute>
   readonly #run: Step
 
   constructor(parts: PipelineParts, routes: readonly PipelineRoute[], globals: readonly Middleware[]) {
     this.#parts = parts
     for (const { route, run } of routes) {
-      const { probe, path, method } = route
+      const { probe, context, path, method } = route
       if (probe) this.#probes.set(path, (this.#probes.get(path) ?? new Map<string, Step>()).set(method, run))
+      else if (context === false && globals.length === 0) this.#plain.set(path, (this.#plain.get(path) ?? new Set<string>()).add(method))
     }
     this.#routes = new RouteTable(routes.map((value) => ({ method: value.route.method, path: value.route.path, value })))
     // Phase 4 runs before phase 5.
@@ -87,20 +94,29 @@ export class Pipeline {
     const requestId = (trustsProxies ? inbound : undefined) ?? ids.next()
     res.setHeader('x-request-id', requestId)
     const probe = this.#probeFor(req)
-    this.#log(ctx, probe ? 'debug' : 'info', requestId, inbound)
+    const context: RequestContext = { requestId, userId: undefined, route: undefined, traceId: undefined }
+    this.#log(ctx, probe ? 'debug' : 'info', context, inbound)
+    const { clock, requestEnd } = this.#parts
+    if (requestEnd.active) reportEnd(requestEnd, clock, ctx, context, probe !== undefined)
     if (probe) this.#settle(ctx, requestId, probe)
-    else runInRequest({ requestId, userId: undefined, route: undefined }, () => this.#settle(ctx, requestId, this.#enter))
+    else if (!requestEnd.active && this.#isPlain(req)) this.#settle(ctx, requestId, this.#enter)
+    else runInRequest(context, () => this.#settle(ctx, requestId, this.#enter))
   }
 
   #probeFor({ method = 'GET', url = '' }: IncomingMessage): Step | undefined {
     return this.#probes.get(pathOf(url))?.get(method === 'HEAD' ? 'GET' : method)
   }
 
-  #log(ctx: Context, level: 'debug' | 'info', requestId: string, inbound: string | undefined): void {
+  #isPlain({ method = '', url = '' }: IncomingMessage): boolean {
+    return this.#plain.size > 0 && this.#plain.get(pathOf(url))?.has(method === 'HEAD' ? 'GET' : method) === true
+  }
+
+  #log(ctx: Context, level: 'debug' | 'info', context: RequestContext, inbound: string | undefined): void {
+    const { requestId } = context
     const { log, clock, logRequests } = this.#parts
     if (!logRequests || !logged[level].includes(log.level)) return
     const ids = inbound === undefined || inbound === requestId ? { requestId } : { requestId, clientRequestId: inbound }
-    logAccess(log, level, clock, ctx, ids)
+    logAccess(log, level, clock, ctx, ids, context)
   }
 
   readonly #enter: Step = (ctx) => {

@@ -8,12 +8,14 @@ export interface RequestContext {
   userId: string | undefined
   /** The matched route, from the route match on. */
   route: RouteInfo | undefined
+  /** W3C id of the sampled trace that the request belongs to. Set by the plugin that traces it. */
+  traceId?: string | undefined
 }
 
 // One storage serves every app of the process: each request carries its own store.
 const storage = new AsyncLocalStorage<RequestContext>()
 
-/** The current request; `undefined` outside of requests and in probes. */
+/** The current request; `undefined` outside of requests, in probes and in some requests of routes with `context: false`. */
 export function requestContext(): RequestContext | undefined {
   return storage.getStore()
 }

@@ -43,6 +43,7 @@ function routeProblems(registrations: readonly Registration[], middleware: Middl
       add(`no plugin registered the middleware key "${name}"${near === undefined ? '' : `; did you mean "${near}"?`}`)
     }
     if (route.probe && !isStatic(path)) add('a probe must have a static path')
+    if (route.context === false && !isStatic(path)) add('a route without a request context must have a static path')
     if (route.probe && (route.use?.length || route.params || route.query || route.body)) add('a probe must not have middleware or input')
     for (const problem of schemaProblems(route)) add(problem)
   }

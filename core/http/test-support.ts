@@ -35,6 +35,7 @@ export function makeApp(
     logRequests: false,
     onError: (error, failed) => void failures.push({ error, failed }),
     transformErrorBody: { active: false, call: async (body: ErrorBody) => body },
+    requestEnd: { active: false, call: () => undefined },
     ...options,
   })
   for (const route of routes) app.addRoute('test', route)

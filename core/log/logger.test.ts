@@ -206,3 +206,22 @@ test('the channel "silent" writes nothing', async () => {
   assert.equal(log.level, 'silent')
   await log.close()
 })
+
+test('added fields are on every line, of children as well, until they are removed; those of the line win, and secrets are masked', () => {
+  const log = memoryLogger()
+  const child = log.child({ plugin: 'x' })
+  let id: string | undefined = 'a'
+  const remove = log.addFields?.(() => (id === undefined ? undefined : { trace_id: id, token: 'canary-1' }))
+  child.info({ a: 1 }, 'one')
+  log.info({ trace_id: 'mine' }, 'two')
+  id = undefined
+  log.info('three')
+  id = 'b'
+  remove?.()
+  log.info('four')
+  assert.deepEqual(
+    log.lines.map((line) => line.trace_id),
+    ['a', 'mine', undefined, undefined],
+  )
+  assert.equal(JSON.stringify(log.lines).includes('canary-1'), false)
+})

@@ -4,7 +4,7 @@ import { wantsColors } from '../util/colors.js'
 import { logErrors } from './errors.js'
 import { maskText, redactFacts } from './redact.js'
 import { textFormatter } from './text.js'
-import type { Logger, LogLevel } from './types.js'
+import type { LogFields, Logger, LogLevel } from './types.js'
 
 export interface LoggerOptions {
   readonly level: LogLevel
@@ -42,6 +42,7 @@ export function createLogger(options: LoggerOptions): OwnedLogger {
   const silent = options.channel === 'silent'
   const format = options.format === 'text' && !silent ? textFormatter(sink.colors) : (line: string) => line
   let closed = false
+  let added: readonly LogFields[] = []
   const logger = pino(
     {
       level: silent ? 'silent' : options.level,
@@ -50,6 +51,9 @@ export function createLogger(options: LoggerOptions): OwnedLogger {
       formatters: { level: (label) => ({ level: label }), log: redactFacts },
       // Errors were made plain by redactFacts.
       serializers: { err: (error: unknown) => error },
+      mixin: () => (added.length === 0 ? noFields : Object.assign({}, ...added.map((fields) => fields()))),
+      // pino's own way would write into the result of the mixin.
+      mixinMergeStrategy: (facts, fields) => (fields === noFields ? facts : { ...fields, ...facts }),
     },
     { write: (line: string) => void (closed || sink.write(format(maskText(line)))) },
   )
@@ -58,8 +62,16 @@ export function createLogger(options: LoggerOptions): OwnedLogger {
     closed = true
     await sink.close()
   }
-  return Object.assign(logger as unknown as Logger, { child: maskedChild(logger.child), close })
+  const addFields = (fields: LogFields): (() => void) => {
+    added = [...added, fields]
+    return () => {
+      added = added.filter((one) => one !== fields)
+    }
+  }
+  return Object.assign(logger as unknown as Logger, { child: maskedChild(logger.child), addFields, close })
 }
+
+const noFields = {}
 
 /** pino does not pass a child's bindings through its formatters. Children inherit this function. */
 function maskedChild(child: (bindings: Record<string, unknown>) => unknown): Logger['child'] {

@@ -11,6 +11,8 @@ export interface ServiceRef<T> {
 export interface OptionalServiceRef<T> {
   readonly id: string
   readonly optional: true
+  /** It has no effect on the boot order, see {@link later}. */
+  readonly later?: true
   readonly [shape]?: T
 }
 
@@ -36,4 +38,17 @@ export function defineService<T>(id: string): ServiceRef<T> {
 /** Marks a service as not required: `uses: { mailer: optional(mailerService) }`. */
 export function optional<T>(ref: ServiceRef<T>): OptionalServiceRef<T> {
   return { id: ref.id, optional: true }
+}
+
+/**
+ * Marks a service as not required and without effect on the boot order: `uses: { workers: later(workersService) }`. It is undefined until
+ * its plugin has started it, and after that has stopped. For a plugin that comes before the one that it uses.
+ */
+export function later<T>(ref: ServiceRef<T>): OptionalServiceRef<T> {
+  return { id: ref.id, optional: true, later: true }
+}
+
+/** Whether a reference was made by {@link later}. */
+export function isLater(ref: ServiceRef<unknown> | OptionalServiceRef<unknown>): boolean {
+  return ref.optional && ref.later === true
 }

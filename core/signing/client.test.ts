@@ -84,7 +84,7 @@ interface Seen {
 }
 
 async function withServer(
-  answer: (seen: Seen, count: number) => { status: number; date: Date },
+  respond: (seen: Seen, count: number) => { status: number; date: Date },
   use: (url: string, seen: Seen[]) => Promise<void>,
 ): Promise<void> {
   const all: Seen[] = []
@@ -98,7 +98,7 @@ async function withServer(
       body: Buffer.concat(chunks).toString(),
     }
     all.push(seen)
-    const { status, date } = answer(seen, all.length)
+    const { status, date } = respond(seen, all.length)
     res.writeHead(status, { date: date.toUTCString(), location: '/elsewhere' }).end('done')
   })
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))

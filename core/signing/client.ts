@@ -92,14 +92,14 @@ export interface SignedFetchOptions {
 /** With the device's secret, or with its own Ed25519 key. */
 export type Rfc9421FetchOptions = Omit<SignedFetchOptions, 'profile' | 'secret'> & Rfc9421Credential & { readonly profile: 'rfc9421' }
 
-/** A clock that is off by less than this is left alone: the answer's `Date` is only exact to a second. */
+/** A smaller clock offset is ignored: `Date` has a resolution of one second. */
 const SKEW_MS = 5_000
 
 /**
- * A fetch that signs each request and adds the bearer token. When a 401 answer's `Date` shows that this machine's clock is off,
+ * A fetch that signs each request and adds the bearer token. When a 401 response's `Date` shows that this machine's clock is off,
  * it remembers the offset and sends the request once more with a new nonce. The `Date` is believed over https and from this
  * machine only; a page on another origin sees it when the server lists it in `Access-Control-Expose-Headers`.
- * The body is read into memory before it is sent. Redirects are handed back, not followed: a signature is good for one path.
+ * The body is read into memory before it is sent. Redirects are returned, not followed: a signature is valid for one path.
  *
  * @example
  * const api = signedFetch({ keyId: deviceId, secret: deviceSecret, token })
@@ -128,12 +128,12 @@ export function signedFetch(options: SignedFetchOptions | Rfc9421FetchOptions): 
       return send(target, { redirect: 'manual', ...init, method: prepared.method, headers, body: prepared.body ?? null })
     }
 
-    const answer = await attempt()
-    if (answer.status !== 401 || !isTrusted(prepared.url)) return answer
-    const learned = offsetOf(answer.headers.get('date'), now())
-    if (learned === undefined || Math.abs(learned - offset) <= SKEW_MS) return answer
+    const response = await attempt()
+    if (response.status !== 401 || !isTrusted(prepared.url)) return response
+    const learned = offsetOf(response.headers.get('date'), now())
+    if (learned === undefined || Math.abs(learned - offset) <= SKEW_MS) return response
     offset = learned
-    await answer.body?.cancel()
+    await response.body?.cancel()
     return attempt()
   }
 }

@@ -27,18 +27,18 @@ describe('a public key of a device', () => {
     }
   })
 
-  it('is no point of small order, for which one signature fits many messages, with either sign and in any encoding', () => {
+  it('is not a point of small order, for which one signature is valid for many messages, with either sign and in any encoding', () => {
     const constant = Buffer.from(`01${zeros(63)}`, 'hex')
     for (const hex of [...weak, ...weak.map(withSign)]) {
       const text = base64url(hex)
       const { key } = publicSigningKey(text)
-      const fits = Array.from({ length: 200 }, (_, index) => verify(null, Buffer.from(`message ${index}`), key, constant))
-      assert.ok(fits.includes(true), `${hex} is no weak key`)
+      const valid = Array.from({ length: 200 }, (_, index) => verify(null, Buffer.from(`message ${index}`), key, constant))
+      assert.ok(valid.includes(true), `${hex} is not a weak key`)
       assert.equal(isPublicKey(text), false, hex)
     }
   })
 
-  it('is no text of another form or length, and no encoding above the prime', () => {
+  it('is not text of another form or length, or an encoding above the prime', () => {
     const texts = ['', 'A'.repeat(42), 'A'.repeat(44), `${'A'.repeat(42)}B`, base64url(`f0${ff(30)}7f`), base64url(ff(32))]
     for (const text of texts) assert.equal(isPublicKey(text), false, text)
   })

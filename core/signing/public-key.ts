@@ -12,7 +12,7 @@ const orderEight = 0x7a03ac9277fdc74ec6cc392cfa53202a0f67100d760b3cba4fd84d3d706
 /**
  * The y coordinates of the eight points of small order (Chalkias, Garillot and Nikolaenko, "Taming the many EdDSAs", table 6):
  * the neutral element, the points of order 2 and 4, and two of order 8. A point and its negative share theirs. For such a key
- * one signature, with R the neutral element and S zero, fits any message, or every eighth one.
+ * one signature, with R the neutral element and S zero, is valid for any message, or for every eighth one.
  */
 const smallOrder: ReadonlySet<bigint> = new Set([1n, prime - 1n, 0n, orderEight, prime - orderEight])
 

@@ -16,7 +16,7 @@ export interface Unsealed {
 export interface Sealer {
   /** `zs1.<kid>.<iv>.<ct>.<tag>`, each part but the first base64url. */
   seal(secret: string, binding: SealBinding): string
-  /** `undefined` when the text is no envelope, was made under an unknown key, was changed, or belongs elsewhere. */
+  /** `undefined` when the text is not an envelope, was sealed with an unknown key, was changed, or belongs elsewhere. */
   unseal(envelope: string, binding: SealBinding): Unsealed | undefined
 }
 

@@ -1,6 +1,6 @@
 import { signingErrors } from './errors.js'
 
-/** A secret that was replaced and is still good for a while. */
+/** A replaced secret that is still accepted for a while. */
 export interface BackupSecret {
   readonly secret: string
   /** ms since 1970; without it the secret is good until it leaves the list. */

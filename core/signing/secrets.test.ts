@@ -4,7 +4,7 @@ import { createSealer } from './seal.js'
 import { parseBackups, parseSecrets } from './secret-list.js'
 
 describe('a list of secrets', () => {
-  it('has no ends where nobody looks at them', () => {
+  it('has no expiry where it is not checked', () => {
     assert.deepEqual(parseSecrets('["a","b"]', 'OLD_KEYS'), ['a', 'b'])
     assert.throws(() => parseSecrets('["a",{"secret":"hush","notAfter":1}]', 'OLD_KEYS'), {
       code: 'SIGNING_SECRET_BACKUPS_INVALID',

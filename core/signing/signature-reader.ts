@@ -26,7 +26,7 @@ export function readSignature(rawHeaders: readonly string[], names: SignatureHea
 
 /** Makes the reader of layer 3 for header names. */
 export function signatureReader(names: SignatureHeaderNames): SignatureReader {
-  // Values stand in a list by the place of their header: each request looks each of its names up once.
+  // Values are indexed by the position of their header: each name of a request is looked up once.
   const places = new Map<string, number>()
   const place = (name: string): number => {
     const known = places.get(name) ?? places.size

@@ -157,7 +157,7 @@ describe('the MAC and the body (layer 6)', () => {
   const right = signingKey(secret)
   const target = signedTarget(sent.url)
 
-  it('fits the secret it was made with, whichever place that has', async () => {
+  it('matches the secret it was made with, at any position in the list', async () => {
     const read = await claim()
     for (const keys of [[right], [signingKey('other'), right], [right, signingKey('other')]])
       assert.equal(checkMac('POST', target, read, keys, decoy), right)
@@ -169,7 +169,7 @@ describe('the MAC and the body (layer 6)', () => {
     assert.ok('ok' in checkMac('POST', target, read, [], decoy))
   })
 
-  it('S2: does not fit after a change of any signed part', async () => {
+  it('S2: does not match after a change to any signed part', async () => {
     const read = await claim()
     const flip = (text: string): string => `${text.slice(0, -1)}${text.endsWith('0') ? '1' : '0'}`
     const changed: readonly [string, string, SignatureClaim][] = [
@@ -185,7 +185,7 @@ describe('the MAC and the body (layer 6)', () => {
     for (const [method, url, altered] of changed) assert.ok('ok' in checkMac(method, signedTarget(url), altered, [right], decoy))
   })
 
-  it('never fits the decoy or an ambiguous target', async () => {
+  it('never matches the decoy or an ambiguous target', async () => {
     const own = { ...right, publicKey: decoy.publicKey }
     const signedByDecoy = checkMac('POST', target, await claim(), [own], own)
     assert.ok('ok' in signedByDecoy)

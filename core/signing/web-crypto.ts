@@ -13,7 +13,7 @@ export function newNonce(): string {
   return crypto.randomUUID()
 }
 
-/** What a page's relative addresses begin from, for fetch as for us; `undefined` where there is no page. */
+/** The base URL of a page's relative URLs, as for fetch; `undefined` outside a page. */
 export function baseUrl(): string | undefined {
   return globalThis.document?.baseURI ?? globalThis.location?.href
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { describe, it } from 'node:test'
+import { after, before, describe, it } from 'node:test'
 import { OptionsValidator } from '../config/validate-options.js'
 import type { ErrorTable } from '../errors.js'
 import type { ProvidedService } from '../host/host-options.js'
@@ -22,7 +22,7 @@ export interface DescribePluginOptions {
 
 /**
  * Registers the conformance tests of a plugin with node:test: it can be enabled and disabled twice, leaves nothing
- * open, its defaults fit its schema, its routes and errors are described, and its README says what the code does: the tables of the
+ * open, its defaults match its schema, its routes and errors are described, and its README says what the code does: the tables of the
  * sections Options, Settings and Errors are those of its declarations, word for word.
  *
  * @example
@@ -31,39 +31,36 @@ export interface DescribePluginOptions {
 // biome-ignore lint/suspicious/noExplicitAny: a factory of any options
 export function describePlugin(dependencies: () => readonly Plugin[], factory: PluginFactory<any>, given: DescribePluginOptions): void {
   const { spec } = factory
-  const withHost = async (test: (host: TestHost) => Promise<void>): Promise<void> => {
-    const { env, services, options } = given
-    const host = await createTestHost({
-      plugins: [...dependencies(), registerOnly(factory(options))],
-      ...(env === undefined ? {} : { env }),
-      ...(services === undefined ? {} : { services }),
-    })
-    try {
-      await test(host)
-    } finally {
-      await host.stop()
-    }
-  }
-  const ownRoutes = (host: TestHost) => host.host.view.routes().filter((route) => route.plugin === spec.name)
+  let host: TestHost
+  const ownRoutes = () => host.host.view.routes().filter((route) => route.plugin === spec.name)
 
   describe(`plugin ${spec.name} keeps the rules of plugins`, () => {
-    it('can be enabled and disabled twice and leaves no route, listener, timer or connection', () =>
-      withHost(async (host) => {
-        for (const _round of [1, 2]) {
-          await host.enable(spec.name)
-          const routes = ownRoutes(host)
-          await host.disable(spec.name)
-          assert.deepEqual(ownRoutes(host), [])
-          assert.deepEqual(listenersOf(host, spec.name), [])
-          for (const { method, path } of routes) {
-            const answer = await host.inject({ method, path: path.replaceAll(/:\w+/g, 'x') })
-            assert.ok([404, 405].includes(answer.status), `${method} ${path} answers ${answer.status} after the plugin was disabled`)
-          }
-          await host.assertNothingOpen(spec.name)
-        }
-      }))
+    before(async () => {
+      const { env, services, options } = given
+      host = await createTestHost({
+        plugins: [...dependencies(), registerOnly(factory(options))],
+        ...(env === undefined ? {} : { env }),
+        ...(services === undefined ? {} : { services }),
+      })
+    })
+    after(() => host.stop())
 
-    it('has defaults that fit its schema, and refuses an unknown option', () => {
+    it('can be enabled and disabled twice and leaves no route, listener, timer or connection', async () => {
+      for (const _round of [1, 2]) {
+        await host.enable(spec.name)
+        const routes = ownRoutes()
+        await host.disable(spec.name)
+        assert.deepEqual(ownRoutes(), [])
+        assert.deepEqual(listenersOf(host, spec.name), [])
+        for (const { method, path } of routes) {
+          const { status } = await host.inject({ method, path: path.replaceAll(/:\w+/g, 'x') })
+          assert.ok([404, 405].includes(status), `${method} ${path} returns ${status} after the plugin was disabled`)
+        }
+        await host.assertNothingOpen(spec.name)
+      }
+    })
+
+    it('has defaults that match its schema, and refuses an unknown option', () => {
       const validator = new OptionsValidator()
       const all = { ...spec.options?.defaults, ...given.options }
       assert.deepEqual(validator.validate(spec, all), { options: all })
@@ -71,22 +68,21 @@ export function describePlugin(dependencies: () => readonly Plugin[], factory: P
       assert.ok('problems' in refused && refused.problems.some((problem) => problem.includes('thisOptionDoesNotExist')))
     })
 
-    it('describes its routes, commands and settings', () =>
-      withHost(async (host) => {
-        await host.enable(spec.name)
-        const document = host.host.http.openapi() as { paths: Record<string, Record<string, { responses: Record<string, unknown> }>> }
-        for (const { method, path, summary } of ownRoutes(host)) {
-          assert.ok(summary.length > 0, `${method} ${path} has no summary`)
-          const operation = document.paths[path.replaceAll(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()]
-          if (operation === undefined) continue
-          assert.ok(
-            Object.keys(operation.responses).some((status) => /^[23]/.test(status)),
-            `${method} ${path} has no response schema`,
-          )
-        }
-        for (const { command } of ownCommands(host, spec.name))
-          assert.ok(command.summary.length > 0, `command ${command.name} has no summary`)
-      }))
+    it('describes its routes, commands and settings', async () => {
+      await host.enable(spec.name)
+      const document = host.host.http.openapi() as { paths: Record<string, Record<string, { responses: Record<string, unknown> }>> }
+      for (const { method, path, summary } of ownRoutes()) {
+        assert.ok(summary.length > 0, `${method} ${path} has no summary`)
+        const operation = document.paths[path.replaceAll(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()]
+        if (operation === undefined) continue
+        assert.ok(
+          Object.keys(operation.responses).some((status) => /^[23]/.test(status)),
+          `${method} ${path} has no response schema`,
+        )
+      }
+      for (const { command } of ownCommands(host, spec.name))
+        assert.ok(command.summary.length > 0, `command ${command.name} has no summary`)
+    })
 
     it('has a README whose tables of options, settings and errors are those that it declares', async () => {
       const readme = await readFile(given.readme, 'utf8')
@@ -102,36 +98,33 @@ export function describePlugin(dependencies: () => readonly Plugin[], factory: P
       }
     })
 
-    it('has errors that the OpenAPI document lists with their status', () =>
-      withHost((host) => {
-        const { components } = host.host.http.openapi() as OpenApiWithCodes
-        const documented = new Map(components.schemas.ErrorCode.anyOf.map((entry) => [entry.const, entry['x-status']]))
-        for (const [code, { row }] of Object.entries((spec.errors ?? {}) as ErrorTable)) {
-          assert.equal(documented.get(code), row.status, `${code} has this status in the OpenAPI document`)
-        }
-        return Promise.resolve()
-      }))
+    it('has errors that the OpenAPI document lists with their status', () => {
+      const { components } = host.host.http.openapi() as OpenApiWithCodes
+      const documented = new Map(components.schemas.ErrorCode.anyOf.map((entry) => [entry.const, entry['x-status']]))
+      for (const [code, { row }] of Object.entries((spec.errors ?? {}) as ErrorTable)) {
+        assert.equal(documented.get(code), row.status, `${code} has this status in the OpenAPI document`)
+      }
+    })
 
-    it('has a README that names exactly its routes, hooks, services and commands', () =>
-      withHost(async (host) => {
-        await host.enable(spec.name)
-        const readme = await readFile(given.readme, 'utf8')
-        const expected = {
-          Hooks: Object.keys(spec.hooks ?? {}),
-          Services: (spec.provides ?? []).map((ref) => ref.id),
-        }
-        for (const [section, names] of Object.entries(expected)) assertSame(section, tableKeys(readme, section), names)
-        assertSame(
-          'Routes',
-          tableKeys(readme, 'Routes', 2),
-          ownRoutes(host).map((route) => `${route.method} ${route.path}`),
-        )
-        assertSame(
-          'Commands',
-          tableKeys(readme, 'Commands').map(commandName),
-          ownCommands(host, spec.name).map(({ command }) => command.name),
-        )
-      }))
+    it('has a README that names exactly its routes, hooks, services and commands', async () => {
+      await host.enable(spec.name)
+      const readme = await readFile(given.readme, 'utf8')
+      const expected = {
+        Hooks: Object.keys(spec.hooks ?? {}),
+        Services: (spec.provides ?? []).map((ref) => ref.id),
+      }
+      for (const [section, names] of Object.entries(expected)) assertSame(section, tableKeys(readme, section), names)
+      assertSame(
+        'Routes',
+        tableKeys(readme, 'Routes', 2),
+        ownRoutes().map((route) => `${route.method} ${route.path}`),
+      )
+      assertSame(
+        'Commands',
+        tableKeys(readme, 'Commands').map(commandName),
+        ownCommands(host, spec.name).map(({ command }) => command.name),
+      )
+    })
   })
 }
 

@@ -62,6 +62,8 @@ function optionType(schema: OptionSchema): string {
 
 function settingType(spec: SettingSpec): string {
   switch (spec.type) {
+    case 'family':
+      return 'strings by name'
     case 'enum':
       return spec.values.map(code).join(', ')
     case 'int':

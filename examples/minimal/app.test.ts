@@ -6,8 +6,8 @@ import config from './zin.config.js'
 test('the app greets by name', async () => {
   const app = await createTestHost(config)
   try {
-    const answer = await app.inject({ method: 'GET', path: '/hello/ada' })
-    assert.deepEqual([answer.status, answer.body], [200, { hello: 'ada' }])
+    const response = await app.inject({ method: 'GET', path: '/hello/ada' })
+    assert.deepEqual([response.status, response.body], [200, { hello: 'ada' }])
   } finally {
     await app.stop()
   }

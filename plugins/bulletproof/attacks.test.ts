@@ -24,8 +24,8 @@ for (const { name, copies, ...backend } of backends) {
     it(`S6: of one request in ${copies} copies at once is accepted once`, () =>
       withApp(backend, async (app) => {
         const headers = await app.headersOf()
-        const answers = await Promise.all(Array.from({ length: copies }, () => app.host.inject({ path: '/api/me', headers })))
-        assert.deepEqual(countsOf(answers), { 200: 1, 401: copies - 1 })
+        const responses = await Promise.all(Array.from({ length: copies }, () => app.host.inject({ path: '/api/me', headers })))
+        assert.deepEqual(countsOf(responses), { 200: 1, 401: copies - 1 })
       }))
 
     it('S5: is refused as long as the timestamp is good, also when it was ahead of time', () =>
@@ -136,7 +136,7 @@ describe('a store that is down', () => {
     ],
   ]
   for (const [what, fail] of failures) {
-    it(`(${what} of the kv) makes the answer 503, and neither 200 nor 401`, () =>
+    it(`(${what} of the kv) makes the response a 503, and neither 200 nor 401`, () =>
       withApp({ plugins: [database(), kv()], options: { deviceStore: 'memory' } }, async (app) => {
         assert.equal((await app.send()).status, 200)
         await fail(app.service(databaseService).tables())
@@ -167,13 +167,13 @@ describe('over a raw socket', () => {
       ]) {
         const value = good.find(([other]) => other === name.toLowerCase())?.[1] ?? 'text/plain'
         const twice = [...good, [name, value] as const, ...(['user-agent', 'content-type'].includes(name) ? [[name, value] as const] : [])]
-        const answer = await exchange(app.host.url, requestHead(app.host.url, 'GET /api/me HTTP/1.1', twice))
-        assert.match(answer, /^HTTP\/1\.1 40[01] /, name)
+        const response = await exchange(app.host.url, requestHead(app.host.url, 'GET /api/me HTTP/1.1', twice))
+        assert.match(response, /^HTTP\/1\.1 40[01] /, name)
       }
       assert.match(await exchange(app.host.url, requestHead(app.host.url, 'GET /api/me HTTP/1.1', good)), /^HTTP\/1\.1 200 /)
     }))
 
-  it('S10: a request whose signature does not fit is refused before one byte of its body is asked for or read', () =>
+  it('S10: a request whose signature does not match is refused before one byte of its body is asked for or read', () =>
     withApp(listening, async (app) => {
       const path = '/api/notes'
       const make = async (secret: string): Promise<(readonly [string, string])[]> => [
@@ -182,7 +182,7 @@ describe('over a raw socket', () => {
       ]
       const head = async (secret: string, more: readonly (readonly [string, string])[] = []) =>
         requestHead(app.host.url, `POST ${path} HTTP/1.1`, [...(await make(secret)), ...more])
-      // The body never comes: an answer shows that nobody waits for it.
+      // The body is never sent: a response shows that nothing waits for it.
       assert.match(await exchange(app.host.url, await head('wrong')), /^HTTP\/1\.1 401 /)
       assert.match(await exchange(app.host.url, await head('wrong', [['expect', '100-continue']])), /^HTTP\/1\.1 401 /)
       assert.match(await exchange(app.host.url, await head(app.secret, [['expect', '100-continue']]), /\r\n\r\n/), /^HTTP\/1\.1 100 /)

@@ -56,6 +56,6 @@ function forApp() {
 
 async function assertOnce(app: TestApp, copies: number): Promise<void> {
   const headers = await app.headersOf()
-  const answers = await Promise.all(Array.from({ length: copies }, () => app.host.inject({ path: '/api/me', headers })))
-  assert.deepEqual(countsOf(answers), { 200: 1, 401: copies - 1 })
+  const responses = await Promise.all(Array.from({ length: copies }, () => app.host.inject({ path: '/api/me', headers })))
+  assert.deepEqual(countsOf(responses), { 200: 1, 401: copies - 1 })
 }

@@ -34,25 +34,27 @@ export function checkSecrets(facts: SecretFacts): { readonly error: ZinError | u
   ]
   const warnings = [
     short && !production ? `${shared.source} has ${shared.bytes} bytes; production refuses fewer than ${MIN_SECRET_BYTES}` : '',
-    unsealed && !production ? 'APP_KEY is not set: device secrets are sealed with a key of this process, and devices end with it' : '',
+    unsealed && !production
+      ? 'APP_KEY is not set: device secrets are encrypted with a key of this process, so devices are lost when it ends'
+      : '',
     weakSeal && !production ? `APP_KEY has ${appKeyBytes} bytes; production refuses fewer than ${MIN_SECRET_BYTES}` : '',
     uses && shared.source !== undefined && shared.source !== 'BULLETPROOF_SIGNING_SECRET'
-      ? `${shared.source} serves as the shared signing secret too; run "zin key:bulletproof" to give signing a secret of its own`
+      ? `${shared.source} is also the shared signing secret; run "zin key:bulletproof" to create a separate one for signing`
       : '',
     shared.shortBackups > 0
-      ? `${shared.shortBackups} of the secrets in BULLETPROOF_SIGNING_SECRET_BK have fewer than ${MIN_SECRET_BYTES} bytes and are not taken in production`
+      ? `${shared.shortBackups} of the secrets in BULLETPROOF_SIGNING_SECRET_BK have fewer than ${MIN_SECRET_BYTES} bytes and are ignored in production`
       : '',
     production && serving && sharedSecretFor === 'unknown' && shared.source !== undefined
-      ? 'the shared secret signs for any key id that is no device; give bulletproof the option sharedSecretFor "listed" or "none" in zin.config.ts'
+      ? 'the shared secret is accepted for any key id that matches no device; set the option sharedSecretFor of bulletproof to "listed" or "none" in zin.config.ts'
       : '',
     production && serving && shared.source !== undefined && !knowsHost
-      ? 'the app answers to any Host, so that a request signed for another app with the same shared secret is good here, too; name its hosts in app.allowedHosts of zin.config.ts'
+      ? 'the app accepts any Host, so a request signed for another app with the same shared secret is valid here too; list the hosts of this app in app.allowedHosts of zin.config.ts'
       : '',
     production && serving && nonceDriver === 'memory'
-      ? 'nonces are known to this process only; with several instances enable the plugin kv'
+      ? 'nonces are kept in the memory of this process; enable the plugin kv to run several instances'
       : '',
     production && deviceDriver === 'memory'
-      ? 'devices are known to this process only, until it ends; enable the plugin database or kv'
+      ? 'devices are kept in the memory of this process and lost when it ends; enable the plugin database or kv'
       : '',
   ].filter((warning) => warning !== '')
   return { error: production ? problems.find((problem) => problem !== undefined) : undefined, warnings }

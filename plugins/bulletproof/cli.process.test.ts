@@ -63,7 +63,7 @@ describe('zin key:bulletproof', () => {
       await writeFile(join(folder, '.env'), env)
       const inForce = other.said(/in force/)
       const { err } = await zin(['key:bulletproof'], own)
-      assert.match(err, /BULLETPROOF_SIGNING_SECRET is also set in the environment, which wins over \.env and stays in force/)
+      assert.match(err, /BULLETPROOF_SIGNING_SECRET is also set in the environment, which overrides \.env and stays in force/)
       await inForce
       const { BULLETPROOF_SIGNING_SECRET: next = '' } = await valuesOf(folder)
       assert.equal(await status(other.url, token.trim(), next), 200)
@@ -114,6 +114,7 @@ describe('zin auth:attack', () => {
         'PASSWORD',
       ]
       const two = await zin(['auth:attack', app.url, ...users, '--json'], password)
+      assert.equal(two.code, 0, two.out + two.err)
       const report = JSON.parse(two.out) as { holes: number; unclear: number; findings: { attack: string; verdict: string }[] }
       assert.deepEqual([two.code, report.holes, report.unclear], [0, 0, 0], two.out + two.err)
       const skipped = report.findings.filter(({ verdict }) => verdict === 'skipped').map(({ attack }) => attack)
@@ -126,11 +127,11 @@ describe('zin auth:attack', () => {
         for (const hidden of [secret, appKey, 'letmein-0123']) assert.ok(!`${out}${err}`.includes(hidden))
       const wrong = await zin(['auth:attack', app.url, '--email', 'ada@example.com', '--password-env', 'PASSWORD'], { PASSWORD: 'wrong' })
       assert.deepEqual([wrong.code, wrong.out], [2, ''])
-      assert.match(wrong.err, /POST \/auth\/login answered 401 /)
+      assert.match(wrong.err, /POST \/auth\/login returned 401 /)
       const keyed = ['--key-id', 'nobody', '--secret-env', 'S', '--token-env', 'T']
       const refused = await zin(['auth:attack', app.url, ...keyed], { S: 's', T: 't' })
       assert.deepEqual([refused.code, refused.out], [2, ''])
-      assert.match(refused.err, /the honest request GET \/api\/me was answered 401/)
+      assert.match(refused.err, /the honest request GET \/api\/me got 401/)
       assert.equal((await zin(['auth:attack', 'ftp://x'])).code, 2)
       await app.end()
     }))
@@ -140,12 +141,12 @@ describe('zin auth:explain', () => {
   it('explains a request of a device that a running app knows', () =>
     withFolder(env, async ({ folder, zin, start }) => {
       const app = await start()
-      const answer = await fetch(`${app.url}/auth/login`, {
+      const response = await fetch(`${app.url}/auth/login`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ email: 'ada@example.com', password: 'letmein-0123' }),
       })
-      const { jwt, deviceId, deviceSecret } = (await answer.json()) as { jwt: string; deviceId: string; deviceSecret: string }
+      const { jwt, deviceId, deviceSecret } = (await response.json()) as { jwt: string; deviceId: string; deviceSecret: string }
       const url = `${app.url}/api/me`
       const headers = {
         ...(await createHeaders({ method: 'GET', url, keyId: deviceId, secret: deviceSecret })),

@@ -91,7 +91,7 @@ describe('zin key:bulletproof', () => {
         const first = await run()
         const keptAs = (secret: string) => ({ secret, notAfter: 1_120_000 })
         assert.deepEqual(JSON.parse(first.values[BACKUPS] ?? ''), ['f', 'e', { secret: 'd', notAfter: 2_000_000 }, 'c', 'b', keptAs('a')])
-        assert.match(first.out, /6 earlier secrets kept\n1 of them beyond --max-backups: good for 120 s more/)
+        assert.match(first.out, /6 earlier secrets kept\n1 of them beyond --max-backups: valid for 120 s more/)
         // Requests signed with any of them may be on their way, also with none to be kept.
         const second = first.values[SECRET] ?? ''
         assert.deepEqual(await listOf(0), [second, 'f', 'e', 'd', 'c', 'b', 'a'].map(keptAs))
@@ -128,7 +128,7 @@ describe('zin key:bulletproof', () => {
       assert.match(hidden.out, /BULLETPROOF_SIGNING_SECRET is also set in the environment/)
       assert.doesNotMatch(hidden.out, /within two seconds|are accepted/)
       const backups = await run({}, { [BACKUPS]: '["other"]' })
-      assert.match(backups.out, /BULLETPROOF_SIGNING_SECRET_BK is also set in the environment.*\n.*new secret over within two seconds/)
+      assert.match(backups.out, /BULLETPROOF_SIGNING_SECRET_BK is also set in the environment.*\n.*uses the new secret within two seconds/)
       assert.doesNotMatch(backups.out, /are accepted/)
       const { values, out } = await run()
       assert.match(out, /within two seconds\n.*are accepted/)

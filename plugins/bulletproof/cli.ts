@@ -8,7 +8,7 @@ const SECRET = 'BULLETPROOF_SIGNING_SECRET'
 const BACKUPS = backupsSetting
 
 export interface KeyCommandParts {
-  /** How far a timestamp may be off, in ms. */
+  /** How far a timestamp may differ from the current time, in ms. */
   readonly windowMs: number
   readonly clock: Clock
 }
@@ -18,11 +18,11 @@ export const keyCommand = ({ windowMs, clock }: KeyCommandParts): Command =>
   defineCommand({
     name: 'key:bulletproof',
     aliases: ['bulletproof:key', 'key:signer'],
-    summary: 'Make a new signing secret in .env; the present one becomes a backup',
+    summary: 'Create a new signing secret in .env; the current one becomes a backup',
     needs: 'config',
     options: {
       show: { type: 'boolean', summary: 'Print a new secret and write nothing' },
-      'max-backups': { type: 'int', summary: 'How many earlier secrets are kept without an end', default: 5, min: 0, max: 50 },
+      'max-backups': { type: 'int', summary: 'How many earlier secrets are kept without an expiry', default: 5, min: 0, max: 50 },
     },
     async run({ options, print, host, env }) {
       const secret = newSecret()
@@ -32,7 +32,7 @@ export const keyCommand = ({ windowMs, clock }: KeyCommandParts): Command =>
       }
       const file = join(host.app.rootDir, '.env')
       let backups: readonly BackupSecret[] = []
-      // A request dated ahead by a whole window is good for two.
+      // A request dated one window ahead stays valid for two windows.
       const endsAt = clock.now() + 2 * windowMs
       await updateEnvFile(file, (values) => {
         const inForce = values[SECRET] || sharedSecret(env).secret || undefined
@@ -43,14 +43,14 @@ export const keyCommand = ({ windowMs, clock }: KeyCommandParts): Command =>
       print.line(`${BACKUPS}: ${backups.length} earlier ${backups.length === 1 ? 'secret' : 'secrets'} kept`)
       const ending = backups.slice(options['max-backups']).length
       if (ending > 0)
-        print.line(`${ending} of them beyond --max-backups: good for ${(2 * windowMs) / 1000} s more, for requests that are on their way`)
+        print.line(`${ending} of them beyond --max-backups: valid for ${(2 * windowMs) / 1000} s more, for requests in flight`)
       const settings = host.settings()
       const hidden = [SECRET, BACKUPS].filter((name) => settings.some((row) => row.name === name && row.source === 'environment'))
       for (const name of hidden)
         print.error(
-          `${name} is also set in the environment, which wins over .env and stays in force; change it there too, and restart the app`,
+          `${name} is also set in the environment, which overrides .env and stays in force; change it there too, and restart the app`,
         )
-      if (!hidden.includes(SECRET)) print.line('An app that runs takes the new secret over within two seconds')
+      if (!hidden.includes(SECRET)) print.line('A running app uses the new secret within two seconds')
       if (hidden.length === 0) print.line('Requests signed with a kept secret are accepted until it leaves the list')
     },
   })
@@ -79,7 +79,7 @@ function fingerprint(secret: string): string {
   return createHash('sha256').update(secret).digest('hex').slice(0, 12)
 }
 
-/** JSON that fits between single quotes of a `.env` line. */
+/** JSON without single quotes, for a quoted value of `.env`. */
 function envJson(value: unknown): string {
   return JSON.stringify(value).replaceAll("'", '\\u0027')
 }

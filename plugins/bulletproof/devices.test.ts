@@ -234,7 +234,7 @@ describe('who may sign without a device', () => {
     assert.equal(await statusOf({}, { ...caller, secret: 'weak' }, { ...env, NODE_ENV: 'development' }), 200)
   })
 
-  it('is answered by the resolver for ids that are no device, then by the hook, then by the shared secret', () => {
+  it('comes from the resolver for ids that match no device, then from the hook, then from the shared secret', () => {
     const asked: string[] = []
     const hooking = definePlugin({
       name: 'hooking',
@@ -260,7 +260,7 @@ describe('who may sign without a device', () => {
     })
   })
 
-  it('is answered with 503 when the resolver fails', async () => {
+  it('is a 503 when the resolver fails', async () => {
     assert.equal(await statusOf({ getSecretForKeyId: () => Promise.reject(new Error('vault is sealed')) }), 503)
   })
 })
@@ -324,19 +324,19 @@ describe('booting', () => {
       boot({ ...production, APP_KEY: long, BULLETPROOF_SIGNING_SECRET: 'short' }),
       /BULLETPROOF_SIGNING_SECRET has 5 bytes/,
     )
-    await assert.rejects(boot({ ...production, BULLETPROOF_SIGNING_SECRET: long }), /APP_KEY seals the device secrets/)
+    await assert.rejects(boot({ ...production, BULLETPROOF_SIGNING_SECRET: long }), /APP_KEY encrypts the device secrets/)
     await assert.rejects(boot({ ...production, APP_KEY: 'short', BULLETPROOF_SIGNING_SECRET: long }), /APP_KEY has 5 bytes/)
     await boot({ ...production, APP_KEY: long, BULLETPROOF_SIGNING_SECRET: long })
     // Routes of operators take the shared secret whatever sharedSecretFor says.
     const short = { ...production, APP_KEY: long, BULLETPROOF_SIGNING_SECRET: 'short' }
     await assert.rejects(boot(short, { sharedSecretFor: 'none' }), /BULLETPROOF_SIGNING_SECRET has 5 bytes/)
     const log = await boot({ ...production, APP_KEY: long, BULLETPROOF_SIGNING_SECRET_BK: '["weak"]' })
-    assert.match(log, /1 of the secrets in BULLETPROOF_SIGNING_SECRET_BK have fewer than 32 bytes and are not taken in production/)
+    assert.match(log, /1 of the secrets in BULLETPROOF_SIGNING_SECRET_BK have fewer than 32 bytes and are ignored in production/)
   })
 
-  it('S16: warns in production that the shared secret is good for any key id, where requests are taken and it is', async () => {
+  it('S16: warns in production that the shared secret is accepted for any key id, where requests are served and it is', async () => {
     const env = { NODE_ENV: 'production', JWT_SECRET: long, APP_KEY: long, BULLETPROOF_SIGNING_SECRET: long }
-    const warned = /signs for any key id.*sharedSecretFor \\"listed\\" or \\"none\\" in zin\.config\.ts/
+    const warned = /accepted for any key id.*sharedSecretFor of bulletproof to \\"listed\\" or \\"none\\" in zin\.config\.ts/
     assert.match(await boot(env), warned)
     assert.match(await boot(env, {}, undefined, { roles: ['http'] }), warned)
     for (const roles of [[], ['worker']] as const) assert.doesNotMatch(await boot(env, {}, undefined, { roles }), /signs for any/)
@@ -344,7 +344,7 @@ describe('booting', () => {
   })
 
   it('S17: warns when one key serves two purposes', async () => {
-    assert.match(await boot({ APP_KEY: long }), /APP_KEY serves as the shared signing secret too/)
+    assert.match(await boot({ APP_KEY: long }), /APP_KEY is also the shared signing secret/)
     assert.doesNotMatch(await boot({ APP_KEY: long, BULLETPROOF_SIGNING_SECRET: long }), /serves as/)
   })
 
@@ -359,7 +359,7 @@ describe('booting', () => {
     assert.match(await refusal({ APP_KEY_BK: '{"hush":1}' }), /APP_KEY_BK: it is not an array/)
     assert.match(await refusal({ APP_KEY_BK: '[{"secret":"hush","notAfter":1}]' }), /APP_KEY_BK: entry 0 has a "notAfter"/)
     assert.match(await refusal({ SIGNATURE_HEADER_PREFIX: 'X Sig' }), /SIGNATURE_HEADER_PREFIX/)
-    assert.match(await refusal({}, { nonceStore: 'kv' }), /nonceStore "kv" needs the plugin kv/)
+    assert.match(await refusal({}, { nonceStore: 'kv' }), /nonceStore "kv" requires the plugin kv/)
     for (const windowMs of [999, 300_001, 1.5]) assert.match(await refusal({}, { windowMs }), /windowMs/)
   })
 })

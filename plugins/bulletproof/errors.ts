@@ -12,46 +12,47 @@ export const bulletproofErrors = defineErrors({
     status: 400,
     message: () =>
       'devicePublicKey must be an Ed25519 public key: 32 raw bytes as 43 characters of base64url, canonical and not of small order',
-    when: 'A device enrolls with what is not an Ed25519 public key, or with one of small order or in another encoding than the canonical one',
+    when: 'A device enrolls with an invalid Ed25519 public key: not a key, of small order, or not in canonical encoding',
     fix: 'Send 32 raw bytes as 43 characters of base64url',
   },
   USER_ID_INVALID: {
     status: 500,
     message: (most: number) => `A user id must have 1 to ${most} characters`,
     when: 'A plugin enrolls a device for a user id that is empty or longer than 191 characters',
-    fix: 'Give users an id of that length',
+    fix: 'Use user ids of 1 to 191 characters',
   },
   BULLETPROOF_SECRET_TOO_SHORT: {
     message: (name: string, bytes: number) =>
-      `bulletproof: ${name} has ${bytes} bytes and production needs 32 or more; run "zin key:bulletproof"`,
+      `bulletproof: ${name} has ${bytes} bytes and production requires 32 or more; run "zin key:bulletproof"`,
     when: 'At boot in production: the shared secret has fewer than 32 bytes',
     fix: 'Run `zin key:bulletproof`',
   },
   BULLETPROOF_APP_KEY_MISSING: {
     message: (driver: string) =>
-      `bulletproof: APP_KEY seals the device secrets in the ${driver} store; set it to 32 random bytes or more in the environment or .env`,
+      `bulletproof: APP_KEY encrypts the device secrets in the ${driver} store; set it to 32 random bytes or more in the environment or .env`,
     when: 'At boot in production: devices are stored and `APP_KEY` is empty',
     fix: 'Set it to 32 random bytes or more',
   },
   BULLETPROOF_APP_KEY_TOO_SHORT: {
-    message: (bytes: number) => `bulletproof: APP_KEY has ${bytes} bytes and production needs 32 or more, for it seals the device secrets`,
+    message: (bytes: number) =>
+      `bulletproof: APP_KEY has ${bytes} bytes and production requires 32 or more, because it encrypts the device secrets`,
     when: 'At boot in production: `APP_KEY` has fewer than 32 bytes',
-    fix: 'Set it to 32 random bytes or more, and the old one in `APP_KEY_BK`',
+    fix: 'Set it to 32 random bytes or more, and add the old key to `APP_KEY_BK`',
   },
   BULLETPROOF_STORE_MISSING: {
     message: (option: string, plugin: string) =>
-      `bulletproof: ${option} needs the plugin ${plugin}; enable it in zin.config.ts or choose another store`,
-    when: "At boot: a chosen store's plugin is not enabled",
+      `bulletproof: ${option} requires the plugin ${plugin}; enable it in zin.config.ts or choose another store`,
+    when: 'At boot: the plugin of a chosen store is not enabled',
     fix: 'Enable it, or choose another store',
   },
   AUTH_EXPLAIN_FILE: {
     message: (why: string) => `the captured request cannot be read: ${why}`,
     when: '`auth:explain`: the captured request cannot be read, or there is no such file',
-    fix: 'Correct what the message names',
+    fix: 'Correct the file as the message says',
   },
 })
 
-/** Runs what depends on a store; whatever fails in it is a 503. @param waits bounds it, when it is a part of a request. */
+/** Runs a task that depends on a store; every failure becomes a 503. @param waits limits its time within a request. */
 export function needingStore<T>(task: () => Promise<T>, waits?: WaitBudget): Promise<T>
 export function needingStore<T>(task: () => Pending<T>, waits?: WaitBudget): Pending<T>
 export function needingStore<T>(task: () => Pending<T>, waits?: WaitBudget): Pending<T> {

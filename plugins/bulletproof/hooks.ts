@@ -20,12 +20,12 @@ export const bulletproofHooks = {
   onAuthDecision: {
     kind: 'notify',
     args: ['decision'],
-    summary: 'A signed request was accepted or refused; the decision names the check, the answer never does',
+    summary: 'A signed request was accepted or refused; the decision names the check, which the response never does',
   },
   resolveSigningSecret: {
     kind: 'first',
     args: ['keyId'],
-    summary: 'The secret of a key id that is no device; nothing leaves it to the shared secret',
+    summary: 'The secret of a key id that matches no device; undefined falls back to the shared secret',
   },
 } satisfies HookSpecs<BulletproofHooks>
 

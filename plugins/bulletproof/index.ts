@@ -14,6 +14,7 @@ import { explainCommand } from './explain/cli.js'
 import { bulletproofHooks } from './hooks.js'
 import { LastSeen } from './last-seen.js'
 import { LiveKeyring } from './live-keyring.js'
+import { managedDevices } from './managed.js'
 import { bulletproofMiddleware } from './middleware.js'
 import { createDevices as createDevicesTable } from './migrations/0001-create-devices.js'
 import { createNonces as createNoncesTable } from './migrations/0002-create-nonces.js'
@@ -35,6 +36,8 @@ export { checkPublicKey } from './device-key.js'
 export type { AuthDecision, BulletproofHooks } from './hooks.js'
 export type { BulletproofOptions, GetSecretForKeyId, StoreChoice } from './options.js'
 export { signatureSettings } from './settings.js'
+export type { RequestNonces, RequestNoncesOptions } from './store/nonces/open.js'
+export { openNonces } from './store/nonces/open.js'
 
 /** Proof of possession on top of the bearer token: routes that list `bulletproof` take only requests signed by a device or a trusted caller. */
 export const bulletproof = definePlugin({
@@ -69,6 +72,7 @@ export const bulletproof = definePlugin({
       minBackupBytes: host.app.production ? MIN_SECRET_BYTES : 0,
       overridden: (name) => host.settings().some((row) => row.name === name && row.source === 'environment'),
       problemOf: (keyring) => check(keyring).error,
+      rotate: (take) => ctx.manage({ action: 'key.rotate', target: 'key:signing-secret' }, take),
       log,
     })
     const backends = () => ({ kv: services.kv, database: services.database })
@@ -118,7 +122,7 @@ export const bulletproof = definePlugin({
       seen: (device) => seen.note(device),
     })
     const signed = new HttpChecks({ verification, names, decisions: hooks.slot('onAuthDecision'), log })
-    const devices = createDevices({
+    const unmanaged = createDevices({
       store: stores.devices,
       sealer,
       kv: () => services.kv,
@@ -128,12 +132,13 @@ export const bulletproof = definePlugin({
       changed: (deviceId) => secrets.forget(deviceId),
     })
 
+    const devices = managedDevices(unmanaged, ctx.manage)
     ctx.provide(devicesService, devices)
     ctx.provide(signedRequestsService, signed)
     ctx.middleware(bulletproofMiddleware(signed))
     ctx.routes(deviceRoutes(devices))
     ctx.hooks.on('authorizeCommand', {
-      // Last: it answers even without a secret, with what to do about that.
+      // Last: it works without a secret, too, and then says how to set one.
       order: 'post',
       handler: commandCredential({ secret: sharedSecret(settings).secret, headerPrefix }),
     })

@@ -11,7 +11,7 @@ export interface LastSeenParts {
   readonly failed: (error: unknown) => void
 }
 
-/** Writes beside the request: when devices were last seen, and whatever else no answer waits for. */
+/** Writes that no response waits for, such as when devices were last seen. */
 export class LastSeen {
   readonly #parts: LastSeenParts
   readonly #noted = new LRUCache<string, number>({ max: 10_000 })

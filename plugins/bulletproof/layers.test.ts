@@ -32,9 +32,9 @@ describe('each layer', () => {
         for (const route of ['/api/me', '/api/alone']) {
           const sending = await make(app)
           const path = sending.path ?? route
-          const answer = await app.send({ ...sending, path })
-          assert.equal(answer.status, 401)
-          assert.equal(answer.text, unauthorized)
+          const response = await app.send({ ...sending, path })
+          assert.equal(response.status, 401)
+          assert.equal(response.text, unauthorized)
           const { outcome, ...decision } = decisions(app).at(-1) as AuthDecision
           assert.deepEqual([decision.layer, decision.path, outcome], [layer, path.split('?')[0], 'refused'])
           assert.equal(app.host.logs.filter((line) => line.msg === 'signed request refused').at(-1)?.layer, layer)
@@ -42,9 +42,9 @@ describe('each layer', () => {
       }))
   }
 
-  it('S42: gives one and the same answer, to the byte and header', () =>
+  it('S42: gives the same response byte for byte', () =>
     withApp({}, async (app) => {
-      const answers = new Set<string>()
+      const responses = new Set<string>()
       for (const { make } of failing) {
         for (const path of ['/api/me', '/api/alone']) {
           const sending = await make(app)
@@ -53,13 +53,13 @@ describe('each layer', () => {
             path: sending.path ?? path,
             nonce: sending.nonce ?? crypto.randomUUID(),
           })
-          answers.add(JSON.stringify([status, text, { ...headers, 'x-request-id': '', date: '', connection: '' }]))
+          responses.add(JSON.stringify([status, text, { ...headers, 'x-request-id': '', date: '', connection: '' }]))
         }
       }
-      assert.equal(answers.size, 1, [...answers].join('\n'))
+      assert.equal(responses.size, 1, [...responses].join('\n'))
     }))
 
-  it('is told to the hook with a hash of the key id and never to the answer', () =>
+  it('is reported to the hook with a hash of the key id, and never in the response', () =>
     withApp({}, async (app) => {
       await app.send({ path: '/api/alone', secret: 'wrong' })
       const keyIdHash = createHash('sha256').update(app.deviceId).digest('hex').slice(0, 16)
@@ -86,7 +86,7 @@ describe('an accepted request', () => {
 })
 
 describe('the failure responder', () => {
-  it('makes the answer of every layer, knowing only that the request is unauthorized', () => {
+  it('makes the response of every layer, knowing only that the request is unauthorized', () => {
     const reasons: string[] = []
     const responder = (_ctx: unknown, reason: string): unknown => {
       reasons.push(reason)
@@ -95,8 +95,8 @@ describe('the failure responder', () => {
     return withApp({ responders: { bulletproof: responder } }, async (app) => {
       for (const sending of [{ token: undefined }, { secret: 'wrong' }, { skew: -90_000 }]) {
         for (const path of ['/api/me', '/api/alone']) {
-          const answer = await app.send({ ...sending, path })
-          assert.deepEqual([answer.status, answer.text], [401, '{"no":"unauthorized"}'])
+          const response = await app.send({ ...sending, path })
+          assert.deepEqual([response.status, response.text], [401, '{"no":"unauthorized"}'])
         }
       }
       assert.deepEqual(new Set(reasons), new Set(['unauthorized']))

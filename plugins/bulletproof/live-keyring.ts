@@ -17,6 +17,8 @@ export interface LiveKeyringParts {
   readonly overridden: (name: string) => boolean
   /** The error that forbids a keyring. */
   readonly problemOf: (keyring: SharedKeyring) => ZinError | undefined
+  /** Takes the new keys over, or refuses to; then they are tried again. */
+  readonly rotate: (take: () => Promise<void>) => Promise<void>
   readonly log: Logger
 }
 
@@ -64,22 +66,28 @@ export class LiveKeyring implements SharedKeyring {
     if (version === this.#seen) return
     this.#seen = version
     try {
-      this.#take(parseEnvFile(await readFile(file, 'utf8'), file), file)
+      await this.#take(parseEnvFile(await readFile(file, 'utf8'), file), file)
     } catch (error) {
       this.#parts.log.error(`the signing secrets stay as they are, for the changed ${file} cannot be used: ${messageOf(error)}`)
     }
   }
 
-  #take(fromFile: Values, file: string): void {
-    const { settings, maxBackups, minBackupBytes, overridden, problemOf, log } = this.#parts
+  async #take(fromFile: Values, file: string): Promise<void> {
+    const { settings, maxBackups, minBackupBytes, overridden, problemOf, rotate, log } = this.#parts
     const changed = reloadableSettings.filter((name) => !overridden(name)).map((name) => [name, fromFile[name] ?? ''] as const)
     const values = { ...settings, ...Object.fromEntries(changed) }
     if (reloadableSettings.every((name) => (values[name] ?? '') === (this.#values[name] ?? ''))) return
     const keyring = createSharedKeyring(values, maxBackups, minBackupBytes)
     const problem = problemOf(keyring)
     if (problem !== undefined) throw problem
-    this.#keyring = keyring
-    this.#values = values
+    const take = async (): Promise<void> => {
+      this.#keyring = keyring
+      this.#values = values
+    }
+    await rotate(take).catch((error: unknown) => {
+      this.#seen = ''
+      throw error
+    })
     log.info({ keys: keyring.slots }, `the signing secrets of ${file} are in force`)
   }
 }

@@ -2,7 +2,7 @@ import { defineOptions, functionOption, type OptionsOf, Type } from 'zin'
 
 export type StoreChoice = 'memory' | 'kv' | 'db' | 'auto'
 
-/** Secret of a key id that is no device, or undefined. */
+/** Secret of a key id that matches no device, or undefined. */
 export type GetSecretForKeyId = (keyId: string) => string | undefined | Promise<string | undefined>
 
 export type BulletproofOptions = OptionsOf<typeof bulletproofOptions>
@@ -17,35 +17,35 @@ export const bulletproofOptions = defineOptions(
       minimum: 1_000,
       maximum: 300_000,
       default: 60_000,
-      description: 'How far a timestamp may be off, in ms, either way',
+      description: 'How far a timestamp may differ from the current time, in ms, in either direction',
     }),
     headerPrefix: Type.Optional(
       Type.String({
         pattern: '^[a-z][a-z0-9-]*-$',
-        description: 'How the names of the signature headers begin. Default: `SIGNATURE_HEADER_PREFIX`',
+        description: 'Prefix of the signature header names. Default: `SIGNATURE_HEADER_PREFIX`',
       }),
     ),
     signedPathPrefix: Type.String({
       pattern: '^(/[A-Za-z0-9._~-]+)*$',
       default: '',
-      description: 'Path prefix that a gateway in front removes and that clients sign: `/gateway`',
+      description: 'Path prefix that clients sign and a gateway removes, such as `/gateway`',
     }),
     signedAuthority: Type.String({
       pattern: '^([a-z0-9._-]+(:[0-9]{1,5})?)?$',
       default: '',
       description:
-        'What clients sign as the host by RFC 9421, `api.example.com`, where a gateway changes `Host`; empty for the `Host` that came',
+        'Host that clients sign by RFC 9421 when a gateway changes `Host`, such as `api.example.com`; empty for the received `Host`',
     }),
     nonceStore: store('`auto`: kv when the plugin kv is enabled, else memory'),
     deviceStore: store('`auto`: db when the plugin database is enabled, else kv, else memory'),
     sharedSecretFor: Type.Union([Type.Literal('none'), Type.Literal('listed'), Type.Literal('unknown')], {
       default: 'unknown',
       description:
-        'Which key ids that match no device and no resolver may sign with the shared secret; routes of `ops` take it from all of them',
+        'Which key ids that match no device and no resolver may sign with the shared secret; routes of `ops` accept it from all of them',
     }),
     sharedKeyIds: Type.Array(Type.String({ pattern: '^[A-Za-z0-9._:@-]{1,128}$' }), {
       default: ['zin-cli'],
-      description: 'The key ids of `listed`; no device can have one of them',
+      description: 'The key ids for `listed`; a device cannot have any of them',
     }),
     getSecretForKeyId: Type.Optional(
       functionOption<GetSecretForKeyId>({
@@ -56,25 +56,25 @@ export const bulletproofOptions = defineOptions(
     legacySecrets: Type.Boolean({
       default: false,
       description:
-        'Takes device secrets that an earlier system stored in plain text; the first request of a device seals its own. While it is on, whoever can write to the store can give a device a secret of their choice',
+        'Accepts device secrets that an earlier system stored in plain text; the first request of a device encrypts its secret. While enabled, anyone who can write to the store can choose the secret of a device',
     }),
     maxBackups: Type.Integer({
       minimum: 0,
       maximum: 50,
       default: 5,
-      description: 'How many secrets of `BULLETPROOF_SIGNING_SECRET_BK` without `notAfter` are tried',
+      description: 'How many secrets of `BULLETPROOF_SIGNING_SECRET_BK` without `notAfter` are accepted',
     }),
     maxDevicesPerUser: Type.Integer({
       minimum: 1,
       maximum: 100,
       default: 50,
-      description: 'Devices in use per user; a login beyond ends the one that was not seen for longest',
+      description: 'Devices in use per user; a further login removes the least recently seen one',
     }),
     tombstoneMs: Type.Integer({
       minimum: day,
       maximum: 400 * day,
       default: 30 * day,
-      description: 'How long a removed device is remembered, in ms; longer when a token can live longer',
+      description: 'How long a removed device is remembered, in ms; at least the lifetime of a token',
     }),
   }),
 )

@@ -144,7 +144,7 @@ describe('on Redis', () => {
   it('S6: one of 200 copies of a request that come at once is accepted', () =>
     withApp({ plugins: [database(), kv({ prefix: `test-${randomUUID()}` })], env }, async (app) => {
       const headers = await app.headersOf()
-      const answers = await Promise.all(Array.from({ length: 200 }, () => app.host.inject({ path: '/api/me', headers })))
-      assert.deepEqual(countsOf(answers), { 200: 1, 401: 199 })
+      const responses = await Promise.all(Array.from({ length: 200 }, () => app.host.inject({ path: '/api/me', headers })))
+      assert.deepEqual(countsOf(responses), { 200: 1, 401: 199 })
     }))
 })

@@ -301,20 +301,20 @@ describe('by RFC 9421, each layer', () => {
     it(`${layer} refuses ${title}`, () =>
       withDevices({}, async (app, devices) => {
         for (const device of devices) {
-          const answer = await send(app, device, await make(app, device))
-          assert.deepEqual([answer.status, answer.text], [401, unauthorized], device.alg)
+          const response = await send(app, device, await make(app, device))
+          assert.deepEqual([response.status, response.text], [401, unauthorized], device.alg)
           const { layer: failed, outcome } = lastDecision(app)
           assert.deepEqual([failed, outcome], [layer, 'refused'], `${device.alg}: ${JSON.stringify(app.host.logs.at(-1))}`)
         }
       }))
   }
 
-  it('gives one and the same answer, to the byte and header, whichever the profile, and no secret shows in the log', () =>
+  it('gives the same response byte for byte, whichever the profile, and no secret shows in the log', () =>
     withDevices({ env: { LOG_LEVEL: 'trace' } }, async (app, devices) => {
-      const answers = new Set<string>()
+      const responses = new Set<string>()
       const hidden = new Set([app.secret, app.token, sharedSecret])
       const note = ({ status, text, headers }: Awaited<ReturnType<typeof send>>) =>
-        answers.add(JSON.stringify([status, text, { ...headers, 'x-request-id': '', date: '', connection: '' }]))
+        responses.add(JSON.stringify([status, text, { ...headers, 'x-request-id': '', date: '', connection: '' }]))
       note(await app.send({ secret: 'wrong' }))
       for (const device of devices) {
         for (const { make } of failing) {
@@ -328,7 +328,7 @@ describe('by RFC 9421, each layer', () => {
           note(await app.host.inject({ method, path, headers, ...(body === undefined ? {} : { body }) }))
         }
       }
-      assert.equal(answers.size, 1, [...answers].join('\n'))
+      assert.equal(responses.size, 1, [...responses].join('\n'))
       const text = app.host.logText()
       for (const value of hidden) assert.ok(!text.includes(value), value)
     }))
@@ -411,20 +411,20 @@ describe('by RFC 9421', () => {
 
   it('a caller with the shared secret needs no token, and one that has a token covers it', () => {
     let signed: SignedRequests | undefined
-    let answer: SignedBy | Refusal | undefined
+    let response: SignedBy | Refusal | undefined
     const handler = async (ctx: Context): Promise<object> => {
-      answer = await signed?.verify(ctx, ['shared'])
+      response = await signed?.verify(ctx, ['shared'])
       return {}
     }
     return withDevices({ routes: [{ method: 'POST', path: '/ops', summary: 'Ops', handler }] }, async (app, [device]) => {
       signed = app.service(signedRequestsService)
       const layerOf = async (by: Device, headers = {}): Promise<number | undefined> => {
         await send(app, by, { method: 'POST', path: '/ops', body: '{}', token: undefined, headers })
-        return answer?.ok === false ? answer.layer : undefined
+        return response?.ok === false ? response.layer : undefined
       }
       const caller = { alg: 'hmac-sha256', id: 'zin-cli', credential: { secret: sharedSecret } } as const
       assert.equal(await layerOf(caller), undefined)
-      assert.deepEqual(answer, { ok: true, signer: { kind: 'shared', keyId: 'zin-cli' } })
+      assert.deepEqual(response, { ok: true, signer: { kind: 'shared', keyId: 'zin-cli' } })
       assert.equal(await layerOf(caller, { authorization: 'Bearer a.b.c' }), 3)
       assert.ok(device !== undefined)
       assert.equal(await layerOf(device), 6)
@@ -463,7 +463,7 @@ describe('by RFC 9421', () => {
       }
     }))
 
-  it('a request whose signature does not fit is refused before one byte of its body is asked for or read', () =>
+  it('a request whose signature does not match is refused before one byte of its body is asked for or read', () =>
     withDevices({ listen: true, env: { HOST: '127.0.0.1' } }, async (app, devices) => {
       for (const device of devices) {
         const { host: authority } = new URL(app.host.url)
@@ -503,7 +503,7 @@ describe('by RFC 9421', () => {
       }
     }))
 
-  it('no device is made for what is no public key', () =>
+  it('no device is created for an invalid public key', () =>
     withApp({}, async (app) => {
       const good = (await generateDeviceKey()).publicKey
       for (const publicKey of ['', 'x', good.slice(1), `${good}A`, `${good.slice(0, 42)}B`, good.replace(/.$/, '='), `+${good.slice(1)}`])

@@ -74,24 +74,24 @@ describe('no secret shows', () => {
       configuration,
     ))
 
-  it('S39: in the output of the app, its answers, and what commands print and complain of', () =>
+  it('S39: in the output of the app, its responses, and what commands print and complain of', () =>
     withFolder(
       env,
       async ({ folder, zin, start }) => {
         const texts: Record<string, string> = {}
         const made: string[] = []
-        const note = async (what: string, answer: Response): Promise<Response> => {
-          texts[`${what} ${Object.keys(texts).length}`] = `${JSON.stringify([...answer.headers])} ${await answer.clone().text()}`
-          return answer
+        const note = async (what: string, response: Response): Promise<Response> => {
+          texts[`${what} ${Object.keys(texts).length}`] = `${JSON.stringify([...response.headers])} ${await response.clone().text()}`
+          return response
         }
         for (const format of ['json', 'text']) {
           const app = await start({ LOG_LEVEL: 'trace', LOG_FORMAT: format })
           const post = (path: string, body: string): Promise<Response> =>
             fetch(app.url + path, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
           const credentials = { email: 'demo@example.com', password: settings.DEMO_PASSWORD }
-          const answer = await post('/auth/login', JSON.stringify(credentials))
-          assert.equal(answer.status, 200, app.output())
-          const session = (await answer.json()) as { readonly jwt: string; readonly deviceId: string; readonly deviceSecret: string }
+          const response = await post('/auth/login', JSON.stringify(credentials))
+          assert.equal(response.status, 200, app.output())
+          const session = (await response.json()) as { readonly jwt: string; readonly deviceId: string; readonly deviceSecret: string }
           made.push(session.jwt, session.deviceSecret, session.jwt.split('.')[2] as string)
           const wrong = { ...credentials, password: 'canary-wrong' }
           await note('a wrong password', await post('/auth/login', JSON.stringify(wrong)))

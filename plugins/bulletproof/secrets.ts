@@ -19,7 +19,7 @@ export interface SecretParts {
   readonly sharedKeyIds: ReadonlySet<string>
   /** Whether a record may hold its secret in plain text, until it is sealed. */
   readonly legacySecrets: boolean
-  /** The app's own answer for a key id that is no device. */
+  /** The secret that the app itself gives for a key id that matches no device. */
   readonly resolve: (keyId: string) => Promise<string | undefined>
   /** Hears that a record was sealed under an earlier master key or not at all, with the envelope to write in its place. */
   readonly stale: (record: DeviceRecord, envelope: string) => void
@@ -40,7 +40,7 @@ export class Secrets {
     this.#parts = parts
   }
 
-  /** The device's own secret, else the app's answer, else the shared secret. A removed device has none, and falls back to none. */
+  /** The secret of the device, else the one that the app gives, else the shared secret. A removed device has none and falls back to none. */
   find(keyId: string, device: DeviceRecord | undefined, now: number): Pending<Candidates> {
     if (device === undefined) return this.#withoutDevice(keyId, now)
     const key = this.#keyOf(device)

@@ -19,12 +19,12 @@ describe('over a raw socket', () => {
         routes: [{ method: 'GET', path: '/api/admin', summary: 'Admin', use: ['auth', 'bulletproof'], handler: () => ({ admin: true }) }],
       },
       async (app) => {
-        const answer = async (target: string, signed: string): Promise<string> => {
+        const response = async (target: string, signed: string): Promise<string> => {
           const headers = Object.entries(await app.headersOf({ path: signed }))
           return exchange(app.host.url, requestHead(app.host.url, `GET ${target} HTTP/1.1`, headers), /\r\n\r\n[\s\S]*\}|^HTTP\/1\.1 4/)
         }
-        assert.match(await answer('/api/admin', '/api/admin'), /^HTTP\/1\.1 200 [\s\S]*"admin":true/)
-        assert.match(await answer('/api/admin?', '/api/admin'), /^HTTP\/1\.1 200 /)
+        assert.match(await response('/api/admin', '/api/admin'), /^HTTP\/1\.1 200 [\s\S]*"admin":true/)
+        assert.match(await response('/api/admin?', '/api/admin'), /^HTTP\/1\.1 200 /)
         const targets = [
           ...['//evil/api/admin', '/x/../api/admin', '/api/./admin', '/api/%2e/admin', '/x/%2E%2e/api/admin', '/api//admin', '/API/ADMIN'],
           ...['/api/admin/', '/api/admin#x', '/api\\admin', '/api/%61dmin', '/api/admin%00', '/api/admin;x', '/api/admin/.', 'api/admin'],
@@ -32,7 +32,7 @@ describe('over a raw socket', () => {
         ]
         for (const target of targets)
           for (const signed of ['/api/admin', target.startsWith('/') ? target : '/api/admin'])
-            assert.match(await answer(target, signed), /^HTTP\/1\.1 4\d\d (?![\s\S]*"admin":true)/, `${target} signed as ${signed}`)
+            assert.match(await response(target, signed), /^HTTP\/1\.1 4\d\d (?![\s\S]*"admin":true)/, `${target} signed as ${signed}`)
       },
     ))
 
@@ -65,11 +65,11 @@ describe('over a raw socket', () => {
         const signed = await app.headersOf({ method: 'POST', path: '/api/notes', body, ...(nonce !== undefined && { nonce }) })
         const headers = Object.entries({ ...signed, 'content-length': `${body.length}`, expect: '100-continue' })
         const head = requestHead(app.host.url, 'POST /api/notes HTTP/1.1', headers)
-        const answer = await withheld(app.host.url, head, body, async () => {
+        const response = await withheld(app.host.url, head, body, async () => {
           await meanwhile()
           app.clock.advance(1_500)
         })
-        return answer.slice(9, 12)
+        return response.slice(9, 12)
       }
       const tokens = app.service(tokensService)
       assert.equal(await held(async () => undefined), '200')
@@ -87,23 +87,23 @@ describe('over a raw socket', () => {
         expect: '100-continue',
       })
       const head = requestHead(app.host.url, 'POST /api/notes HTTP/1.1', headers)
-      const answer = await withheld(app.host.url, head, '{}', async () => {
+      const response = await withheld(app.host.url, head, '{}', async () => {
         await app.service(devicesService).remove(app.deviceId)
         app.clock.advance(1_500)
       })
-      assert.match(answer, /^HTTP\/1\.1 401 /)
+      assert.match(response, /^HTTP\/1\.1 401 /)
     }))
 
   it('S8: a second authorization is seen behind any number of headers', () =>
     withApp(listening, async (app) => {
       const signed = Object.entries(await app.headersOf())
       const junk = Array.from({ length: 2200 }, () => ['a', ''] as const)
-      const answer = async (headers: readonly (readonly [string, string])[]): Promise<string> =>
+      const response = async (headers: readonly (readonly [string, string])[]): Promise<string> =>
         (await exchange(app.host.url, requestHead(app.host.url, 'GET /api/me HTTP/1.1', headers))).slice(9, 12)
       const second = ['authorization', 'Bearer x'] as const
-      assert.equal(await answer([...signed, ...junk, second]), await answer([...signed, second]))
-      assert.match(await answer([...signed, second]), /^40[01]$/)
-      assert.equal(await answer([...Object.entries(await app.headersOf()), ...junk]), '200')
+      assert.equal(await response([...signed, ...junk, second]), await response([...signed, second]))
+      assert.match(await response([...signed, second]), /^40[01]$/)
+      assert.equal(await response([...Object.entries(await app.headersOf()), ...junk]), '200')
     }))
 
   it('S40: early data may read but not change anything', () =>
@@ -145,7 +145,7 @@ describe('what is signed', () => {
       assert.equal(await status('/api/me', '/api/me?'), 200)
     }))
 
-  it('S11: is no other Unicode form of the same text', () =>
+  it('S11: is not another Unicode form of the same text', () =>
     withApp(
       { routes: [{ method: 'GET', path: '/names/:name', summary: 'Name', use: ['auth', 'bulletproof'], handler: () => ({}) }] },
       async (app) => {
@@ -205,7 +205,7 @@ describe('S13: how much is computed for a request', () => {
 })
 
 describe('the nonce store', () => {
-  it('S6: holds nothing after 1,000 requests whose signature does not fit', () =>
+  it('S6: holds nothing after 1,000 requests whose signature does not match', () =>
     withApp({ plugins: [database()], options: { nonceStore: 'db' } }, async (app) => {
       const headers = { ...(await app.headersOf()), 'x-sig-signature': 'a'.repeat(64) }
       for (let request = 0; request < 1_000; request += 1) {

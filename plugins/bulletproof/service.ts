@@ -14,7 +14,7 @@ export interface DeviceParts {
   readonly kv: () => Pick<Kv, 'getMany'> | undefined
   readonly clock: Clock
   readonly maxPerUser: number
-  /** Key ids of callers that hold the shared secret. A device with such an id would stand in their way. */
+  /** Key ids of callers that hold the shared secret. A device with such an id would shadow them. */
   readonly reservedIds: ReadonlySet<string>
   /** Hears of each device whose secret is no longer good. */
   readonly changed: (deviceId: string) => void

@@ -1,14 +1,14 @@
 import { defineSettings } from 'zin'
 import { appKeySettings } from 'zin/plugins/jwt'
 
-/** The prefix of the signature headers. A plugin that reads it lists this in its `settings`, so that all have one declaration. */
+/** The prefix of the signature headers. A plugin that reads it adds this to its `settings`, so that it is declared once. */
 export const signatureSettings = defineSettings({
   SIGNATURE_HEADER_PREFIX: {
     type: 'string',
     default: 'x-sig-',
     pattern: '^[a-z][a-z0-9-]*-$',
     summary:
-      'How the names of the signature headers begin: lower case, with `-` at the end. Clients must give the same as `headerPrefix` to `signedFetch` and `createHeaders`',
+      'Prefix of the signature header names: lower case, ending with `-`. Clients must pass the same value as `headerPrefix` to `signedFetch` and `createHeaders`',
   },
 })
 
@@ -17,7 +17,7 @@ export const bulletproofSettings = defineSettings({
     type: 'string',
     default: '',
     secret: true,
-    summary: 'Shared secret of callers without a device, used as it is; 32 bytes or more in production',
+    summary: 'Shared secret of callers without a device, used verbatim; 32 bytes or more in production',
   },
   AUTH_KEY: {
     type: 'string',
@@ -31,13 +31,13 @@ export const bulletproofSettings = defineSettings({
     default: '',
     secret: true,
     summary:
-      'Earlier shared secrets, newest first: JSON array of texts or of `{"secret", "notAfter"}` (ms or ISO date); `maxBackups` of them are tried, in production those of 32 bytes or more',
+      'Earlier shared secrets, newest first: JSON array of strings or `{"secret", "notAfter"}` (ms or ISO date); `maxBackups` of them are accepted, in production only those of 32 bytes or more',
   },
   APP_KEY_BK: {
     type: 'string',
     default: '',
     secret: true,
-    summary: 'Earlier master keys that still open device secrets: JSON array of texts',
+    summary: 'Earlier master keys that still decrypt device secrets: JSON array of strings',
   },
   ...signatureSettings,
 })

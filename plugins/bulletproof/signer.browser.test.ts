@@ -18,6 +18,12 @@ const script = `${casesModule}
 import * as signer from 'zin/signer'
 Object.assign(globalThis, { signerCases, signer })`
 
+/** Runs the script in a page. A module runs after its tag was added. */
+async function addModule(page: Page, content: string): Promise<void> {
+  await page.addScriptTag({ type: 'module', content })
+  await page.waitForFunction(() => 'signer' in globalThis)
+}
+
 /** What the script leaves in a page. */
 interface Globals {
   readonly signerCases: readonly { run(app: unknown): Promise<void> }[]
@@ -32,14 +38,14 @@ async function startChromium(app: SignerApp): Promise<Chromium> {
   const content = await bundle(script)
   const page = await browser.newPage()
   await page.goto(`${app.url}/page`)
-  await page.addScriptTag({ type: 'module', content })
+  await addModule(page, content)
   return {
     page,
     insecurePage: async () => {
       const other = await browser.newPage()
       await other.route('http://insecure.test/', (route) => route.fulfill({ contentType: 'text/html', body: '<!doctype html>' }))
       await other.goto('http://insecure.test/')
-      await other.addScriptTag({ type: 'module', content })
+      await addModule(other, content)
       return other
     },
     runCase: async (index, at) =>
@@ -49,7 +55,7 @@ async function startChromium(app: SignerApp): Promise<Chromium> {
 }
 
 describeSigner('Chromium', startChromium, (runtime, app) => {
-  for (const title of ['In a page', 'With a key of its own'] as const) {
+  for (const title of ['In a page', 'With its own key'] as const) {
     it(`works as the README says: ${title.toLowerCase()}`, async () => {
       const { url, email, password } = app()
       const example = await exampleUrl(title, 'me', { origin: url, email, password })
@@ -62,7 +68,7 @@ describeSigner('Chromium', startChromium, (runtime, app) => {
     it(`signs an address relative to the page's <base>, by ${profile}`, async () => {
       const { jwt, deviceId, deviceSecret } = await loggedIn(app())
       const options = { profile, keyId: deviceId, secret: deviceSecret, token: jwt }
-      const answer = await runtime().page.evaluate(async (given) => {
+      const response = await runtime().page.evaluate(async (given) => {
         const { createHeaders, signedFetch } = (globalThis as unknown as Globals).signer
         const fetched = await signedFetch(given)('echo?a=1')
         const authorization = `Bearer ${given.token}`
@@ -70,7 +76,7 @@ describeSigner('Chromium', startChromium, (runtime, app) => {
         const own = await fetch('echo?a=2', { headers: { ...headers, authorization } })
         return [fetched.status, (await fetched.json()).target, own.status, (await own.json()).target]
       }, options)
-      assert.deepEqual(answer, [200, '/base/echo?a=1', 200, '/base/echo?a=2'])
+      assert.deepEqual(response, [200, '/base/echo?a=1', 200, '/base/echo?a=2'])
     })
 
     it(`says what a page on plain http lacks, by ${profile}`, async () => {

@@ -30,9 +30,9 @@ describeSigner(
     const miniflare = await inWorkerd(worker)
     return {
       runCase: async (index, app) => {
-        const answer = await miniflare.dispatchFetch('http://worker/', { method: 'POST', body: JSON.stringify({ index, app }) })
-        const problem = await answer.text()
-        if (!answer.ok) throw new Error(problem)
+        const response = await miniflare.dispatchFetch('http://worker/', { method: 'POST', body: JSON.stringify({ index, app }) })
+        const problem = await response.text()
+        if (!response.ok) throw new Error(problem)
       },
       stop: () => miniflare.dispose(),
     }
@@ -43,9 +43,9 @@ describeSigner(
       const bindings = { API: app().url, DEVICE_ID: deviceId, DEVICE_SECRET: deviceSecret, JWT: jwt }
       const miniflare = await inWorkerd(readmeExample('At the edge'), bindings)
       try {
-        const answer = await miniflare.dispatchFetch('http://worker/')
-        const { email } = (await answer.json()) as { email: string }
-        assert.deepEqual([answer.status, email], [200, app().email])
+        const response = await miniflare.dispatchFetch('http://worker/')
+        const { email } = (await response.json()) as { email: string }
+        assert.deepEqual([response.status, email], [200, app().email])
       } finally {
         await miniflare.dispose()
       }

@@ -13,7 +13,7 @@ describeSigner(
   (_runtime, app) => {
     it('works as the README says, with a key of its own', async () => {
       const { url, email, password } = app()
-      const { result } = await import(await exampleUrl('With a key of its own', 'me', { origin: url, email, password }))
+      const { result } = await import(await exampleUrl('With its own key', 'me', { origin: url, email, password }))
       assert.equal(result.email, email)
     })
 

@@ -22,7 +22,7 @@ const shapes: Readonly<Record<string, { readonly headers: Headers; readonly sent
   },
 }
 
-/** All bytes of an answer, but for the time and the id that are in every answer, and for the word to go on. */
+/** All bytes of a response without its time, its id and the `100 Continue`. */
 function bytesOf(text: string): string {
   assert.match(text, /x-request-id: [\w-]+\r\n/i)
   assert.match(text, /date: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT\r\n/i)
@@ -70,7 +70,7 @@ describe('S42: the bytes of a refusal, over a raw socket,', () => {
         assert.equal(seen.size, 1, JSON.stringify([...seen], undefined, 1))
       }))
 
-    /** Two copies that were told to go on, so that only the claim of the nonce tells them apart: the answer to the second. */
+    /** Two copies that were told to go on, so that only the claim of the nonce distinguishes them: the response to the second. */
     const lateReplay = async (app: TestApp, own: Readonly<Record<string, string>>): Promise<string> => {
       const { port } = new URL(app.host.url)
       const all = [...Object.entries(own), ...headers]
@@ -90,9 +90,9 @@ describe('S42: the bytes of a refusal, over a raw socket,', () => {
         }),
       )
       for (const { socket } of copies) socket.write(sent)
-      const answers = await Promise.all(copies.map(({ heard }) => heard(answered)))
+      const responses = await Promise.all(copies.map(({ heard }) => heard(answered)))
       for (const { socket } of copies) socket.destroy()
-      const refused = answers.filter((text) => /HTTP\/1\.1 401 /.test(text))
+      const refused = responses.filter((text) => /HTTP\/1\.1 401 /.test(text))
       assert.equal(refused.length, 1)
       return refused[0] as string
     }

@@ -39,7 +39,7 @@ export interface Incoming {
   readonly rawHeaders: readonly string[]
   /** What the request may wait for stores. */
   readonly waits: WaitBudget
-  /** The bytes of the wire; called only after the signature fits. */
+  /** The raw bytes; called only after the signature is verified. */
   body(): Pending<Uint8Array>
 }
 
@@ -69,7 +69,7 @@ const BEARER_LENGTH = 7
 
 /**
  * The checks in their order of work: what costs nothing first, then one read of the stores, then the MAC, and only for a
- * request whose MAC fits its body, and last the nonce, which exactly one copy of the request gets.
+ * request whose MAC matches its body, and last the nonce, which exactly one copy of the request gets.
  */
 export class Verification {
   readonly #parts: VerificationParts
@@ -138,7 +138,7 @@ export class Verification {
     return device !== undefined && device.removedAt === undefined && device.userId === userId
   }
 
-  /** The pin is written before the answer, so that a client that saw one accepted request is safe from a downgrade. */
+  /** The pin is written before the response: a client that saw one accepted request is safe from a downgrade. */
   #accepted({ waits }: Incoming, claim: SignatureClaim, device: DeviceRecord | undefined): Pending<void> {
     if (device === undefined) return
     const pins = claim.profile === 'rfc9421' && device.profile === 'v1'
@@ -148,7 +148,7 @@ export class Verification {
   /** The claims, or why there are none. */
   #claimsOf(request: Incoming): Claims | string {
     const token = oneToken(request.rawHeaders)
-    if (token === undefined) return 'there is no one bearer token'
+    if (token === undefined) return 'the request does not have exactly one bearer token'
     try {
       return this.#parts.tokens.verify(token)
     } catch {
@@ -239,7 +239,7 @@ function oneToken(rawHeaders: readonly string[]): string | undefined {
     if (value !== undefined) return undefined
     value = rawHeaders[index + 1]
   }
-  // What is no token is refused by whoever verifies it.
+  // Anything that is not a token is refused by its verifier.
   return value !== undefined && bearer.test(value) ? value.slice(BEARER_LENGTH) : undefined
 }
 

@@ -6,6 +6,7 @@ import { kvService } from 'zin/plugins/kv'
 import { chooseStore } from './choose-store.js'
 import { clusterService, type NodeInfo } from './contract.js'
 import { clusterErrors } from './errors.js'
+import { clusterMetrics } from './metrics.js'
 import { createCluster as createClusterTables } from './migrations/0001-create-cluster.js'
 import { createCluster, type OwnedCluster } from './service.js'
 import { clusterSettings } from './settings.js'
@@ -52,6 +53,7 @@ export const cluster = definePlugin({
     if (store.kind === 'sql') ctx.migration(createClusterTables)
     ctx.provide(clusterService, service)
     ctx.describe(() => store.kind)
+    ctx.hooks.on('collectMetrics', () => clusterMetrics(service.nodes()))
     ctx.onReady(async () => {
       await service.open()
       const sweeper = service.lead(sweepRole)

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { fakeClock, memoryLogger } from 'zin/testing'
+import { eventually } from '../../scripts/testing/eventually.js'
 import { localCluster } from './index.js'
 import { createCluster } from './service.js'
 import { MemoryHub, memoryStore } from './store/memory.js'
-import { eventually, silentLog } from './testing/cluster-pair.js'
+import { silentLog } from './testing/cluster-pair.js'
 
 const role = 'test.pruner'
 const timers = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length

@@ -4,7 +4,7 @@ import { clusterErrors } from './errors.js'
 import { Listeners } from './listeners.js'
 import { Members } from './members.js'
 import { Roles } from './roles.js'
-import { type ClusterStore, type Envelope, nodesChanged, type Renewal, roleVacant } from './store/contract.js'
+import { type ClusterStore, type Envelope, nodesChanged, type Renewal, roleReleased } from './store/contract.js'
 
 export interface ClusterOptions {
   readonly store: ClusterStore
@@ -208,7 +208,7 @@ class ClusterService implements OwnedCluster {
     if (this.#state !== 'member') return
     if (kind === nodesChanged) {
       if (from !== this.#options.node.id) this.#readSoon()
-    } else if (kind === roleVacant) this.#roles.attempt(String(body))
+    } else if (kind === roleReleased) this.#roles.attempt(String(body))
     else this.#messages.get(kind)?.call(body, from)
   }
 

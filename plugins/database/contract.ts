@@ -1,6 +1,7 @@
-import type { Kysely, Transaction } from 'kysely'
+import type { Compilable, Kysely, QueryResult, Transaction } from 'kysely'
 import { defineService } from 'zin'
 import type { Migrations } from './migrator/migrations.js'
+import type { QueryObserver } from './observers.js'
 
 /** SQL tables through Kysely. One schema serves SQLite and MySQL/MariaDB: see the portability rules in the README. */
 export interface Database {
@@ -17,10 +18,16 @@ export interface Database {
   tables<Tables = any>(name?: string): Kysely<Tables>
   /**
    * Runs the work in a transaction, and retries all of it after a deadlock: side effects outside of the transaction must be
-   * repeatable. A single statement outside of a transaction is retried automatically.
+   * repeatable. A single statement outside of a transaction is retried automatically. The edge proxy has no such transactions, and the
+   * relational proxy only if it allows them: use {@link Database.batch} in code for every connection.
    */
   // biome-ignore lint/suspicious/noExplicitAny: as tables()
   transaction<T, Tables = any>(work: (tx: Transaction<Tables>) => Promise<T>, name?: string): Promise<T>
+  /**
+   * Runs queries in one transaction, in order: all or nothing. Every connection has it: behind a proxy it is one request, where
+   * {@link Database.transaction} needs a proxy that holds connections. Repeated after a deadlock.
+   */
+  batch(queries: readonly Compilable[], name?: string): Promise<readonly QueryResult<unknown>[]>
   /** Pings the server on a separate connection, so that a busy pool does not look like a broken server. Integer ms. */
   ping(signal?: AbortSignal): Promise<number>
   /** Inserts the row, or updates the non-key columns when the key exists; portable across both dialects. */
@@ -31,6 +38,14 @@ export interface Database {
   isUniqueViolation(error: unknown): boolean
   /** Whether an error means that the server is unreachable or too busy, so that the caller responds with 503. */
   isUnavailable(error: unknown): boolean
+  /**
+   * Calls the observer after each query, in the context of the code that made it, on connections that open from now on: call it in `setup`
+   * to cover all of them. It must not throw. Returns a function that removes it.
+   *
+   * @example
+   * const slow = ctx.services.database.observe(({ ms, sql }) => ms > 500 && log.warn({ ms, sql }, 'slow query'))
+   */
+  observe(observer: QueryObserver): () => void
   /** The migrations of the connection `default`, for commands that show or change them. */
   readonly migrations: Migrations
 }

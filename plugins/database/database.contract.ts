@@ -7,6 +7,7 @@ import { defineMigration } from './migrator/migration.js'
 import type { Migrations } from './migrator/migrations.js'
 import { createMigrator } from './migrator/migrator.js'
 import { createDatabase, type OwnedDatabase } from './service.js'
+import { deleteBefore, inList, upsertRows } from './sql-tools.js'
 
 interface Notes {
   readonly notes: { readonly id: string; readonly title: string; readonly at: number }
@@ -14,6 +15,8 @@ interface Notes {
 
 export interface ContractStore {
   readonly config: ConnectionConfig
+  /** Whether it has interactive transactions. Default true. */
+  readonly transactions?: boolean
   clean(): Promise<void>
 }
 
@@ -201,7 +204,65 @@ export function databaseContract(name: string, makeStore: () => Promise<Contract
       assert.equal(database.isUnavailable(syntax), false)
     })
 
+    it('keeps all writes of a batch or none, and gives the result of each query', async () => {
+      const add = (id: string) => notes().insertInto('notes').values({ id, title: 'x', at: 1 })
+      await assert.rejects(database.batch([add('b1'), add('b2'), add('b1')]), (error) => database.isUniqueViolation(error))
+      const written = notes().selectFrom('notes').select(['id', 'at']).where('id', 'in', ['b1', 'b2']).orderBy('id')
+      assert.deepEqual(await written.execute(), [])
+      const results = await database.batch([
+        add('b1'),
+        add('b2'),
+        notes().updateTable('notes').set({ at: 7 }).where('id', '=', 'b2'),
+        written,
+        notes().deleteFrom('notes').where('id', 'in', ['b1', 'b2']),
+      ])
+      assert.deepEqual(
+        results.map(({ rows, numAffectedRows }) => (rows.length > 0 ? rows : numAffectedRows)),
+        [
+          1n,
+          1n,
+          1n,
+          [
+            { id: 'b1', at: 1 },
+            { id: 'b2', at: 7 },
+          ],
+          2n,
+        ],
+      )
+      assert.deepEqual(await database.batch([]), [])
+    })
+
+    it('writes and reads more values than one statement takes', async () => {
+      const rows = Array.from({ length: 300 }, (_, i) => ({ id: `many-${i}`, title: `t${i}`, at: 2 ** 40 + i }))
+      await upsertRows(notes(), { table: 'notes', key: ['id'], rows, existing: 'replace' })
+      await upsertRows(notes(), { table: 'notes', key: ['id'], rows: rows.map((row) => ({ ...row, at: row.at + 1 })), existing: 'replace' })
+      const ids = rows.map(({ id }) => id)
+      const listed = await notes()
+        .selectFrom('notes')
+        .select(['id', 'at'])
+        .where(await inList(notes(), 'id', ids))
+        .execute()
+      assert.deepEqual([listed.length, Math.min(...listed.map(({ at }) => at))], [300, 2 ** 40 + 1])
+      const numbers = rows.map(({ at }) => at + 1)
+      const byNumber = await notes()
+        .selectFrom('notes')
+        .select('id')
+        .where(await inList(notes(), 'at', numbers))
+        .execute()
+      assert.equal(byNumber.length, 300)
+      assert.equal(await deleteBefore(notes(), { table: 'notes', key: ['id'], column: 'at', before: 2 ** 50 }), false)
+      assert.deepEqual(await notes().selectFrom('notes').select('id').execute(), [])
+      await database.upsert('notes', ['id'], { id: 'a', title: 'a', at: 1 })
+    })
+
     it('keeps writes of a transaction only when it commits', async () => {
+      if (store.transactions === false) {
+        await assert.rejects(
+          database.transaction(() => assert.fail('it began')),
+          { code: 'DATABASE_NO_TRANSACTIONS', message: /Use batch\(\)/ },
+        )
+        return
+      }
       const failing = notes()
         .transaction()
         .execute(async (tx) => {
@@ -218,11 +279,12 @@ export function databaseContract(name: string, makeStore: () => Promise<Contract
     })
 
     it('stops waiting for a connection at the deadline, and works again once one is free', async () => {
+      if (store.transactions === false) return
       let free: () => void = () => undefined
       const held = new Promise<void>((resolve) => {
         free = resolve
       })
-      const holders = Array.from({ length: store.config.driver === 'rdb' ? store.config.poolLimit : 1 }, () =>
+      const holders = Array.from({ length: 'poolLimit' in store.config ? store.config.poolLimit : 1 }, () =>
         notes()
           .transaction()
           .execute(() => held),

@@ -5,15 +5,29 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { sql } from 'kysely'
 import { type SettingValues, systemClock } from 'zin'
+import { ProxyError } from 'zin/clients'
 import { memoryLogger } from 'zin/testing'
 import { type ConfigInput, type ConnectionConfig, connectionConfigs } from './connections/config.js'
 import { databaseContract, limits } from './database.contract.js'
+import * as failures from './failures.js'
 import { createDatabase } from './service.js'
 import type { databaseSettings } from './settings.js'
 
 const settings: SettingValues<typeof databaseSettings> = {
   DB_CONNECTION: '',
   USE_RDB_PROXY: false,
+  RDB_PROXY_URL: '',
+  RDB_PROXY_HOST: '127.0.0.1',
+  RDB_PROXY_PORT: 8789,
+  RDB_PROXY_KEY_ID: '',
+  RDB_PROXY_SECRET: '',
+  'RDB_PROXY_HEADERS_*': {},
+  EDGE_REMOTE_URL: '',
+  EDGE_REMOTE_KEY_ID: '',
+  EDGE_REMOTE_SECRET: '',
+  EDGE_REMOTE_MODE: 'registry',
+  APP_KEY: '',
+  SIGNATURE_HEADER_PREFIX: 'x-sig-',
   DB_HOST: 'localhost',
   DB_PORT: 3306,
   DB_DATABASE: 'zin',
@@ -45,16 +59,8 @@ describe('database configuration', () => {
   })
 
   it('refuses unsupported connections and lists the supported ones', () => {
-    for (const changed of [
-      { DB_CONNECTION: 'edge-remote' },
-      { DB_CONNECTION: 'postgres' },
-      { DB_CONNECTION: 'rdb', USE_RDB_PROXY: true },
-    ]) {
-      assert.throws(() => connectionConfigs({ ...input, settings: { ...settings, ...changed } }), {
-        code: 'DATABASE_CONFIG',
-        message: /[Ss]upported/,
-      })
-    }
+    const refused = { code: 'DATABASE_CONFIG', message: /Supported are .* "rdb" .*"edge-remote"/ }
+    assert.throws(() => connectionConfigs({ ...input, settings: { ...settings, DB_CONNECTION: 'postgres' } }), refused)
   })
 
   it('refuses root with an empty password in production only, on every connection', () => {
@@ -146,5 +152,23 @@ describe('database that cannot be opened', () => {
       code: 'DATABASE_UNKNOWN_CONNECTION',
       message: /known: default/,
     })
+  })
+})
+
+describe('errors of a SQL proxy', () => {
+  const { isConflict, isUnavailable, isUniqueViolation } = failures
+  const kinds = (code: string, details: Readonly<Record<string, unknown>> = {}) => {
+    const error = new ProxyError(code, 'no', { details })
+    return [isUniqueViolation(error), isConflict(error), isUnavailable(error)]
+  }
+
+  it('are told apart as those of a driver', () => {
+    assert.deepEqual(kinds('CONSTRAINT_VIOLATION', { kind: 'unique' }), [true, false, false])
+    assert.deepEqual(kinds('CONSTRAINT_VIOLATION', { kind: 'unique', errno: 1062 }), [true, false, false])
+    assert.deepEqual(kinds('CONSTRAINT_VIOLATION', { kind: 'check' }), [false, false, false])
+    assert.deepEqual(kinds('TX_CONFLICT', { errno: 1213 }), [false, true, true])
+    assert.deepEqual(kinds('TX_CONFLICT', { errno: 1205 }), [false, false, true])
+    assert.deepEqual(kinds('TX_CONFLICT'), [false, true, true])
+    assert.deepEqual(kinds('SQL_ERROR', { errno: 1064 }), [false, false, false])
   })
 })

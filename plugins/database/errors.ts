@@ -19,6 +19,19 @@ export const databaseErrors = defineErrors({
     when: 'No connection became free within `DB_ACQUIRE_TIMEOUT_MS`',
     fix: "Shorten transactions, use the transaction's own handle inside of them, or raise `DB_POOL_LIMIT`",
   },
+  DATABASE_NO_TRANSACTIONS: {
+    status: 500,
+    message: (where: string, how: string) => `Database ${where} has no transactions that stay open between statements. Use batch(), ${how}`,
+    when: '`transaction()` behind a proxy that has no interactive transactions, or does not allow them',
+    fix: 'Use `batch`; or set `RDB_PROXY_TRANSACTIONS=true` on the relational proxy',
+  },
+  DATABASE_STATEMENT_UNREGISTERED: {
+    status: 500,
+    message: (where: string, sql: string) =>
+      `Database ${where}: no statement is registered whose SQL is: ${sql}. Register it on the proxy, in a map with "hashIds": true, or set EDGE_REMOTE_MODE=sql`,
+    when: 'A statement behind a proxy that has not registered it, with `EDGE_REMOTE_MODE=registry`',
+    fix: 'Register the SQL that the message shows, or set `EDGE_REMOTE_MODE=sql`',
+  },
   DATABASE_NOT_STARTED: {
     status: 503,
     message: (name: string) =>

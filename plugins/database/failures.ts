@@ -38,7 +38,10 @@ const unavailableNumbers = new Set([1040, 1053, 1077, 1203, 1927, 1205, ...confl
 
 /** Whether an error, or one of its causes, is a violation of a unique key. */
 export function isUniqueViolation(error: unknown): boolean {
-  return some(error, ({ code, errno }) => uniqueCodes.has(code) || errno === 1062)
+  return some(
+    error,
+    ({ code, errno, kind }) => uniqueCodes.has(code) || errno === 1062 || (code === 'CONSTRAINT_VIOLATION' && kind === 'unique'),
+  )
 }
 
 /** Whether an error, or one of its causes, means that the server or the file is unavailable. */
@@ -46,27 +49,37 @@ export function isUnavailable(error: unknown): boolean {
   return some(
     error,
     ({ code, errno, message }) =>
-      unavailableCodes.has(code) || code.startsWith('SQLITE_IOERR') || unavailableNumbers.has(errno) || message === 'Pool is closed.',
+      unavailableCodes.has(code) ||
+      code === 'TX_CONFLICT' ||
+      code.startsWith('SQLITE_IOERR') ||
+      unavailableNumbers.has(errno) ||
+      message === 'Pool is closed.',
   )
 }
 
 /** Whether an error, or one of its causes, means that the server rolled back a transaction in favor of another one. */
 export function isConflict(error: unknown): boolean {
-  return some(error, ({ errno }) => conflictNumbers.has(errno))
+  // TX_CONFLICT of a proxy has the number of its server, if that has numbers.
+  return some(error, ({ code, errno }) => conflictNumbers.has(errno) || (code === 'TX_CONFLICT' && errno === 0))
 }
 
 interface Facts {
   readonly code: string
   readonly errno: number
+  /** Of a violated constraint, as the proxies name it. */
+  readonly kind: string
   readonly message: string
 }
 
 function some(error: unknown, test: (facts: Facts) => boolean, depth = 0): boolean {
   if (typeof error !== 'object' || error === null || depth > 5) return false
-  const { code, errno, message, cause, errors } = error as Record<string, unknown>
+  const { code, errno: own, message, cause, errors, details } = error as Record<string, unknown>
+  // Errors of the proxies have these in their details.
+  const { errno = own, kind } = (typeof details === 'object' && details !== null ? details : {}) as Record<string, unknown>
   const facts = {
     code: typeof code === 'string' ? code : '',
     errno: typeof errno === 'number' ? errno : 0,
+    kind: typeof kind === 'string' ? kind : '',
     message: typeof message === 'string' ? message : '',
   }
   if (test(facts)) return true

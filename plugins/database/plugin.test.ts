@@ -71,8 +71,8 @@ describe('the plugin database', () => {
   })
 
   it('stops the boot on an unsupported connection, and on root without password in production, and names the fix', async () => {
-    await assert.rejects(createTestHost({ plugins: [database()], env: { DB_CONNECTION: 'edge-remote' } }), {
-      message: /DB_CONNECTION is "edge-remote"\. Supported/,
+    await assert.rejects(createTestHost({ plugins: [database()], env: { DB_CONNECTION: 'postgres' } }), {
+      message: /DB_CONNECTION is "postgres"\. Supported/,
     })
     await assert.rejects(createTestHost({ plugins: [database()], env: { DB_CONNECTION: 'rdb', NODE_ENV: 'production' } }), {
       message: /root with an empty password/,

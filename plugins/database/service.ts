@@ -3,12 +3,14 @@ import type { ConnectionConfig } from './connections/config.js'
 import { retryConflicts } from './connections/conflicts.js'
 import type { Connection } from './connections/connection.js'
 import { mysqlConnection } from './connections/mysql.js'
+import { proxyConnection } from './connections/proxy.js'
 import { sqliteConnection } from './connections/sqlite.js'
 import type { Database } from './contract.js'
 import { databaseErrors } from './errors.js'
 import { isUnavailable, isUniqueViolation } from './failures.js'
 import { createMigrator } from './migrator/migrator.js'
 import type { App } from './migrator/owner.js'
+import { QueryObservers } from './observers.js'
 import { insertIfAbsent, upsert } from './writes.js'
 
 export interface DatabaseDeps {
@@ -33,8 +35,14 @@ export interface OwnedDatabase extends Database {
 }
 
 export function createDatabase({ configs, known = () => [], ...deps }: DatabaseDeps): OwnedDatabase {
+  const queries = new QueryObservers()
+  const parts = { ...deps, queries }
   const make = (config: ConnectionConfig): Connection =>
-    config.driver === 'sqlite' ? sqliteConnection(config, deps) : mysqlConnection(config, deps)
+    config.driver === 'sqlite'
+      ? sqliteConnection(config, parts)
+      : config.driver === 'rdb'
+        ? mysqlConnection(config, parts)
+        : proxyConnection(config, parts)
   const main = make(configs[0])
   const connections = new Map([main, ...configs.slice(1).map(make)].map((connection) => [connection.name, connection]))
 
@@ -56,12 +64,14 @@ export function createDatabase({ configs, known = () => [], ...deps }: DatabaseD
     },
     tables: (name) => named(name).tables(),
     transaction: (work, name) => retryConflicts(() => named(name).tables().transaction().execute(work)),
+    batch: async (queries, name) => (queries.length === 0 ? [] : named(name).batch(queries.map((query) => query.compile()))),
     ping: (signal) => main.ping(signal),
     async upsert(table, key, row, name) {
       const { dialect, tables } = named(name)
       await upsert(tables(), dialect, table, key, row)
     },
     insertIfAbsent: async (table, row, name) => insertIfAbsent(named(name).tables(), table, row),
+    observe: (observer) => queries.add(observer),
     isUniqueViolation,
     isUnavailable,
     migrations: createMigrator({ connection: main, known, app: deps.app, clock: deps.clock, log: deps.log }),

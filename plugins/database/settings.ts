@@ -4,12 +4,60 @@ export const databaseSettings = defineSettings({
   DB_CONNECTION: {
     type: 'string',
     default: '',
-    summary: 'Database of the app. Empty: SQLite in `<data>/app.db`; `rdb`: MySQL or MariaDB; anything else stops the boot',
+    summary:
+      'Database of the app. Empty: SQLite in `<data>/app.db`; `rdb`: MySQL or MariaDB; `edge-remote`: through the edge proxy; anything else stops the boot',
   },
   USE_RDB_PROXY: {
     type: 'bool',
     default: false,
-    summary: 'Connect to `rdb` through the relational proxy; `true` stops the boot, because this version does not support it',
+    summary: 'Connect to `rdb` through the relational proxy, which has its own `DB_*` settings',
+  },
+  RDB_PROXY_URL: {
+    type: 'string',
+    default: '',
+    summary: 'URL of the relational proxy; empty: `RDB_PROXY_HOST` and `RDB_PROXY_PORT` over http',
+  },
+  RDB_PROXY_HOST: { type: 'string', default: '127.0.0.1', summary: 'Host of the relational proxy' },
+  RDB_PROXY_PORT: { type: 'int', default: 8789, min: 0, max: 65_535, summary: 'Port of the relational proxy' },
+  RDB_PROXY_KEY_ID: { type: 'string', default: '', summary: 'Key id with which requests to the relational proxy are signed' },
+  RDB_PROXY_SECRET: {
+    type: 'string',
+    default: '',
+    secret: true,
+    summary: 'Secret of that key; with both empty, requests are not signed, which is refused in production',
+  },
+  'RDB_PROXY_HEADERS_*': {
+    type: 'family',
+    default: {},
+    summary: 'Further headers of requests to the relational proxy: `RDB_PROXY_HEADERS_X_Tenant` is `X-Tenant`',
+  },
+  EDGE_REMOTE_URL: { type: 'string', default: '', summary: 'URL of the edge proxy' },
+  EDGE_REMOTE_KEY_ID: { type: 'string', default: '', summary: 'Key id with which requests to the edge proxy are signed' },
+  EDGE_REMOTE_SECRET: {
+    type: 'string',
+    default: '',
+    secret: true,
+    summary: 'Secret that app and edge proxy share; empty: `APP_KEY`',
+  },
+  EDGE_REMOTE_MODE: {
+    type: 'enum',
+    default: 'registry',
+    values: ['registry', 'sql'],
+    summary:
+      '`registry`: queries are sent as the hash of their SQL, for a proxy that runs registered statements only; `sql`: as SQL. Migrations are always sent as SQL',
+  },
+  // As the plugins bulletproof and jwt declare them.
+  SIGNATURE_HEADER_PREFIX: {
+    type: 'string',
+    default: 'x-sig-',
+    pattern: '^[a-z][a-z0-9-]*-$',
+    summary: 'Prefix of the signature headers, which app and proxy must share',
+  },
+  APP_KEY: {
+    type: 'string',
+    default: '',
+    secret: true,
+    summary: 'Master key of the app; the secret of the edge proxy when `EDGE_REMOTE_SECRET` is empty',
   },
   DB_HOST: { type: 'string', default: 'localhost', summary: 'Host of the MySQL or MariaDB server' },
   DB_PORT: { type: 'int', default: 3306, min: 1, max: 65_535, summary: 'Port of the MySQL or MariaDB server' },

@@ -1,4 +1,4 @@
-import type { Kysely, RawBuilder } from 'kysely'
+import type { Compilable, Kysely, RawBuilder, SqlBool } from 'kysely'
 
 /** Expressions for both SQLite and MySQL. Times are ms since 1970 by the clock of the database, independent of its time zone. */
 export interface SqlTools {
@@ -51,13 +51,48 @@ export interface UpsertRows {
   readonly existing: 'replace' | 'add'
 }
 
-/** One statement: inserts rows, or updates the non-key columns of existing ones. */
-export async function upsertRows(db: Tables, { table, key, rows, existing }: UpsertRows): Promise<void> {
+/** Most parameters of one statement on the connection of a handle. */
+export function maxParameters(db: Tables): number {
+  const { maxParameters = 32_766 } = db.getExecutor().adapter as { readonly maxParameters?: number }
+  return maxParameters
+}
+
+/**
+ * A condition: the column has one of the values. A list too long for the parameters of a statement, which are few behind a proxy, is passed
+ * as one JSON text.
+ *
+ * @example
+ * const db = database.tables()
+ * await db.selectFrom('notes').selectAll().where(await inList(db, 'id', ['a', 'b'])).execute()
+ */
+export async function inList(db: Tables, column: string, values: readonly (string | number)[]): Promise<RawBuilder<SqlBool>> {
+  const { MysqlAdapter, sql } = await import('kysely')
+  const ref = sql.ref(column)
+  if (values.length === 0) return sql<SqlBool>`1 = 0`
+  // Other conditions of the statement have parameters, too.
+  if (values.length <= maxParameters(db) / 4) return sql<SqlBool>`${ref} in (${sql.join([...values])})`
+  const json = JSON.stringify(values)
+  if (!(db.getExecutor().adapter instanceof MysqlAdapter)) return sql<SqlBool>`${ref} in (select value from json_each(${json}))`
+  const type = typeof values[0] === 'number' ? sql`bigint` : sql`varchar(700)`
+  return sql<SqlBool>`${ref} in (select listed.value from json_table(${json}, '$[*]' columns (value ${type} path '$')) as listed)`
+}
+
+/** Inserts rows, or updates the non-key columns of existing ones: one statement, unless the rows have too many values for one. */
+export async function upsertRows(db: Tables, input: UpsertRows): Promise<void> {
+  for (const query of await upsertQueries(db, input)) await query.execute()
+}
+
+/** The statements of {@link upsertRows}, for `Database.batch`. */
+export async function upsertQueries(db: Tables, { table, key, rows, existing }: UpsertRows): Promise<readonly UpsertQuery[]> {
   const { MysqlAdapter } = await import('kysely')
-  const changed = Object.keys(rows[0] ?? {}).filter((column) => !key.includes(column))
-  const insert = (db as Kysely<Record<string, Row>>).insertInto(table).values([...rows])
-  await (db.getExecutor().adapter instanceof MysqlAdapter
-    ? insert.onDuplicateKeyUpdate((eb) =>
+  const mysql = db.getExecutor().adapter instanceof MysqlAdapter
+  const columns = Object.keys(rows[0] ?? {})
+  const changed = columns.filter((column) => !key.includes(column))
+  const atOnce = Math.max(1, Math.floor(maxParameters(db) / Math.max(1, columns.length)))
+  return Array.from({ length: Math.ceil(rows.length / atOnce) }, (_, index) => {
+    const insert = (db as Kysely<Record<string, Row>>).insertInto(table).values(rows.slice(index * atOnce, (index + 1) * atOnce))
+    if (mysql)
+      return insert.onDuplicateKeyUpdate((eb) =>
         Object.fromEntries(
           changed.map((column) => {
             const value = eb.fn<number>('values', [eb.ref(column)])
@@ -65,17 +100,22 @@ export async function upsertRows(db: Tables, { table, key, rows, existing }: Ups
           }),
         ),
       )
-    : insert.onConflict((conflict) =>
-        conflict.columns([...key]).doUpdateSet((eb) =>
-          Object.fromEntries(
-            changed.map((column) => {
-              const value = eb.ref(`excluded.${column}`)
-              return [column, existing === 'add' ? eb(eb.ref(`${table}.${column}`), '+', value) : value]
-            }),
-          ),
+    return insert.onConflict((conflict) =>
+      conflict.columns([...key]).doUpdateSet((eb) =>
+        Object.fromEntries(
+          changed.map((column) => {
+            const value = eb.ref(`excluded.${column}`)
+            return [column, existing === 'add' ? eb(eb.ref(`${table}.${column}`), '+', value) : value]
+          }),
         ),
-      )
-  ).execute()
+      ),
+    )
+  })
+}
+
+/** A statement that can be executed, or compiled for a batch. */
+export interface UpsertQuery extends Compilable {
+  execute(): Promise<unknown>
 }
 
 /** Rows per statement of {@link deleteBefore}, as SQLite limits the depth of a condition to 1,000, and statements per call. */
@@ -93,15 +133,16 @@ export interface DeleteBefore {
 }
 
 /**
- * Deletes old rows in short statements, so that locks are held only briefly: at most 100,000 rows per call. Returns true when more may be left.
+ * Deletes old rows in short statements, so that locks are held only briefly: at most 200 statements of up to 500 rows per call. Returns true when more may be left.
  */
 export async function deleteBefore(db: Tables, { table, key, column, before }: DeleteBefore): Promise<boolean> {
+  const rowsAtOnce = Math.min(rowsPerStatement, Math.floor(maxParameters(db) / key.length))
   for (let round = 0; round < maxStatements; round++) {
     const rows: readonly Row[] = await db
       .selectFrom(table)
       .select([...key])
       .where(column, '<', before)
-      .limit(rowsPerStatement)
+      .limit(rowsAtOnce)
       .execute()
     const [only] = key
     if (rows.length > 0 && key.length === 1 && only !== undefined) {
@@ -119,7 +160,7 @@ export async function deleteBefore(db: Tables, { table, key, column, before }: D
         .where((eb) => eb.or(rows.map((row) => eb.and(row as Record<string, string>))))
         .execute()
     }
-    if (rows.length < rowsPerStatement) return false
+    if (rows.length < rowsAtOnce) return false
   }
   return true
 }

@@ -46,7 +46,8 @@ describe('health over a real MariaDB and Redis', () => {
     assert.equal(typeof body.dependencies.cache.responseTime, 'number')
   })
 
-  it('reports a frozen database as unavailable while alive, and healthy once it resumes', async () => {
+  it('reports a frozen database as unavailable while alive, and healthy once it resumes', async (t) => {
+    t.after(() => mysql.resume())
     mysql.hang()
     const unhealthy = await get('/health')
     assert.deepEqual([unhealthy.status, unhealthy.body.database], [503, 'disconnected'])

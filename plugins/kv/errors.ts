@@ -18,6 +18,12 @@ export const kvErrors = defineErrors({
     when: 'Redis cannot be reached or does not respond',
     fix: 'Check Redis and `REDIS_URL`; requests can be retried',
   },
+  KV_CONTENDED: {
+    status: 503,
+    message: (key: string) => `Other writes to key "${key}" kept coming first; try again`,
+    when: '`updateKey` on a key that other writers changed 100 times in a row',
+    fix: 'Try again; spread what many write at once over several keys',
+  },
   KV_NOT_A_NUMBER: {
     status: 500,
     message: (key: string) => `increment requires an integer, and the value at key "${key}" is not an integer`,

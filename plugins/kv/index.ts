@@ -13,7 +13,10 @@ import { redisStore } from './store/redis.js'
 
 export type { Kv, SetOptions } from './contract.js'
 export { kvService } from './contract.js'
+export { KeyIndex } from './key-index.js'
 export type { KvOptions } from './options.js'
+export type { NextValue, UpdatedKey } from './update.js'
+export { updateKey } from './update.js'
 
 const sweepEveryMs = 60_000
 

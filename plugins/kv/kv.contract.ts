@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { createTestHost, fakeClock, type TestHost, type TestHostOptions } from 'zin/testing'
-import { type Kv, kvService } from './index.js'
+import { KeyIndex, type Kv, kvService, updateKey } from './index.js'
 
 export interface KvContractStore {
   readonly host: TestHostOptions
@@ -102,6 +102,45 @@ export function kvContract(name: string, makeStore: () => Promise<KvContractStor
       await pass(40)
       assert.equal(await kv.set('race', 'late', { ifValue: 'short' }), false)
       assert.equal(await kv.get('race'), null)
+    })
+
+    it('applies each of 20 concurrent updates of a key once, and writes nothing when there is nothing to change', async () => {
+      const add = () => updateKey(kv, 'updated', (value) => ({ value: `${value ?? ''}x` }))
+      const updates = await Promise.all(Array.from({ length: 20 }, add))
+      assert.equal(await kv.get('updated'), 'x'.repeat(20))
+      assert.deepEqual(
+        updates.map((update) => update?.before?.length ?? 0).toSorted((a, b) => a - b),
+        Array.from({ length: 20 }, (_, i) => i),
+      )
+      assert.equal(await updateKey(kv, 'updated', () => undefined), undefined)
+      await updateKey(kv, 'updated', (value) => ({ value: `${value}!`, ttlMs: 40 }))
+      await pass(40)
+      assert.deepEqual(await updateKey(kv, 'updated', (value) => ({ value: String(value) })), { before: null, after: 'null' })
+    })
+
+    it('rejects an update when other writes keep coming first', async () => {
+      let reads = 0
+      const outrun = updateKey(kv, 'outrun', async () => {
+        await kv.set('outrun', String((reads += 1)))
+        return { value: 'mine' }
+      })
+      await assert.rejects(outrun, { code: 'KV_CONTENDED', status: 503 })
+      assert.deepEqual([reads, await kv.get('outrun')], [100, '100'])
+    })
+
+    it('indexes members that two processes add and remove at once', async () => {
+      const [here, there] = [new KeyIndex(() => kv, 'index'), new KeyIndex(() => kv, 'index')]
+      assert.deepEqual(here.read(await kv.get(here.key)), new Map())
+      await Promise.all(Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? here : there).add(`id-${i}`, `name-${i >> 1}`)))
+      await Promise.all(Array.from({ length: 18 }, (_, i) => (i % 2 === 0 ? there : here).remove(`id-${i}`)))
+      const members = here.read(await kv.get(here.key))
+      assert.deepEqual(
+        new Map([...members].toSorted()),
+        new Map([
+          ['id-18', 'name-9'],
+          ['id-19', 'name-9'],
+        ]),
+      )
     })
 
     it('counts 50 concurrent increments without losing one', async () => {

@@ -8,6 +8,7 @@ import type { Accounts } from './accounts.js'
 import { builtInAccounts } from './built-in.js'
 import { kvCounters, memoryCounters } from './counters.js'
 import { loginErrors } from './errors.js'
+import { managedLogin } from './managed.js'
 import { type LoginOptions, loginOptions, type VerifyCredentials } from './options.js'
 import { loginRoutes } from './routes.js'
 import { createLogin } from './service.js'
@@ -42,7 +43,8 @@ export const login = definePlugin({
       bindUserAgent: options.bindUserAgent,
       log,
     })
-    ctx.routes(loginRoutes(service, signatureHeaderNames(settings.SIGNATURE_HEADER_PREFIX)))
+    const managed = managedLogin(service, ctx.manage)
+    ctx.routes(loginRoutes(managed, signatureHeaderNames(settings.SIGNATURE_HEADER_PREFIX)))
   },
 })
 

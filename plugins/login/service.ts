@@ -37,8 +37,8 @@ export interface LoginParts {
 
 /** Starts and ends sessions, independent of HTTP. */
 export interface Login {
-  /** Throws DEVICE_PUBLIC_KEY_INVALID, RATE_LIMITED, INVALID_CREDENTIALS, LOGIN_BUSY, AUTH_STORE_UNAVAILABLE. */
-  login(request: LoginRequest): Promise<LoginResult>
+  /** `onLogin` learns whose session it is. Throws DEVICE_PUBLIC_KEY_INVALID, RATE_LIMITED, INVALID_CREDENTIALS, LOGIN_BUSY, AUTH_STORE_UNAVAILABLE. */
+  login(request: LoginRequest, onLogin?: (session: { readonly userId: string; readonly deviceId: string }) => void): Promise<LoginResult>
   /** Revokes this token, then removes this device. */
   logout(claims: Claims, deviceId: string | undefined): Promise<void>
   /** Revokes every token and removes every device of the user. */
@@ -62,7 +62,7 @@ export function createLogin(parts: LoginParts): Login {
   }
 
   return {
-    async login(request) {
+    async login(request, onLogin) {
       const { email, password, deviceId: wanted, devicePublicKey: publicKey, address } = request
       // First, because it is cheap and reveals nothing about the password: it does not count as an attempt.
       if (publicKey !== undefined) checkPublicKey(publicKey)
@@ -83,6 +83,7 @@ export function createLogin(parts: LoginParts): Login {
         throw loginErrors.INVALID_CREDENTIALS()
       }
       await throttle.succeeded(email, { address, deviceId })
+      onLogin?.({ userId, deviceId })
       log.info({ userId: user.id, keyIdHash: hashOf(deviceId) }, 'logged in')
       return { jwt: issued.token, deviceId, deviceSecret: secret }
     },

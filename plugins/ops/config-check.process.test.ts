@@ -41,7 +41,7 @@ describe('zin config:check', () => {
       const checked = await app.zin(['config:check', '--json'], env)
       assert.equal(checked.code, 1)
       const [problem, ...more] = errorsOf(checked.err)
-      assert.match(problem ?? '', /^bulletproof: BULLETPROOF_SIGNING_SECRET has 16 bytes and production needs 32 or more/)
+      assert.match(problem ?? '', /^bulletproof: BULLETPROOF_SIGNING_SECRET has 16 bytes and production requires 32 or more/)
       assert.deepEqual(more, [])
       assert.ok((JSON.parse(checked.out) as { name: string }[]).some(({ name }) => name === 'OPS_AUTH'))
       assert.doesNotMatch(checked.out + checked.err, /canary/)

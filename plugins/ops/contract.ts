@@ -30,6 +30,11 @@ export interface OpsAccess {
 export interface Ops {
   /** `open`: callers on this machine need no credentials. */
   readonly mode: 'open' | 'required'
+  /**
+   * The check of the middleware `ops`, for a middleware that also accepts other credentials. Throws 401, 403 or 421; afterwards `access`,
+   * `actor` and `allow` hold for the request.
+   */
+  check(ctx: Context): Promise<OpsAccess>
   /** The access of this request; `undefined` when the route does not list `ops`. */
   access(ctx: Context): OpsAccess | undefined
   /** The caller of the current request; `undefined` outside of requests and on routes that do not list `ops`. */
@@ -39,6 +44,11 @@ export interface Ops {
    * plugin that owns a permission must limit its use, e.g. which paths can be loaded.
    */
   allow(ctx: Context, permission: string): boolean
+  /**
+   * Whether the caller was given a permission by name: its token has a role that the option `permissions` lists for it. Unlike with
+   * {@link Ops.allow}, neither open mode nor a permission that is not listed gives it.
+   */
+  grants(ctx: Context, permission: string): boolean
   /** As {@link Ops.allow}, but throws FORBIDDEN (403). */
   demand(ctx: Context, permission: string): void
 }

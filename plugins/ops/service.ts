@@ -56,10 +56,7 @@ export class OpsGuard implements Ops {
       key: 'ops',
       ...(security.length > 0 && { security }),
       handler: async (ctx, next) => {
-        const access = await this.#enter(ctx)
-        this.#granted.set(ctx.req, access)
-        const context = requestContext()
-        if (context !== undefined) this.#actors.set(context, access.actor)
+        await this.check(ctx)
         ctx.set('Cache-Control', 'no-store')
         return next()
       },
@@ -72,6 +69,14 @@ export class OpsGuard implements Ops {
     const signature = signed && { signature: signed.scheme }
     const bearer = this.#parts.tokens() && { bearer: bearerScheme }
     return [signature, bearer, signature && bearer && { ...bearer, ...signature }].filter((one) => one !== undefined)
+  }
+
+  async check(ctx: Context): Promise<OpsAccess> {
+    const access = await this.#enter(ctx)
+    this.#granted.set(ctx.req, access)
+    const context = requestContext()
+    if (context !== undefined) this.#actors.set(context, access.actor)
+    return access
   }
 
   access(ctx: Context): OpsAccess | undefined {
@@ -90,6 +95,11 @@ export class OpsGuard implements Ops {
     const { roles, permissions } = this.#parts
     const allowed = Object.hasOwn(permissions, permission) ? (permissions[permission] ?? []) : roles
     return access.role !== undefined && allowed.includes(access.role)
+  }
+
+  grants(ctx: Context, permission: string): boolean {
+    const { permissions } = this.#parts
+    return Object.hasOwn(permissions, permission) && this.access(ctx)?.kind === 'token' && this.allow(ctx, permission)
   }
 
   demand(ctx: Context, permission: string): void {

@@ -10,7 +10,7 @@ import type {
   Worker,
   WorkerOptions,
 } from 'bullmq'
-import type { ListedState, QueueCounts } from './contract.js'
+import type { ListedState, QueueCounts, QueueSample } from './contract.js'
 
 export interface Claim {
   readonly token: string
@@ -18,6 +18,27 @@ export interface Claim {
   /** Why it fails. */
   readonly reason: string
 }
+
+/** What the store keeps of a job or of the template of a schedule, as it is stored: JSON, but for the error and the lines of the log. */
+export interface StoredParts {
+  readonly data?: string
+  readonly result?: string
+  readonly progress?: string
+  readonly error?: string
+  readonly stacks?: string
+  /** At most 1,000, the oldest first. */
+  readonly logs: readonly string[]
+}
+
+/** A job by its id, or the template of the schedule with this id. */
+export interface PartsOf {
+  readonly queue: Queue
+  readonly id: string
+  readonly kind: 'job' | 'schedule'
+}
+
+/** Most lines of a log that are read. */
+export const mostLogLines = 1_000
 
 /** What the two stores do differently. */
 export interface QueueBackend {
@@ -32,18 +53,27 @@ export interface QueueBackend {
   ready(): Promise<void>
   /** Jobs of a state in the order of the contract. */
   page(queue: Queue, state: ListedState, offset: number, limit: number): Promise<readonly Job[]>
+  /** Of queues by name, in one round trip and in their order. */
+  counts(queues: readonly string[]): Promise<readonly QueueCounts[]>
   /** In one round trip, in the order of the queues. */
-  counts(queues: readonly Queue[]): Promise<readonly QueueCounts[]>
+  samples(queues: readonly string[]): Promise<readonly QueueSample[]>
   /** The id of the newest event; undefined when the queue has no events. */
   lastEvent(queue: Queue): Promise<string | undefined>
-  /** Whether an event is still stored. */
-  hasEvent(queue: Queue, id: string): Promise<boolean>
+  /** Whether no event after this one has been dropped for its age: an event as old or older is still stored. */
+  reachesBack(queue: Queue, id: string): Promise<boolean>
   /** The next waiting job among those whose priority number is above this one; a job without a priority has 0. */
   firstAbove(queue: Queue, priority: number): Promise<Job | undefined>
   /** Moves a waiting job of any kind to active under this lock, marked to fail when a worker picks it up. False when it is not waiting. */
   claim(queue: Queue, id: string, claim: Claim): Promise<boolean>
   /** Marks an unfinished job to fail when a worker picks it up. False when no such job exists. */
   failNext(queue: Queue, id: string, reason: string): Promise<boolean>
+  readParts(of: PartsOf): Promise<StoredParts | undefined>
+  /** Replaces the parts of a job that is not running and still has `before`. False when that is not so. */
+  writeParts(of: PartsOf, before: StoredParts, after: StoredParts): Promise<boolean>
+  /** Removes what is left of jobs that were removed: their events, and their results among the values of their parents' children. */
+  removeTraces(queue: Queue, jobs: readonly Pick<Job, 'id' | 'parentKey'>[]): Promise<void>
+  /** Overwrites what removed jobs left in files of this process. */
+  scrub(): Promise<void>
   /** Records that a queue exists. */
   remember(name: string): void
   names(): Promise<readonly string[]>

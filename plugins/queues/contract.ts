@@ -15,6 +15,7 @@ import type {
 import { defineService } from 'zin'
 import type { Cancellation, Canceller, QueueJob } from './cancel.js'
 import type { FollowOptions, QueueEvent } from './event-stream.js'
+import type { JobTextPart } from './hooks.js'
 
 /** Jobs of one queue by state. `waiting` counts plain and prioritised jobs, paused or not. */
 export interface QueueCounts {
@@ -26,16 +27,52 @@ export interface QueueCounts {
   readonly waitingChildren: number
 }
 
+/** A queue as it is at one moment. */
+export interface QueueSample {
+  readonly counts: QueueCounts
+  readonly paused: boolean
+  /** Since when the oldest waiting job has been ready, ms since 1970; undefined when none waits. */
+  readonly oldestWaiting: number | undefined
+}
+
+/** The options of a job. */
+export type JobOptions = JobsOptions & {
+  /** Whom or what the data are about, such as the id of a person. Kept with the job for plugins; the queues do nothing with it. */
+  readonly subject?: string
+}
+
 /** A job to add. */
 export interface NewJob {
   readonly name: string
   /** JSON. */
   readonly data?: unknown
-  readonly options?: JobsOptions
+  readonly options?: JobOptions
+}
+
+/** Lines of a job's log. */
+export interface JobLogs {
+  /** Oldest first. */
+  readonly logs: readonly string[]
+  /** Of all lines that are kept. */
+  readonly count: number
 }
 
 /** The template for each job of a schedule. */
 export type JobTemplate = NewJob
+
+export interface Purged {
+  /** Ids of jobs that were removed. */
+  readonly removed: readonly string[]
+  /** Ids of jobs that are left, because they are running. */
+  readonly running: readonly string[]
+}
+
+export interface RewriteOptions {
+  readonly kind?: 'job' | 'schedule'
+  readonly only?: (stored: unknown) => boolean
+}
+
+export type RewriteOutcome = 'rewritten' | 'unchanged' | 'busy' | 'unknown'
 
 export type ListedState = 'waiting' | 'active' | 'delayed' | 'completed' | 'failed'
 
@@ -57,7 +94,7 @@ export interface Queues {
    * Adds a job with the app's retention defaults (completed 1000 or 24 h, failed 7 days). Throws ZinErrors: 400 QUEUE_INVALID_JOB,
    * 413 PAYLOAD_TOO_LARGE, 503 QUEUE_CONNECTION_ERROR.
    */
-  add(queue: string, jobName: string, data: unknown, options?: JobsOptions): Promise<Job>
+  add(queue: string, jobName: string, data: unknown, options?: JobOptions): Promise<Job>
   /**
    * Adds jobs atomically in one round trip, with the checks and retention of `add`.
    *
@@ -83,12 +120,41 @@ export interface Queues {
    * ended or does not exist.
    */
   failNext(queue: string, id: string, reason: string): Promise<boolean>
-  /** A job and its state, as BullMQ names it; undefined when the id is unknown. Its payloads are in stored form. */
+  /**
+   * A job and its state, as BullMQ names it; undefined when the id is unknown. Its payloads are in stored form; its error, stacks and
+   * progress are the originals, or say why they cannot be restored.
+   */
   job(queue: string, id: string): Promise<QueueJob | undefined>
   /** The original data of a job. Throws 500 JOB_PAYLOAD_UNREADABLE. */
   restoredData(job: Pick<Job, 'queueName' | 'data'>): Promise<unknown>
   /** The original result of a completed job. Throws 500 JOB_PAYLOAD_UNREADABLE. */
   restoredResult(job: Pick<Job, 'queueName' | 'returnvalue'>): Promise<unknown>
+  /** A text about a job that a plugin keeps itself, such as an error, in the form in which the store would keep it. */
+  storedText(queue: string, text: string, part: JobTextPart): Promise<string>
+  /** The original of a stored text; of one that cannot be restored, why. */
+  restoredText(queue: string, text: string, part: JobTextPart): Promise<string>
+  /** The original lines of a job's log, from the oldest; a line that cannot be restored says why. */
+  logs(queue: string, id: string, page: { readonly offset: number; readonly limit: number }): Promise<JobLogs>
+  /**
+   * Passes what the store keeps of a job through the hooks again, out of the store and into it: its payload, result, progress, error,
+   * stacks and log. For a plugin whose hooks store in another form than before, such as one that rotates keys. The state of the job and the
+   * time of its next run stay the same.
+   *
+   * @param id of a job, or of a schedule with `kind: 'schedule'`: then the payload of its template is rewritten.
+   * @param options `only`: whether to rewrite a part that is stored like this (parsed JSON, or text). Default: all parts.
+   * @returns `busy`: it is running, or has changed while it was read; ask again later. Throws 500 JOB_PAYLOAD_UNREADABLE and changes nothing.
+   */
+  rewrite(queue: string, id: string, options?: RewriteOptions): Promise<RewriteOutcome>
+  /**
+   * Removes jobs that are not running with everything that the store keeps of them: also their events, and their results among the values
+   * of their parents. A waiting child fails first, so that its parent does not wait for ever, and the next job of a schedule ends the
+   * schedule.
+   *
+   * @param ids at most 1,000.
+   */
+  purge(queue: string, ids: readonly string[]): Promise<Purged>
+  /** Overwrites what removed jobs have left in files of this process; does nothing on Redis. May take seconds for a large store. */
+  scrub(): Promise<void>
   /**
    * Removes a waiting job, or aborts the signal of a running one on any node; it then fails with `Cancelled: <reason>`.
    * Takes at most a few seconds for a job on another node.
@@ -107,6 +173,11 @@ export interface Queues {
   counts(queue: string): Promise<QueueCounts>
   /** Counts of many queues; one round trip for every 1000 queues. */
   countsOf(queues: readonly string[]): Promise<ReadonlyMap<string, QueueCounts>>
+  /**
+   * Counts, oldest waiting job and pause of many queues. On Redis one command for each queue, whatever the number of its jobs, and one
+   * round trip for every 1000 queues; on the embedded store one query.
+   */
+  sample(queues: readonly string[]): Promise<ReadonlyMap<string, QueueSample>>
   /**
    * The events of a queue in order and without gaps, read as fast as they are consumed. The stream resumes after a lost connection, and
    * after a restart when `after` is the id of the last event. The store keeps about the last 10,000 events of a queue; a reader that
@@ -130,7 +201,7 @@ export interface Queues {
    * ctx.services.queues.setTelemetry(telemetry)
    */
   setTelemetry(telemetry: Telemetry): () => void
-  /** Jobs of one state: waiting oldest first, finished newest first; the same on both backends. */
+  /** Jobs of one state: waiting oldest first, finished newest first; the same on both backends. Their parts are as in `job`. */
   list(queue: string, state: ListedState, page: { readonly offset: number; readonly limit: number }): Promise<readonly Job[]>
   /** Since when the oldest waiting job of any priority has been ready, ms since 1970; undefined when none waits. Cheap for any queue length. */
   oldestWaiting(queue: string): Promise<number | undefined>

@@ -41,14 +41,16 @@ export const queueErrors = defineErrors({
   JOB_PAYLOAD_UNREADABLE: {
     status: 500,
     message: (queue: string, what: string, why: string) => `The ${what} of a job in queue "${queue}" cannot be restored: ${why}`,
-    when: '`restoreJobData` or `restoreJobResult` failed',
+    cause: (_queue: string, _what: string, _why: string, cause?: unknown) => cause,
+    when: '`restoreJobData`, `restoreJobResult` or `restoreJobText` failed',
     fix: 'Provide what the plugin that handles the hook needs, e.g. the key',
   },
   JOB_PAYLOAD_UNSTORABLE: {
     status: 500,
     message: (queue: string, what: string, why: string) =>
       `The ${what} of a job in queue "${queue}" cannot be prepared for the store: ${why}`,
-    when: '`transformJobData` or `transformJobResult` failed, or a result cannot be stored',
+    cause: (_queue: string, _what: string, _why: string, cause?: unknown) => cause,
+    when: '`transformJobData`, `transformJobResult` or `transformJobText` failed, or a result cannot be stored',
     fix: 'Fix the part that the message names',
   },
   QUEUE_EVENTS_LOST: {

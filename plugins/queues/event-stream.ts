@@ -28,8 +28,8 @@ export interface EventReader {
   readonly events: QueueEvents
   /** The id to start after. */
   readonly from: string
-  /** Whether an event is still stored. */
-  readonly has: (id: string) => Promise<boolean>
+  /** Whether an event as old as this one or older is still stored. */
+  readonly reachesBack: (id: string) => Promise<boolean>
   readonly isUnavailable: (error: unknown) => boolean
   /** Ends the stream. */
   readonly signal: AbortSignal
@@ -49,15 +49,15 @@ export const beforeAll = '0'
  * QUEUE_EVENTS_LOST when the store dropped events before they were read.
  */
 export async function* readEvents(reader: EventReader): AsyncGenerator<QueueEvent, void, undefined> {
-  const { events, has, queue, signal } = reader
+  const { events, queue, reachesBack, signal } = reader
   // Closing the reader does not interrupt a read that has not started to block yet.
   const ended = abortable(signal)
   try {
     let last = reader.from
     while (!signal.aborted) {
       const read = await Promise.race([readBehind(last, reader), ended.promise])
-      // While the last event is still stored, nothing after it has been dropped.
-      if (read.length > 0 && last !== beforeAll && !(await has(last))) throw queueErrors.QUEUE_EVENTS_LOST(queue, last)
+      // The store drops the oldest events first; single ones are removed with their jobs.
+      if (read.length > 0 && last !== beforeAll && !(await reachesBack(last))) throw queueErrors.QUEUE_EVENTS_LOST(queue, last)
       for (const event of read) {
         last = event.id
         yield event

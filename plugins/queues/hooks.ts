@@ -1,26 +1,67 @@
-import type { HookSpecs, Waterfall } from 'zin'
+import type { HookSpecs, Settle, Waterfall } from 'zin'
+import type { NewJob } from './contract.js'
+
+/** A text of a job that the store keeps: the reason of a failure, one stack, or one line of its log. */
+export type JobTextPart = 'error' | 'stack' | 'log'
+
+/** How jobs are added. */
+export interface JobAddition {
+  /** The id of the recurring job whose template this is. */
+  readonly schedule?: string
+}
 
 /** Hooks that the queues plugin fires: the store keeps what they return. */
 export interface QueueHooks {
+  beforeJobsAdd: Waterfall<readonly NewJob[], [queue: string, addition: JobAddition]>
   transformJobData: Waterfall<unknown, [queue: string]>
   restoreJobData: Waterfall<unknown, [queue: string]>
   transformJobResult: Waterfall<unknown, [queue: string]>
   restoreJobResult: Waterfall<unknown, [queue: string]>
+  transformJobText: Waterfall<string, [queue: string, part: JobTextPart]>
+  restoreJobText: Waterfall<string, [queue: string, part: JobTextPart]>
+  afterJobsPurge: Settle<[queue: string, jobs: readonly PurgedJob[]]>
+}
+
+/** A job that was purged. */
+export interface PurgedJob {
+  readonly id: string
+  /** Attempts that had begun; undefined when the job was gone before. */
+  readonly attempts: number | undefined
 }
 
 export const queueHooks = {
+  beforeJobsAdd: {
+    kind: 'waterfall',
+    args: ['jobs', 'queue', 'addition'],
+    summary: 'Jobs about to be added, with their original data: return them with other options, or throw to refuse them',
+  },
   transformJobData: {
     kind: 'waterfall',
     args: ['data', 'queue'],
-    summary: 'The payload of a job before it is stored, e.g. to encrypt it',
+    summary: 'The payload of a job, or progress that is not a number, before it is stored, e.g. to encrypt it',
   },
   restoreJobData: {
     kind: 'waterfall',
     args: ['data', 'queue'],
-    summary: 'The payload of a job before the processor and the job hooks receive it',
+    summary: 'The payload or progress of a job before the processor, the job hooks and readers receive it',
   },
   transformJobResult: { kind: 'waterfall', args: ['result', 'queue'], summary: 'The result of a job before it is stored' },
   restoreJobResult: { kind: 'waterfall', args: ['result', 'queue'], summary: 'The result of a job before it is returned' },
+  transformJobText: {
+    kind: 'waterfall',
+    args: ['text', 'queue', 'part'],
+    summary: 'The error, a stack or a log line of a job before it is stored',
+  },
+  restoreJobText: {
+    kind: 'waterfall',
+    args: ['text', 'queue', 'part'],
+    summary: 'The error, a stack or a log line of a job before it is returned',
+  },
+  afterJobsPurge: {
+    kind: 'settle',
+    args: ['queue', 'jobs'],
+    summary: 'Jobs were removed with all their traces: remove what your plugin keeps about them, too',
+  },
 } satisfies HookSpecs<QueueHooks>
 
 declare module 'zin' {

@@ -8,11 +8,24 @@ import { queuesSettings } from './settings.js'
 
 export type { Cancellation, Canceller, CancelOutcome, CancelRequest, QueueJob } from './cancel.js'
 export { cancelReason, isCancelReason } from './cancel.js'
-export type { JobTemplate, ListedState, NewJob, QueueCounts, Queues } from './contract.js'
+export type {
+  JobLogs,
+  JobOptions,
+  JobTemplate,
+  ListedState,
+  NewJob,
+  Purged,
+  QueueCounts,
+  QueueSample,
+  Queues,
+  RewriteOptions,
+  RewriteOutcome,
+} from './contract.js'
 export { queuesService } from './contract.js'
 export type { FollowOptions, QueueEvent } from './event-stream.js'
-export type { QueueHooks } from './hooks.js'
+export type { JobAddition, JobTextPart, PurgedJob, QueueHooks } from './hooks.js'
 export { isStorableText, resultFault } from './job-check.js'
+export { KeepJobError } from './keep-job.js'
 
 const maintainEveryMs = 60_000
 
@@ -36,10 +49,14 @@ export const queues = definePlugin({
       log,
       maxJobBytes: settings.QUEUE_MAX_JOB_BYTES,
       hooks: {
+        beforeJobsAdd: hooks.slot('beforeJobsAdd'),
         transformJobData: hooks.slot('transformJobData'),
         restoreJobData: hooks.slot('restoreJobData'),
         transformJobResult: hooks.slot('transformJobResult'),
         restoreJobResult: hooks.slot('restoreJobResult'),
+        transformJobText: hooks.slot('transformJobText'),
+        restoreJobText: hooks.slot('restoreJobText'),
+        afterJobsPurge: hooks.slot('afterJobsPurge'),
       },
     })
     ctx.provide(queuesService, service)

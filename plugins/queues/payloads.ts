@@ -1,22 +1,48 @@
 import type { Job, Processor } from 'bullmq'
-import { messageOf, type SlotOf } from 'zin'
+import { type Clock, messageOf, type SlotOf, ZinError } from 'zin'
+import { loadBullmq } from './bullmq.js'
+import type { NewJob } from './contract.js'
 import { queueErrors } from './errors.js'
-import type { QueueHooks } from './hooks.js'
+import type { JobAddition, JobTextPart, QueueHooks } from './hooks.js'
 import { resultFault } from './job-check.js'
+import { KeepJobError } from './keep-job.js'
 
 export type PayloadSlots = { readonly [K in keyof QueueHooks]: SlotOf<QueueHooks[K]> }
 
-/** Passes every payload through the hooks, on its way into and out of the store. Hooks without listeners cost nothing. */
+/** How long a job that cannot be read on this node is put off, in ms. */
+const keptMs = 60_000
+
+/** Passes every payload and text through the hooks, on its way into and out of the store. Hooks without listeners cost nothing. */
 export class Payloads {
   readonly #slots: PayloadSlots
+  readonly #clock: Clock
+  readonly #onKept: (queue: string, error: Error) => void
 
-  constructor(slots: PayloadSlots) {
+  /** @param onKept called for each job that is put off because it cannot be read here. */
+  constructor(slots: PayloadSlots, clock: Clock, onKept: (queue: string, error: Error) => void = () => undefined) {
     this.#slots = slots
+    this.#clock = clock
+    this.#onKept = onKept
   }
 
   /** Whether a hook transforms data before it is stored. */
   get transformsData(): boolean {
     return this.#slots.transformJobData.active
+  }
+
+  get transformsTexts(): boolean {
+    return this.#slots.transformJobText.active
+  }
+
+  /** Jobs as listeners want them added. Throws what a listener throws to refuse them. */
+  async prepare(queue: string, jobs: readonly NewJob[], addition: JobAddition): Promise<readonly NewJob[]> {
+    const { beforeJobsAdd } = this.#slots
+    if (!beforeJobsAdd.active || jobs.length === 0) return jobs
+    try {
+      return await beforeJobsAdd.call(jobs, queue, addition)
+    } catch (error) {
+      throw error instanceof ZinError && error.cause instanceof ZinError ? error.cause : error
+    }
   }
 
   /** The data of a job in stored form. Throws JOB_PAYLOAD_UNSTORABLE. */
@@ -26,33 +52,89 @@ export class Payloads {
     try {
       return await transformJobData.call(data, queue)
     } catch (error) {
-      throw queueErrors.JOB_PAYLOAD_UNSTORABLE(queue, 'data', messageOf(error))
+      throw queueErrors.JOB_PAYLOAD_UNSTORABLE(queue, 'data', messageOf(error), error)
+    }
+  }
+
+  /** Progress in stored form; a number needs no transformation. */
+  transformProgress<T>(queue: string, progress: T): Promise<T> {
+    return (isPlain(progress) ? Promise.resolve(progress) : this.transformData(queue, progress)) as Promise<T>
+  }
+
+  /** The result of a job in stored form. Throws JOB_PAYLOAD_UNSTORABLE. */
+  async transformResult(queue: string, result: unknown): Promise<unknown> {
+    const { transformJobResult } = this.#slots
+    if (!transformJobResult.active) return result
+    try {
+      return await transformJobResult.call(result, queue)
+    } catch (error) {
+      throw queueErrors.JOB_PAYLOAD_UNSTORABLE(queue, 'result', messageOf(error), error)
+    }
+  }
+
+  /** A text in stored form. Throws JOB_PAYLOAD_UNSTORABLE. */
+  async transformText(queue: string, text: string, part: JobTextPart): Promise<string> {
+    const { transformJobText } = this.#slots
+    if (!transformJobText.active) return text
+    try {
+      return await transformJobText.call(text, queue, part)
+    } catch (error) {
+      throw queueErrors.JOB_PAYLOAD_UNSTORABLE(queue, part, messageOf(error), error)
     }
   }
 
   /** The original of stored data. Throws JOB_PAYLOAD_UNREADABLE. */
   restoreData(queue: string, data: unknown): Promise<unknown> {
-    return this.#restore('restoreJobData', queue, 'data', data)
+    return this.#restore('data', queue, () => this.#slots.restoreJobData, data)
   }
 
   /** The original of a stored result. Throws JOB_PAYLOAD_UNREADABLE. */
   restoreResult(queue: string, result: unknown): Promise<unknown> {
-    return this.#restore('restoreJobResult', queue, 'result', result)
+    return this.#restore('result', queue, () => this.#slots.restoreJobResult, result)
+  }
+
+  /** The original of a stored text. Throws JOB_PAYLOAD_UNREADABLE. */
+  async restoreText(queue: string, text: string, part: JobTextPart): Promise<string> {
+    const { restoreJobText } = this.#slots
+    if (!restoreJobText.active) return text
+    try {
+      return await restoreJobText.call(text, queue, part)
+    } catch (error) {
+      throw queueErrors.JOB_PAYLOAD_UNREADABLE(queue, part, reasonOf(error), error)
+    }
+  }
+
+  /** The original of a stored text to show, or why it cannot be restored. */
+  shownText(queue: string, text: string, part: JobTextPart): Promise<string> {
+    return this.restoreText(queue, text, part).catch((error: unknown) => `(${messageOf(error)})`)
+  }
+
+  /** Gives a job from the store its original error, stacks and progress; one that cannot be restored says why. */
+  async readable<J extends Job>(job: J): Promise<J> {
+    const { queueName } = job
+    if (this.#slots.restoreJobText.active) {
+      if (job.failedReason) job.failedReason = await this.shownText(queueName, job.failedReason, 'error')
+      if (job.stacktrace?.length)
+        job.stacktrace = await Promise.all(job.stacktrace.map((stack) => this.shownText(queueName, stack, 'stack')))
+    }
+    if (this.#slots.restoreJobData.active && !isPlain(job.progress)) {
+      job.progress = (await this.restoreData(queueName, job.progress).catch(messageOf)) as Job['progress']
+    }
+    return job
   }
 
   /**
    * Wraps a processor: it receives original payloads, and its result passes through the hooks. A payload that cannot be restored or
-   * stored fails its job permanently: another attempt would fail as well, or repeat the work.
+   * stored fails its job permanently: another attempt would fail as well, or repeat the work. A job that a hook wants kept is put off.
    */
   around(processor: Processor): Processor {
-    const { restoreJobData, restoreJobResult, transformJobData, transformJobResult } = this.#slots
+    const { restoreJobData, transformJobResult } = this.#slots
     const through: Processor = async (job, token, signal) => {
-      await this.#open(job)
+      await this.#open(job, token)
       return this.#storable(job.queueName, await processor(job, token, signal))
     }
     const run: Processor = (job, token, signal) => {
-      if (restoreJobData.active || restoreJobResult.active || transformJobData.active || transformJobResult.active)
-        return through(job, token, signal)
+      if (restoreJobData.active || transformJobResult.active) return through(job, token, signal)
       // The common path: no extra turns of the event loop.
       return Promise.resolve(processor(job, token, signal)).then((result) => checked(job.queueName, result))
     }
@@ -60,57 +142,42 @@ export class Payloads {
     return processor.length >= 3 ? (job, token, signal) => run(job, token, signal) : (job, token) => run(job, token)
   }
 
-  async #restore(hook: 'restoreJobData' | 'restoreJobResult', queue: string, what: string, stored: unknown): Promise<unknown> {
-    const slot = this.#slots[hook]
+  async #restore(what: 'data' | 'result', queue: string, slotOf: () => PayloadSlots['restoreJobData'], stored: unknown): Promise<unknown> {
+    const slot = slotOf()
     if (!slot.active) return stored
     try {
       return await slot.call(stored, queue)
     } catch (error) {
-      throw queueErrors.JOB_PAYLOAD_UNREADABLE(queue, what, messageOf(error))
+      throw queueErrors.JOB_PAYLOAD_UNREADABLE(queue, what, reasonOf(error), error)
     }
   }
 
-  /** Wraps the job, so that the data that its processor writes and the child results that it reads also pass through the hooks. */
-  async #open(job: Job): Promise<void> {
-    const { queueName } = job
+  /** Gives the job its original data. */
+  async #open(job: Job, token: string | undefined): Promise<void> {
     try {
-      job.data = await this.restoreData(queueName, job.data)
+      job.data = await this.restoreData(job.queueName, job.data)
     } catch (error) {
-      throw unrecoverable(error as Error)
-    }
-    if (this.transformsData) {
-      const update = job.updateData.bind(job)
-      job.updateData = async (data) => {
-        await update(await this.transformData(queueName, data))
-        job.data = data
-      }
-    }
-    if (!this.#slots.restoreJobResult.active) return
-    const read = job.getChildrenValues.bind(job)
-    job.getChildrenValues = async <T>() => {
-      const values = Object.entries(await read()).map(
-        async ([child, value]) => [child, (await this.restoreResult(queueOf(child), value)) as T] as const,
-      )
-      return Object.fromEntries(await Promise.all(values))
+      if (!KeepJobError.isBehind(error)) throw unrecoverable(error as Error)
+      await job.moveToDelayed(this.#clock.now() + keptMs, token)
+      this.#onKept(job.queueName, error as Error)
+      throw new (loadBullmq().DelayedError)()
     }
   }
 
   async #storable(queue: string, result: unknown): Promise<unknown> {
-    const { transformJobResult } = this.#slots
-    if (!transformJobResult.active) return checked(queue, result)
     let stored: unknown
     try {
-      stored = await transformJobResult.call(result, queue)
+      stored = await this.transformResult(queue, result)
     } catch (error) {
-      throw unrecoverable(queueErrors.JOB_PAYLOAD_UNSTORABLE(queue, 'result', messageOf(error)))
+      throw unrecoverable(error as Error)
     }
     return checked(queue, stored)
   }
 }
 
-/** The queue of a child, from its key: `<prefix>:<queue>:<id>` on Redis, `<queue>:<id>` on the embedded store. */
-function queueOf(child: string): string {
-  return child.split(':').at(-2) ?? ''
+/** What the listener said, without what the hook adds. */
+function reasonOf(error: unknown): string {
+  return messageOf(error instanceof ZinError && error.cause instanceof Error ? error.cause : error)
 }
 
 /** Throws for a result that some store cannot store. */

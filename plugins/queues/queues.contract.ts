@@ -311,6 +311,24 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
       assert.equal(await queues.oldestWaiting(queue), 3000)
     })
 
+    it('samples queues: counts, the oldest waiting job of all priorities and whether they are paused', async () => {
+      const [busy, empty] = [fresh(), fresh()]
+      for (const [priority, timestamp] of [
+        [0, 6000],
+        [91, 4000],
+      ] as const) {
+        await queues.add(busy, 'x', {}, { priority, timestamp })
+      }
+      await queues.add(busy, 'later', {}, { delay: 60_000, timestamp: 1 })
+      await queues.queue(busy).pause()
+      const samples = await queues.sample([busy, empty])
+      const none = { waiting: 0, active: 0, delayed: 0, completed: 0, failed: 0, waitingChildren: 0 }
+      assert.deepEqual(samples.get(busy), { counts: { ...none, waiting: 2, delayed: 1 }, paused: true, oldestWaiting: 4000 })
+      assert.deepEqual(samples.get(empty), { counts: none, paused: false, oldestWaiting: undefined })
+      await queues.queue(busy).resume()
+      assert.equal((await queues.sample([busy])).get(busy)?.paused, false)
+    })
+
     it('schedules with the checks and retention of add, and reports which job cannot be removed', async () => {
       const queue = fresh()
       await assert.rejects(queues.schedule(queue, 's', { every: 1000 }, { name: 'x', data: 'a\0b' }), { code: 'QUEUE_INVALID_JOB' })

@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
 import type { Telemetry, Worker } from 'bullmq'
 import { createTestHost, type TestHost, type TestHostOptions } from 'zin/testing'
-import { type QueueEvent, type Queues, queuesService } from './index.js'
+import { eventually } from '../../scripts/testing/eventually.js'
+import { KeepJobError, type QueueEvent, type Queues, queuesService } from './index.js'
 
 /** What other plugins build on, on both stores, through the service of a booted host. */
 export function seamsContract(name: string, makeOptions: () => Promise<TestHostOptions>): void {
@@ -13,7 +14,8 @@ export function seamsContract(name: string, makeOptions: () => Promise<TestHostO
     let number = 0
     const fresh = (prefix = 's'): string => `${prefix}${++number}`
     const sealed = (queue: string): boolean => queue.startsWith('sealed')
-    const seal = (value: unknown) => ({ sealed: Buffer.from(JSON.stringify(value ?? null)).toString('base64') })
+    let turn = ''
+    const seal = (value: unknown) => ({ ...(turn && { turn }), sealed: Buffer.from(JSON.stringify(value ?? null)).toString('base64') })
     const unseal = (value: unknown): unknown => JSON.parse(Buffer.from((value as { sealed: string }).sealed, 'base64').toString())
 
     before(async () => {
@@ -22,9 +24,20 @@ export function seamsContract(name: string, makeOptions: () => Promise<TestHostO
         ...options,
         hooks: {
           transformJobData: (data, queue) => (sealed(queue) ? seal(data) : undefined),
-          restoreJobData: (data, queue) => (sealed(queue) ? unseal(data) : undefined),
+          restoreJobData(data, queue) {
+            if (queue.startsWith('kept')) throw new KeepJobError('the key "k2" is not configured')
+            return sealed(queue) ? unseal(data) : undefined
+          },
           transformJobResult: (result, queue) => (sealed(queue) ? seal(result) : undefined),
           restoreJobResult: (result, queue) => (sealed(queue) ? unseal(result) : undefined),
+          transformJobText: (text, queue, part) => (sealed(queue) ? `${part}:${Buffer.from(text).toString('base64')}` : undefined),
+          restoreJobText(text, queue, part) {
+            if (!sealed(queue)) return undefined
+            assert.ok(text.startsWith(`${part}:`))
+            return Buffer.from(text.slice(part.length + 1), 'base64').toString()
+          },
+          beforeJobsAdd: (jobs, queue, { schedule }) =>
+            queue.startsWith('renamed') ? jobs.map((job) => ({ ...job, name: `${job.name}, ${schedule ?? 'once'}` })) : undefined,
         },
       })
       queues = host.service(queuesService)
@@ -63,6 +76,134 @@ export function seamsContract(name: string, makeOptions: () => Promise<TestHostO
       for (const n of [1, 2, 3, 4]) assert.ok(seen.includes(n))
       const done = (await queues.job(queue, flow.job.id ?? ''))?.job ?? assert.fail('it is kept')
       assert.deepEqual([done.returnvalue, await queues.restoredResult(done)], [seal([{ twice: 8 }]), [{ twice: 8 }]])
+      await worker.close()
+    })
+
+    it('pass errors, stacks, logs and progress through the hooks, and return the originals to all who read them', async () => {
+      const queue = fresh('sealed')
+      const worker = queues.worker(queue, async (job) => {
+        await job.log('secret line')
+        await job.updateProgress({ secret: 'step' })
+        if (job.name === 'fails') throw new TypeError('secret error')
+        return 'secret result'
+      })
+      const failing = once(worker, 'failed')
+      const failed = await queues.add(queue, 'fails', {})
+      const [job, error] = await failing
+      assert.deepEqual([error.name, error.message, job.failedReason], ['TypeError', 'secret error', 'secret error'])
+      assert.match(job.stacktrace[0], /secret error/)
+      const raw = await queues.queue(queue).getJob(failed.id ?? '')
+      assert.match(raw?.failedReason ?? '', /^error:/)
+      assert.doesNotMatch(JSON.stringify(raw), /secret|wrong/)
+      assert.doesNotMatch(JSON.stringify(await queues.queue(queue).getJobLogs(failed.id ?? '')), /secret/)
+      const [read, listed] = [
+        (await queues.job(queue, failed.id ?? ''))?.job,
+        (await queues.list(queue, 'failed', { offset: 0, limit: 1 }))[0],
+      ]
+      for (const one of [read, listed]) {
+        assert.deepEqual([one?.failedReason, one?.progress], ['secret error', { secret: 'step' }])
+        assert.match(one?.stacktrace?.[0] ?? '', /secret error/)
+      }
+      assert.deepEqual(await queues.logs(queue, failed.id ?? '', { offset: 0, limit: 9 }), { logs: ['secret line'], count: 1 })
+      const events = queues.events(queue)
+      await events.waitUntilReady()
+      const completing = once(worker, 'completed')
+      const done = await queues.add(queue, 'completes', {})
+      await completing
+      assert.equal(await done.waitUntilFinished(events), 'secret result')
+      await assert.rejects(read?.waitUntilFinished(events) ?? Promise.resolve(), { message: 'secret error' })
+      for await (const event of await queues.follow(queue, { after: '0' })) {
+        assert.doesNotMatch(JSON.stringify(event), /secret/)
+        if (event.event === 'completed') break
+      }
+      await worker.close()
+    })
+
+    it('keep a job whose payload cannot be read here, without using up an attempt', async () => {
+      const queue = fresh('kept')
+      const worker = queues.worker(queue, () => assert.fail('it must not run'))
+      const { id = '' } = await queues.add(queue, 'x', { unreadable: true })
+      await eventually('it is put off', async () => (await queues.job(queue, id))?.state === 'delayed')
+      assert.equal((await queues.job(queue, id))?.job.attemptsMade, 0)
+      await worker.close()
+    })
+
+    it('let a listener change the options of jobs, for every way to add them', async () => {
+      const queue = fresh('renamed')
+      const flow = await queues.addFlow({ name: 'c', queueName: queue, children: [{ name: 'd', queueName: queue }] })
+      const names = [
+        (await queues.add(queue, 'a', {})).name,
+        ...(await queues.addBulk(queue, [{ name: 'b' }])).map((job) => job.name),
+        flow.job.name,
+        flow.children?.[0]?.job.name,
+        (await queues.schedule(queue, 'hourly', { every: 3_600_000 }, { name: 'e' }))?.name,
+      ]
+      assert.deepEqual(names, ['a, once', 'b, once', 'c, once', 'd, once', 'e, hourly'])
+    })
+
+    it('rewrite what is stored of a job that is not running, and only the selected parts', async () => {
+      const queue = fresh('sealed')
+      const { id = '' } = await queues.add(queue, 'x', { n: 1 }, { delay: 60_000 })
+      assert.equal(await queues.rewrite(queue, id, { only: () => false }), 'unchanged')
+      assert.equal(await queues.rewrite(queue, 'nobody'), 'unknown')
+      await queues
+        .queue(queue)
+        .getJob(id)
+        .then((job) => job?.log('a line'))
+      await queues.schedule(queue, 'hourly', { every: 3_600_000 }, { name: 'e', data: { n: 2 } })
+      turn = 'again'
+      assert.equal(await queues.rewrite(queue, id), 'rewritten')
+      assert.equal(await queues.rewrite(queue, 'hourly', { kind: 'schedule' }), 'rewritten')
+      turn = ''
+      const stored = (await queues.job(queue, id))?.job ?? assert.fail('it is kept')
+      assert.deepEqual([stored.data.turn, await queues.restoredData(stored)], ['again', { n: 1 }])
+      const { template } = (await queues.queue(queue).getJobScheduler('hourly')) ?? {}
+      assert.deepEqual((template?.data as { turn?: string } | undefined)?.turn, 'again')
+      assert.equal((await queues.job(queue, id))?.state, 'delayed')
+    })
+
+    it('purge jobs in any state but running, with their events and without leaving their parents waiting', async () => {
+      const queue = fresh()
+      const events = async (): Promise<string> => {
+        const found: QueueEvent[] = []
+        const end = await queues.add(queue, 'end', {}, { delay: 60_000 })
+        for await (const event of await queues.follow(queue, { after: '0' })) {
+          found.push(event)
+          if (event.jobId === end.id) break
+        }
+        return JSON.stringify(found)
+      }
+      let end: () => void = () => undefined
+      const worker = queues.worker(queue, async (job) => {
+        if (job.name === 'runs') await new Promise<void>((resolve) => (end = resolve))
+        if (job.name === 'fails') throw new Error('a marker in an error')
+        return 'a marker in a result'
+      })
+      const ended = (name: string) => new Promise<void>((resolve) => worker.on(name as 'closed', () => resolve()))
+      await Promise.all([ended('completed'), queues.add(queue, 'completes', {}, { jobId: 'job-completed' })])
+      await Promise.all([ended('failed'), queues.add(queue, 'fails', {}, { jobId: 'job-failed' })])
+      await Promise.all([ended('active'), queues.add(queue, 'runs', {}, { jobId: 'job-running' })])
+      await queues.add(queue, 'later', {}, { jobId: 'job-delayed', delay: 60_000 })
+      await queues.schedule(queue, 'yearly', { pattern: '0 0 1 1 *' }, { name: 'scheduled' })
+      const [next] = (await queues.list(queue, 'delayed', { offset: 0, limit: 9 })).filter(({ name }) => name === 'scheduled')
+      const flow = await queues.addFlow({
+        name: 'parent',
+        queueName: fresh(),
+        children: [{ name: 'child', queueName: queue, opts: { jobId: 'job-child', delay: 60_000, failParentOnFailure: true } }],
+      })
+      assert.match(await events(), /a marker in a result.*a marker in an error/)
+      const ids = ['job-completed', 'job-failed', 'job-running', 'job-delayed', next?.id ?? '', 'job-child', 'nobody']
+      assert.deepEqual(await queues.purge(queue, ids), {
+        removed: ids.filter((id) => !['job-running', 'nobody'].includes(id)),
+        running: ['job-running'],
+      })
+      for (const id of ids)
+        assert.equal(await queues.job(queue, id).then((found) => found?.state), id === 'job-running' ? 'active' : undefined)
+      assert.equal((await queues.queue(queue).getJobSchedulers()).length, 0)
+      assert.notEqual((await queues.job(flow.job.queueName, flow.job.id ?? ''))?.state, 'waiting-children')
+      assert.doesNotMatch(await events(), /marker/)
+      await queues.scrub()
+      end()
       await worker.close()
     })
 

@@ -4,13 +4,17 @@ import { type Clock, type Logger, messageOf, withDeadline } from 'zin'
 import type { QueueBackend } from './backend.js'
 import { loadBullmq } from './bullmq.js'
 import { type Canceller, cancelJob, cancelReason, type QueueJob, removed } from './cancel.js'
-import type { NewJob, QueueCounts, Queues } from './contract.js'
+import type { NewJob, QueueCounts, QueueSample, Queues } from './contract.js'
 import { queueErrors } from './errors.js'
 import { beforeAll, readEvents } from './event-stream.js'
+import type { JobAddition } from './hooks.js'
 import { checkJob, isStorableText } from './job-check.js'
 import { type PayloadSlots, Payloads } from './payloads.js'
+import { purgeJobs } from './purge.js'
 import { quietErrors } from './quiet-errors.js'
+import { rewriteParts } from './rewrite.js'
 import { closeWorker, within } from './shutdown.js'
+import { storedJobClass, useJobClass } from './stored-job.js'
 
 export interface QueuesDeps {
   readonly backend: Queues['backend']
@@ -40,7 +44,9 @@ const maxLevels = 50
 const countedAtOnce = 1_000
 
 export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks }: QueuesDeps): OwnedQueues {
-  const payloads = new Payloads(hooks)
+  const onError = quietErrors(log, clock)
+  const payloads = new Payloads(hooks, clock, (queue, error) => onError({ queue, kept: true }, error))
+  let jobClass: typeof Job | undefined
   const cancellers = new Set<Canceller>()
   let telemetry: Telemetry | undefined
   let backend: QueueBackend | undefined
@@ -48,9 +54,14 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks }: 
   const queues = new Map<string, Queue>()
   const workers = new Set<Worker>()
   const events = new Set<QueueEvents>()
-  const onError = quietErrors(log, clock)
   /** Ends the event streams. */
   let closing = new AbortController()
+
+  /** Makes jobs of a queue, worker or flow producer pass through the hooks. */
+  const throughHooks = <T extends object>(owner: T): T => {
+    jobClass ??= storedJobClass(payloads)
+    return useJobClass(owner, jobClass)
+  }
 
   const opened = (): QueueBackend => {
     if (!backend) throw queueErrors.QUEUES_NOT_STARTED()
@@ -76,15 +87,25 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks }: 
 
   /** A job in stored form: checked, its data transformed by the hooks, its retention adapted to the store. */
   const stored = async (queueName: string, { name, data, options = {} }: NewJob) => {
+    checkJob(queueName, name, data, options, maxJobBytes)
     const transformed = payloads.transformsData ? await payloads.transformData(queueName, data) : data
-    checkJob(queueName, name, transformed, options, maxJobBytes)
     return { name, data: transformed, opts: kept(options) }
+  }
+
+  /** Jobs as plugins want them added, in stored form. */
+  const prepared = async (queueName: string, jobs: readonly NewJob[], addition: JobAddition = {}) =>
+    Promise.all((await payloads.prepare(queueName, jobs, addition)).map((job) => stored(queueName, job)))
+
+  const preparedOne = async (queueName: string, job: NewJob, addition?: JobAddition) => {
+    const [only] = await prepared(queueName, [job], addition)
+    if (only === undefined) throw queueErrors.QUEUE_INVALID_JOB(queueName, 'a plugin dropped it while it was added')
+    return only
   }
 
   /** Each job of a tree in stored form, with default retention: BullMQ's flow producer does not apply the defaults of queues. */
   const storedTree = async (node: FlowJob): Promise<FlowJob> => {
     const { queueName, data, opts: options = {}, children } = node
-    const job = await stored(queueName, { name: node.name, data, options })
+    const job = await preparedOne(queueName, { name: node.name, data, options })
     queue(queueName)
     return {
       ...node,
@@ -97,9 +118,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks }: 
   const traced = (): { readonly telemetry?: Telemetry } => (telemetry === undefined ? {} : { telemetry })
 
   const flowProducer = (): FlowProducer => {
-    flow ??= opened()
-      .makeFlow(traced())
-      .on('error', (error) => onError({ flow: true }, error))
+    flow ??= throughHooks(opened().makeFlow(traced())).on('error', (error) => onError({ flow: true }, error))
     return flow
   }
 
@@ -108,10 +127,8 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks }: 
     if (existing) return existing
     checkName(name)
     const { makeQueue, remember } = opened()
-    const made = makeQueue(name, {
-      ...traced(),
-      defaultJobOptions: { removeOnComplete: keepAs(undefined, keepCompleted), removeOnFail: keepAs(undefined, keepFailed) },
-    })
+    const defaultJobOptions = { removeOnComplete: keepAs(undefined, keepCompleted), removeOnFail: keepAs(undefined, keepFailed) }
+    const made = throughHooks(makeQueue(name, { ...traced(), defaultJobOptions }))
     made.on('error', (error) => onError({ queue: name }, error))
     queues.set(name, made)
     remember(name)
@@ -149,15 +166,22 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks }: 
 
   const failNext: Queues['failNext'] = (name, id, reason) => ask(() => opened().failNext(queue(name), id, reason))
 
-  const counts = async (names: readonly string[]): Promise<ReadonlyMap<string, QueueCounts>> => {
-    const found = new Map<string, QueueCounts>()
+  /** Reads many queues, a bounded number of them in each round trip. */
+  const ofMany = async <T>(
+    names: readonly string[],
+    read: (names: readonly string[]) => Promise<readonly T[]>,
+  ): Promise<ReadonlyMap<string, T>> => {
+    const found = new Map<string, T>()
     for (let from = 0; from < names.length; from += countedAtOnce) {
       const some = names.slice(from, from + countedAtOnce)
-      const read = await ask(() => opened().counts(some.map(queue)))
-      for (const [i, name] of some.entries()) found.set(name, read[i] as QueueCounts)
+      some.forEach(checkName)
+      // By name: a producer for each queue would stay in memory.
+      const values = await ask(() => read(some))
+      for (const [i, name] of some.entries()) found.set(name, values[i] as T)
     }
     return found
   }
+  const counts = (names: readonly string[]) => ofMany<QueueCounts>(names, (some) => opened().counts(some))
 
   return {
     backend: kind,
@@ -173,6 +197,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks }: 
         removeOnComplete: opened().keep(removeOnComplete ?? keepCompleted),
         removeOnFail: opened().keep(removeOnFail ?? keepFailed),
       })
+      throughHooks(made)
       made.on('error', (error) => onError({ queue: name, worker: made.name }, error))
       made.on('closed', () => workers.delete(made))
       workers.add(made)
@@ -188,11 +213,11 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks }: 
     },
     flow: flowProducer,
     async add(name, jobName, data, options = {}) {
-      const job = await stored(name, { name: jobName, data, options })
-      return ask(() => queue(name).add(jobName, job.data, job.opts))
+      const job = await preparedOne(name, { name: jobName, data, options })
+      return ask(() => queue(name).add(job.name, job.data, job.opts))
     },
     async addBulk(name, jobs) {
-      const all = await Promise.all(jobs.map((job) => stored(name, job)))
+      const all = await prepared(name, jobs)
       return all.length === 0 ? [] : ask(() => queue(name).addBulk(all))
     },
     async addFlow(tree) {
@@ -200,19 +225,42 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks }: 
       return ask(() => flowProducer().add(checked))
     },
     async schedule(name, id, timing, { name: jobName, data, options = {} }) {
-      const job = await stored(name, { name: jobName, data, options: { ...options, jobId: id } })
+      const job = await preparedOne(name, { name: jobName, data, options: { ...options, jobId: id } }, { schedule: id })
       const { jobId: _, ...opts } = job.opts
       // Typed as always defined, but undefined when the last date is past.
-      return ask(() => queue(name).upsertJobScheduler(id, timing, { name: jobName, data: job.data, opts }))
+      return ask(() => queue(name).upsertJobScheduler(id, timing, { name: job.name, data: job.data, opts }))
     },
     fail,
     failNext,
-    job: (name, id) => ask(() => findJob(name, id)),
+    async job(name, id) {
+      const found = await ask(() => findJob(name, id))
+      return found && { ...found, job: await payloads.readable(found.job) }
+    },
+    async logs(name, id, { limit, offset }) {
+      const { count, logs } = await ask(() => queue(name).getJobLogs(id, offset, offset + limit - 1, true))
+      return { count, logs: await Promise.all(logs.map((line) => payloads.shownText(name, line, 'log'))) }
+    },
+    rewrite: (name, id, options) => ask(() => rewriteParts({ backend: opened(), payloads, queue: queue(name) }, id, options)),
+    storedText: (name, text, part) => payloads.transformText(name, text, part),
+    restoredText: (name, text, part) => payloads.shownText(name, text, part),
+    purge: (name, ids) =>
+      purgeJobs(queue(name), ids, {
+        backend: opened(),
+        find: (id) => ask(() => findJob(name, id)),
+        fail: (id) => fail(name, id, 'Purged'),
+        ask,
+        after: async (jobs) => {
+          for (const { plugin, error } of await hooks.afterJobsPurge.call(name, jobs)) {
+            log.error({ queue: name, plugin, err: error }, `${plugin} did not remove what it keeps about purged jobs: ${error.message}`)
+          }
+        },
+      }),
+    scrub: () => opened().scrub(),
     restoredData: (job) => payloads.restoreData(job.queueName, job.data),
     restoredResult: (job) => payloads.restoreResult(job.queueName, job.returnvalue),
     async cancel(name, id, why, { timeoutMs } = {}) {
       const inTime = <T>(step: Promise<T>): Promise<T> =>
-        timeoutMs === undefined ? step : withDeadline(step, timeoutMs, `no answer within ${timeoutMs} ms`)
+        timeoutMs === undefined ? step : withDeadline(step, timeoutMs, `no response within ${timeoutMs} ms`)
       const request = { queue: name, job: id, reason: cancelReason(why) }
       return cancelJob(request, {
         find: () => inTime(ask(() => findJob(name, id))),
@@ -232,18 +280,19 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks }: 
     nextRun: (pattern, tz, after) => loadBullmq().getNextMillis(after, { pattern, tz }),
     counts: async (name) => (await counts([name])).get(name) as QueueCounts,
     countsOf: (names) => counts([...new Set(names)]),
+    sample: (names) => ofMany<QueueSample>([...new Set(names)], (some) => opened().samples(some)),
     async follow(name, { after, signal } = {}) {
       const from = after ?? (await ask(() => opened().lastEvent(queue(name)))) ?? beforeAll
-      const has = (id: string): Promise<boolean> => ask(() => opened().hasEvent(queue(name), id))
+      const reachesBack = (id: string): Promise<boolean> => ask(() => opened().reachesBack(queue(name), id))
       if (after !== undefined && !isEventId(after)) throw queueErrors.QUEUE_EVENTS_LOST(name, 'that id')
-      if (after !== undefined && after !== beforeAll && !(await has(after))) throw queueErrors.QUEUE_EVENTS_LOST(name, after)
+      if (after !== undefined && after !== beforeAll && !(await reachesBack(after))) throw queueErrors.QUEUE_EVENTS_LOST(name, after)
       const made = opened().makeEvents(name, { autorun: false })
       made.on('error', (error) => onError({ queue: name, events: true }, error))
       const { isUnavailable } = opened()
       const ends = signal === undefined ? closing.signal : AbortSignal.any([closing.signal, signal])
       events.add(made)
       const onEnd = (): void => void events.delete(made)
-      return readEvents({ queue: name, events: made, from, has, isUnavailable, signal: ends, onEnd })
+      return readEvents({ queue: name, events: made, from, reachesBack, isUnavailable, signal: ends, onEnd })
     },
     setTelemetry(given) {
       if (telemetry !== undefined) throw queueErrors.QUEUE_TELEMETRY_SET()
@@ -252,8 +301,10 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks }: 
         if (telemetry === given) telemetry = undefined
       }
     },
-    list: (name, state, { offset, limit }) =>
-      limit < 1 ? Promise.resolve([]) : ask(() => opened().page(queue(name), state, offset, limit)),
+    async list(name, state, { offset, limit }) {
+      const jobs = limit < 1 ? [] : await ask(() => opened().page(queue(name), state, offset, limit))
+      return Promise.all(jobs.map((job) => payloads.readable(job)))
+    },
     oldestWaiting: (name) =>
       ask(async () => {
         let oldest: number | undefined

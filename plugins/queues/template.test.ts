@@ -127,12 +127,6 @@ describe('a template', () => {
   })
 })
 
-queuesContract('an embedded store created by PostgreSQL', async () => {
-  const dataDir = await fresh()
-  await made(dataDir)
-  return { plugins: [queues()], env: { QUEUE_FSYNC: 'off' }, dataDir }
-})
-
 queuesContract('an embedded store created from a template', async () => {
   const dataDir = await fresh()
   const store = await openEmbedded({ dataDir, fsync: false, template })

@@ -42,6 +42,7 @@ export const workerHealth = definePlugin({
     const { clock, log, options, services, settings } = ctx
     const { criticalCallback, failureThreshold, historyHours, timeoutMs } = options
     const { database } = services
+    const intervalMs = settings.WORKER_HEALTH_CHECK_INTERVAL * 1000
     if (database !== undefined) for (const migration of [createHistory, useUnicodeInHistory]) ctx.migration(migration)
     const history = new History({
       store: database === undefined ? memoryHistory() : databaseHistory(database),
@@ -49,6 +50,7 @@ export const workerHealth = definePlugin({
       cluster: services.cluster,
       clock,
       log,
+      intervalMs,
       keepMs: historyHours * 3_600_000,
     })
     const onHealthCheck = ctx.hooks.slot('onHealthCheck')
@@ -57,7 +59,7 @@ export const workerHealth = definePlugin({
       check: (worker, failures) => checkWorker(worker, failures, { clock, timeoutMs, ping: (signal) => services.queues.ping(signal) }),
       clock,
       log,
-      intervalMs: settings.WORKER_HEALTH_CHECK_INTERVAL * 1000,
+      intervalMs,
       threshold: failureThreshold,
       onResult: async (worker, outcome) => {
         if (onHealthCheck.active) onHealthCheck.call(worker, outcome)
@@ -68,6 +70,10 @@ export const workerHealth = definePlugin({
       random: Math.random,
     })
     if (!services.workers.enabled) return
+    ctx.hooks.on('purgeData', async (before) => {
+      await history.purge(before)
+      return ['worker-health.checks']
+    })
     ctx.routes(workerHealthRoutes(() => services.workers, history))
     ctx.commands(workerHealthCommands)
     ctx.onStart(() => {
@@ -75,7 +81,9 @@ export const workerHealth = definePlugin({
       ctx.onStop(withdraw)
     })
     ctx.onReady(() => {
+      history.open()
       ctx.every(tickMs, () => monitor.tick())
+      ctx.every(intervalMs, () => history.collect())
       ctx.every(pruneMs, () => history.prune())
     })
     ctx.onStop(async () => {

@@ -13,16 +13,30 @@ export interface CheckOutcome {
   readonly at: number
 }
 
-/** One check in the history. */
+/** The last checks of a worker on all its nodes, as the history keeps them. */
 export interface HealthSample {
   readonly worker: string
+  /** The node with the last failing check, or with the last check when none fails. */
   readonly node: string
-  /** ms since 1970. */
+  /** When the newest check ended, ms since 1970. */
   readonly at: number
+  /** Whether no check fails. */
   readonly healthy: boolean
   /** Health score over all nodes at that time, 0–100. */
   readonly score: number
-  /** ms. */
+  /** Duration of the check on `node`, in ms. */
   readonly durationMs: number
   readonly error: string | null
+}
+
+/** The last check of a worker on one node. */
+export type NodeCheck = Pick<CheckOutcome, 'healthy' | 'durationMs' | 'error' | 'at'> & { readonly node: string }
+
+/** Sums up the checks of a worker; undefined when there are none. */
+export function sampleOf(worker: string, score: number, checks: readonly NodeCheck[]): HealthSample | undefined {
+  const failing = checks.filter((check) => !check.healthy)
+  const [decisive] = [...(failing.length > 0 ? failing : checks)].sort((a, b) => b.at - a.at)
+  if (decisive === undefined) return undefined
+  const { node, healthy, durationMs, error = null } = decisive
+  return { worker, node, at: Math.max(...checks.map((check) => check.at)), healthy, score, durationMs, error }
 }

@@ -1,4 +1,4 @@
-import type { Migration, PluginContext } from 'zin'
+import { type Migration, type PluginContext, withDeadline } from 'zin'
 import type { Cluster, Leadership } from 'zin/plugins/cluster'
 import type { Database } from 'zin/plugins/database'
 import type { Kv } from 'zin/plugins/kv'
@@ -17,7 +17,7 @@ import { WorkerWrites } from './control/writes.js'
 import { Health } from './health/health.js'
 import { hookSlots } from './hook-slots.js'
 import { WorkerJobs } from './jobs/jobs.js'
-import { stalledCheckMs } from './node/consumer.js'
+import { stalledTickMs } from './node/consumer.js'
 import { JobMiddlewares } from './node/job-middleware.js'
 import { Reconciler } from './node/reconciler.js'
 import { VersionRoutes } from './node/version-routes.js'
@@ -31,8 +31,8 @@ import { makeWorkers } from './service.js'
 import type { WorkerSettings } from './settings.js'
 import { chooseState } from './shared/choose.js'
 import { SharedState } from './shared/state.js'
-import { StoreDirectory } from './store/directory.js'
 import { openStores } from './store/open.js'
+import { StoreRegistry } from './store/registry.js'
 
 export interface AssembleInput extends Pick<PluginContext, 'hooks' | 'clock' | 'log' | 'host'> {
   readonly settings: WorkerSettings
@@ -62,7 +62,7 @@ export interface WorkerParts {
   readonly pollMs: number
   /** Every second: counts and drained versions. */
   flush(): Promise<void>
-  /** Every `stalledMs`: jobs that lost their process are given to another. */
+  /** Every `stalledMs`: when it is this node's turn, jobs that lost their node are given to another. */
   checkStalled(): Promise<void>
   readonly stalledMs: number
   /** Forgets what is old, in the process that leads. */
@@ -76,6 +76,12 @@ const leaderRole = 'workers'
 /** After WORKER_TIMEOUT, how long cancelled jobs get to end, in ms. */
 const cancelMs = 5_000
 
+/** Deadline of the last report of a node, in ms. */
+const reportMs = 2_000
+
+/** Deadline of leaving roles and the list of statuses, in ms. */
+const leaveMs = 2_000
+
 /** Wires the parts of the plugin. */
 export function assemble(input: AssembleInput): WorkerParts {
   const { clock, host, log, options, services, settings } = input
@@ -83,7 +89,7 @@ export function assemble(input: AssembleInput): WorkerParts {
   const hooks = hookSlots(input.hooks)
   const connectionTimeout = settings.WORKER_CONNECTION_TIMEOUT
   const { stores, open, close: closeStores } = openStores({ ...input, edgeSql: options.edgeSql })
-  const directory = new StoreDirectory(stores, open)
+  const storeRegistry = new StoreRegistry(stores, open)
   const { cluster, local, store: stateStore, migrations: stateMigrations } = chooseState(input)
   const shared = new SharedState({ cluster, store: stateStore })
   const registry = new ProcessorRegistry()
@@ -96,6 +102,7 @@ export function assemble(input: AssembleInput): WorkerParts {
   const shutdownLimits = (left = host.shutdownLeftMs) => ({
     drainMs: Math.min(stopLimits.drainMs, left * 0.6),
     cancelMs: Math.min(cancelMs, left * 0.2),
+    reportMs: Math.min(reportMs, left * 0.1),
   })
   const node = consumes(host, settings)
     ? new WorkerNode({
@@ -130,13 +137,13 @@ export function assemble(input: AssembleInput): WorkerParts {
   })
   const operations = new Operations(shared, clock)
   const features = new WorkerFeatures()
-  const writes = new WorkerWrites({ directory, shared, operations, clock })
+  const writes = new WorkerWrites({ storeRegistry, shared, operations, clock })
   const desired = new DesiredStates({ writes, operations, shared, clock })
   const check = new VersionCheck(processors)
   const code = new GivenCode(registry)
   const records = new WorkerRecords({
     writes,
-    directory,
+    storeRegistry,
     shared,
     check,
     code,
@@ -156,12 +163,12 @@ export function assemble(input: AssembleInput): WorkerParts {
   const listeners = new Set<(event: WorkerEvent) => void>()
   let leadership: Leadership | undefined
   const reconciler = new Reconciler({
-    directory,
+    storeRegistry,
     shared,
     node,
     audits: () => leadership?.leads === true,
     rule,
-    wake: (worker) => desired.applyAutoStart(worker),
+    applyAutoStart: (worker) => desired.applyAutoStart(worker),
     log,
     now,
     emit: (event) => listeners.forEach((listener) => void listener(event)),
@@ -175,7 +182,7 @@ export function assemble(input: AssembleInput): WorkerParts {
       shared,
       clock,
       desired,
-      directory,
+      storeRegistry,
       features,
       health,
       jobs,
@@ -196,7 +203,7 @@ export function assemble(input: AssembleInput): WorkerParts {
     migrations: [...stores.flatMap((store) => store.migrations ?? []), ...stateMigrations],
     async prepare() {
       await shared.describe({ region: settings.WORKER_REGION, consumes: node !== undefined })
-      await directory.prepare()
+      await storeRegistry.prepare()
       await reconciler.remember()
     },
     async join() {
@@ -212,7 +219,7 @@ export function assemble(input: AssembleInput): WorkerParts {
     },
     flush: async () => node?.flush(),
     checkStalled: async () => node?.checkStalled(),
-    stalledMs: stalledCheckMs(options.jobLockMs),
+    stalledMs: stalledTickMs(options.jobLockMs),
     async sweep() {
       if (leadership?.leads === true && (await cluster.isCurrent(leaderRole, leadership.epoch))) await shared.sweep()
     },
@@ -221,8 +228,12 @@ export function assemble(input: AssembleInput): WorkerParts {
       // Together: a stop that lasts already ends in the time that a shutdown has.
       // What is being loaded for a start ends now as well.
       await Promise.all([reconciler.close(), node?.close(shutdownLimits()), processors.stopLoading()])
-      await leadership?.resign()
-      await reconciler.leave()
+      const left = async (): Promise<void> => {
+        await leadership?.resign()
+        await reconciler.deregister()
+      }
+      // Where the store does not respond, the leases of this node end by themselves.
+      await withDeadline(left(), Math.min(leaveMs, host.shutdownLeftMs * 0.5), 'the store did not respond').catch(() => undefined)
       await local?.close()
       await processors.close()
       await closeStores()

@@ -30,6 +30,7 @@ describe('worker commands on a running app', () => {
     const tables: object[] = []
     const app: AppClient = {
       baseUrl: '',
+      authorize: async () => undefined,
       async request({ method, path, query = {}, body }) {
         const given = Object.entries(query).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)]]))
         const answer = await host.inject({

@@ -141,10 +141,16 @@ const waitOption = {
 } as const
 
 /** Requests a change. The response may take as long as the wait. */
-function ask(app: AppClient, path: string, waitSeconds: number, body?: object): Promise<OperationResult> {
+function ask(
+  app: AppClient,
+  path: string,
+  waitSeconds: number,
+  body?: object,
+  more?: Readonly<Record<string, string>>,
+): Promise<OperationResult> {
   const waitMs = waitSeconds * 1000
   const waitingFor = `every node to apply it, up to ${waitSeconds} s (--wait); a stopping worker finishes its jobs first`
-  const query = { wait: waitMs }
+  const query = { wait: waitMs, ...more }
   const timeoutMs = waitMs + 10_000
   return app.request<OperationResult>({ method: 'POST', path, query, timeoutMs, waitingFor, ...(body === undefined ? {} : { body }) })
 }
@@ -155,9 +161,11 @@ const activate = defineCommand({
   args: [...named, { name: 'version', summary: 'Registered version, such as 1.1.0' }],
   needs: 'running app',
   json: true,
-  options: waitOption,
-  run: async ({ app, args, options, print }) =>
-    report(await ask(app, at(args.name, `/versions/${encodeURIComponent(args.version ?? '')}/activate`), options.wait), print),
+  options: { ...waitOption, force: { type: 'boolean', summary: 'Activate a version that a plugin refused', default: false } },
+  run: async ({ app, args, options: { force, wait }, print }) => {
+    const path = at(args.name, `/versions/${encodeURIComponent(args.version ?? '')}/activate`)
+    return report(await ask(app, path, wait, undefined, force ? { force: 'true' } : {}), print)
+  },
 })
 
 const scale = defineCommand({

@@ -46,7 +46,9 @@ describe('workers on a database connection of their own', () => {
     const host = await boot(dataDir, 'auto')
     await host.service(workersService).create({ name: 'mail', queueName: 'mail', processor: () => 1, autoStart: false })
     const ids = ['0001_create_zin_workers', '0002_create_zin_worker_state']
-    const all = [...ids, '0003_use_unicode_in_zin_workers', '0004_create_zin_worker_durations'].map((id) => `${id}_on_reports`)
+    const all = [...ids, '0003_use_unicode_in_zin_workers', '0004_create_zin_worker_durations', '0005_add_zin_worker_outcome_counts'].map(
+      (id) => `${id}_on_reports`,
+    )
     assert.deepEqual((await migrate(host, { status: true })).toSorted(), all.map((id) => `${id} applied`).toSorted())
     const made = await tablesOf(host, 'reports')
     assert.deepEqual([made.length, made.includes('zin_workers'), await tablesOf(host, 'default')], [8, true, []])

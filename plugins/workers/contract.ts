@@ -6,141 +6,21 @@ import type { JobMiddleware, JobMiddlewareOptions } from './node/job-middleware.
 import type { VersionRoute } from './node/version-routes.js'
 import type { ProcessorResolver, WorkerProcessor } from './processors/processor.js'
 import type { WorkerFeature } from './record/define-feature.js'
-import type { CreateWorker, RegisterVersion, Scaled, UpdateWorker, WorkerRecord } from './record/record.js'
-import type { KnownNode, WorkerCounts, WorkerState } from './shared/contract.js'
+import type { CreateWorker, RegisterVersion, UpdateWorker, VersionRefusal, WorkerRecord } from './record/record.js'
+import type { WorkerCounts, WorkerState } from './shared/contract.js'
+import type {
+  NodeView,
+  Operation,
+  OperationResult,
+  VersionView,
+  WorkerEvent,
+  WorkerMetrics,
+  WorkerOnNode,
+  WorkerStatus,
+  WorkerView,
+} from './worker-views.js'
 
-/** Attempts of a worker over all processes since it was made. `successRate` is 0–1 and 1 before the first attempt; `avgDuration` is in ms. */
-export interface WorkerMetrics {
-  readonly completed: number
-  readonly failed: number
-  readonly successRate: number
-  readonly avgDuration: number
-}
-
-/** The rollout of the version that was activated last, until every process runs it. */
-export interface RolloutView {
-  readonly version: string
-  /** `halted`: a process could not run it, and no other takes it until a version is activated. */
-  readonly state: 'rolling' | 'halted'
-  /** Processes that run it, of those that run the worker. */
-  readonly taken: number
-  readonly of: number
-  /** When halted: where, and why. */
-  readonly node?: string
-  readonly code?: string
-  readonly error?: string
-  /** ISO 8601. */
-  readonly at?: string
-}
-
-export interface WorkerStatus {
-  readonly name: string
-  readonly state: WorkerState
-  /** The one that takes new jobs; while a rollout goes on, and after one that failed, the one before. */
-  readonly version: string
-  /** The one that was activated last. */
-  readonly desiredVersion: string
-  /** Integer 0–100; `GET /api/workers/:name/health` shows its terms. */
-  readonly health: number
-  readonly queue: string
-  /** Whether the whole queue is paused, which only tools for queues do: no worker of it takes jobs then. Null: the queue store does not answer. */
-  readonly queuePaused: boolean | null
-  /** Parallel jobs in one node: what it was scaled to, else as its record says. */
-  readonly concurrency: number
-  /** While it is scaled: to how many, why and since when. */
-  readonly scaled?: Scaled
-  /** Absent when every process runs the version that was activated last. */
-  readonly rollout?: RolloutView
-  readonly metrics: WorkerMetrics
-}
-
-/** What one process does for a worker; one whose lease has ended is `unknown`. */
-export interface WorkerOnNode {
-  readonly node: string
-  readonly state: WorkerState
-  readonly observedGeneration: number
-  /** Whether the placement chose it. */
-  readonly placed: boolean
-  readonly version: string | null
-  /** The version that was activated and does not run here yet. */
-  readonly awaits?: string
-  readonly draining: Readonly<Record<string, number>>
-  /** Versions loaded beside the active one, with their running jobs; `error`: why one could not be loaded. Absent: none. */
-  readonly candidates?: readonly { readonly version: string; readonly busy: number; readonly error?: string }[]
-  readonly concurrency: number
-  readonly busy: number
-  readonly error?: string
-  /** ISO 8601. */
-  readonly at: string
-}
-
-/** A process of the app, as the API shows it. */
-export interface NodeView extends Omit<KnownNode, 'startedAt' | 'leaseUntil'> {
-  /** ISO 8601. */
-  readonly startedAt: string
-  /** When its lease ends or ended, ISO 8601. */
-  readonly leaseUntil: string
-}
-
-/** A worker as the API shows it. */
-export interface WorkerView extends WorkerRecord {
-  /** The one that takes new jobs; while a rollout goes on, and after one that failed, the one before. */
-  readonly version: string
-  /** The one that was activated last. */
-  readonly desiredVersion: string
-  /** Of `version`. */
-  readonly processor: string | null
-  readonly healthCheck: string | null
-  readonly state: WorkerState
-  /** `active` while running. */
-  readonly status: 'active' | 'inactive'
-  readonly desired: 'running' | 'stopped'
-  readonly paused: boolean
-  readonly generation: number
-  /** Least generation that all its processes have applied; 0 before the first. */
-  readonly observedGeneration: number
-  /** Why the last step failed in some process, until one succeeds there. */
-  readonly lastError?: string
-  /** Features that are true and do not act, since the plugin that brings them is not enabled. Absent when there are none. */
-  readonly inactiveFeatures?: readonly string[]
-  /** Absent when every process runs the version that was activated last. */
-  readonly rollout?: RolloutView
-  /** ISO 8601. */
-  readonly createdAt: string
-  readonly updatedAt: string
-}
-
-/**
- * `pending`: it goes on, or waits for a process that may run the worker. `applied`: every target has applied it. `failed`: some could
- * not. `halted`: of an activation: a process could not run the version, and no other takes it.
- */
-export type OperationState = 'pending' | 'applied' | 'failed' | 'halted'
-
-/** A change of the desired state: which processes should apply it, and which have. */
-export interface Operation {
-  readonly id: string
-  readonly state: OperationState
-  readonly generation: number
-  /** Empty: no living process may run the worker. */
-  readonly targets: readonly string[]
-  readonly applied: readonly string[]
-  /** What the targets that could not apply it say. */
-  readonly failed: readonly FailedTarget[]
-}
-
-export interface FailedTarget {
-  readonly node: string
-  readonly code: string
-  readonly message: string
-  /** The HTTP status that goes with the code. */
-  readonly status: number
-}
-
-export interface OperationResult {
-  readonly message: string
-  readonly worker: WorkerView
-  readonly operation: Operation
-}
+export type * from './worker-views.js'
 
 export interface OperationOptions {
   /** How long to wait until it is applied, in ms. Default 10000. */
@@ -148,59 +28,26 @@ export interface OperationOptions {
 }
 
 export interface ScaleOptions extends OperationOptions {
-  /** Why, for people: at most 500 characters. Default empty. */
+  /** A reason for people to read, at most 500 characters. Default empty. */
   readonly reason?: string
 }
 
+export interface ActivateOptions extends OperationOptions {
+  /** Also a version that a plugin refused. Default false. */
+  readonly force?: boolean
+}
+
 export interface CreateOptions extends OperationOptions {
-  /** `configured`: the record may name only stores that the app knows; for input from outside. Default `any`, for code. */
+  /** `configured`: the record may name only stores that the app has configured; for untrusted input. Default `any`, for code. */
   readonly places?: 'any' | 'configured'
 }
 
-/**
- * `activating`: some processes still run another one. `refused`: its rollout halted, since a process could not run it. `draining`:
- * replaced, and some still run jobs of it. `drained`: none do.
- */
-export type VersionState = 'registered' | 'activating' | 'active' | 'refused' | 'draining' | 'drained'
-
-export interface VersionView {
-  readonly version: string
-  readonly description: string
-  readonly processor: string | null
-  readonly healthCheck: string | null
-  readonly state: VersionState
-  /** Processes that give new jobs to it. */
-  readonly nodes: readonly string[]
-  /** Its jobs that run right now. */
-  readonly busy: number
-  /** ISO 8601. */
-  readonly createdAt: string
-  readonly activatedAt: string | null
-}
-
-/** What happened to a worker, as `GET /api/workers/events` tells it. */
-export interface WorkerEvent {
-  /** `changed`: its record or desired state. `status`: what one process does. `node`: a process joined or left. */
-  readonly type: 'changed' | 'status' | 'removed' | 'node'
-  readonly worker?: string
-  readonly node?: string
-  readonly state?: WorkerState
-  readonly generation?: number
-  /** With `status`: the one that takes new jobs there. */
-  readonly version?: string | null
-  /** With `changed`: the one that was activated last. */
-  readonly desiredVersion?: string
-  readonly error?: string
-  /** ISO 8601. */
-  readonly at: string
-}
-
-/** A worker that runs in this process, for plugins that watch over it. */
+/** A worker that runs on this node, for plugins that monitor it. */
 export interface LocalWorker {
   readonly name: string
   readonly version: string
   readonly state: WorkerState
-  /** Attempts that its route sent to a version which is not loaded here. */
+  /** Attempts that its route sent to a version that is not loaded here. */
   readonly routeFallbacks: number
   /** Whether its health checks should run. */
   readonly monitored: boolean
@@ -209,14 +56,14 @@ export interface LocalWorker {
   readonly healthCheck: WorkerHealthCheck | undefined
 }
 
-/** The workers of this process. */
+/** The workers of this node. */
 export interface LocalWorkers {
-  /** Names this process among all of the app, as `nodes` do. */
+  /** Id of this node, as in `nodes`. */
   readonly node: string
   list(): readonly LocalWorker[]
-  /** Makes a running worker FAILED here: it takes no more jobs until it is restarted. */
+  /** Sets a running worker to FAILED on this node: it takes no more jobs until it is restarted. */
   fail(name: string, error: Error): Promise<void>
-  /** Notes the outcome of a health check, for all processes to see. */
+  /** Records the outcome of a health check, visible on all nodes. */
   reportCheck(name: string, report: CheckReport): void
 }
 
@@ -245,15 +92,15 @@ export interface WorkerPage {
 }
 
 /**
- * Background workers: records with a desired state, and the processes that bring it about.
- * Every refusal is a ZinError with a code and an HTTP status.
+ * Background workers: records with a desired state, and the nodes that reconcile it.
+ * Every rejection is a ZinError with a code and an HTTP status.
  */
 export interface Workers {
   /** False with `WORKERS_ENABLED=false`: there are no routes and no commands, and nothing consumes jobs. */
   readonly enabled: boolean
   /** Stores a new worker, and starts it when the auto-start rule says so. 409 WORKER_EXISTS. */
   create(worker: CreateWorker, options?: CreateOptions): Promise<WorkerView>
-  /** Changes some fields of the record; processes apply what they can without a stop. 409 WORKER_HAS_SCHEDULES: not its queue. */
+  /** Changes some fields of the record; nodes apply what they can without a stop. 409 WORKER_HAS_SCHEDULES: its queue cannot be changed. */
   update(name: string, changes: UpdateWorker, options?: OperationOptions): Promise<OperationResult>
   /** Starting a running worker succeeds and changes nothing. 410 WORKER_INACTIVE. */
   start(name: string, options?: OperationOptions): Promise<OperationResult>
@@ -261,12 +108,12 @@ export interface Workers {
   stop(name: string, options?: OperationOptions): Promise<OperationResult>
   /** Stops and starts; starts a stopped or FAILED one. */
   restart(name: string, options?: OperationOptions): Promise<OperationResult>
-  /** Takes no more jobs, and keeps its processes ready; running jobs go on. */
+  /** Takes no more jobs, and stays loaded; running jobs continue. */
   pause(name: string, options?: OperationOptions): Promise<OperationResult>
   resume(name: string, options?: OperationOptions): Promise<OperationResult>
   /**
-   * Runs so many jobs in parallel in each node, beside the `concurrency` that its user asked for; null returns to that. Running jobs go
-   * on, and nothing restarts. What is scaled stays so over reboots, also when the user's own number changes.
+   * Sets the number of parallel jobs on each node, beside the configured `concurrency`; null restores that. Running jobs
+   * continue, and nothing restarts. The scaled number survives reboots and changes of the configured one.
    *
    * @param concurrency 1–1000, or null.
    * @example
@@ -277,14 +124,14 @@ export interface Workers {
   scale(name: string, concurrency: number | null, options?: ScaleOptions): Promise<OperationResult>
   /** Starts or stops its health checks. */
   monitor(name: string, on: boolean, options?: OperationOptions): Promise<OperationResult>
-  /** Stops and forgets a worker and its schedules. Its queue and jobs stay. */
+  /** Stops and removes a worker and its schedules. Its queue and jobs stay. */
   remove(name: string, options?: OperationOptions): Promise<void>
   get(name: string): Promise<WorkerView>
   list(options?: ListOptions): Promise<WorkerPage>
   status(name: string): Promise<WorkerStatus>
   metrics(name: string): Promise<WorkerMetrics & { readonly counts: JobCounts }>
   /**
-   * Attempts of many workers over all nodes and their run times, in one round trip: since `since`, in all or by version and by minute.
+   * Attempts of many workers over all nodes and their run times, in one round trip: since `since`, as totals or by version and by minute.
    * Workers without attempts, with `features.metrics` false, and that do not exist have no entry. The order is that of the names, then of
    * the minutes, then of the versions. 400 INVALID_COUNTS_QUERY.
    *
@@ -296,31 +143,40 @@ export interface Workers {
    * }
    */
   counts(names: readonly string[], options?: CountsOptions): Promise<readonly WorkerCounts[]>
-  /** The health score with its terms, and the last checks of every process. */
+  /** The health score with its terms, and the last checks of every node. */
   health(name: string): Promise<HealthReport>
-  /** An operation of the last 24 h, and how far it has come. 404 OPERATION_NOT_FOUND. */
+  /** An operation of the last 24 h, and its progress. 404 OPERATION_NOT_FOUND. */
   operation(name: string, id: string): Promise<Operation>
-  /** What each process does for a worker. */
+  /** The status of a worker on each node. */
   nodesOf(name: string): Promise<readonly WorkerOnNode[]>
-  /** The processes of the app, and those lost lately. */
+  /** The nodes of the app, including recently lost ones. */
   nodes(): Promise<readonly NodeView[]>
 
   /** Adds a version without using it. 409 VERSION_EXISTS. */
   registerVersion(name: string, version: RegisterVersion): Promise<VersionView>
   versions(name: string): Promise<readonly VersionView[]>
-  /** Rolling: one process after another gives new jobs to it, and a process in which it is not healthy keeps the one before. */
-  activate(name: string, version: string, options?: OperationOptions): Promise<OperationResult>
+  /** Rolling: one node after another gives new jobs to it, and a node on which it is not healthy keeps the previous version. */
+  activate(name: string, version: string, options?: ActivateOptions): Promise<OperationResult>
+  /**
+   * Stores durably that a version must not run, with the evidence: activating it is rejected (409 VERSION_REFUSED) unless forced, which
+   * removes the refusal. The active version stays as it is. 404 VERSION_NOT_FOUND, 400 INVALID_REFUSAL.
+   *
+   * @example
+   * const { workers } = ctx.services
+   * await workers.as('soak-test').refuseVersion('emails', '2.0.0', { reason: 'memory grew by 40 % in an hour', evidence: { hours: 1 } })
+   */
+  refuseVersion(name: string, version: string, refusal: VersionRefusal): Promise<VersionView>
 
   /**
-   * Loads versions beside the active one in every process that runs the worker, when they are healthy, for the jobs that
-   * {@link routeVersions} gives them; at most 5, an empty list ends it. Activating one makes it the active version. Processes show
-   * theirs in `nodesOf`. Throws 404 VERSION_NOT_FOUND, and what the processes say when none of them could load one.
+   * Loads versions beside the active one on every node that runs the worker, when they are healthy, for the jobs that
+   * {@link routeVersions} gives them; at most 5; an empty list removes them. Activating one makes it the active version. `nodesOf` shows
+   * those of each node. Throws 404 VERSION_NOT_FOUND, and the error of a node when no node could load one.
    */
   setCandidates(name: string, versions: readonly string[], options?: OperationOptions): Promise<OperationResult>
   /**
-   * Chooses in this process which version runs each job of a worker. A version that is neither active nor a loaded candidate falls back
-   * to the active one, which is logged once and counted in `local`. One route for each worker: 409 VERSIONS_ROUTED. Returns what
-   * removes it.
+   * Chooses on this node which version runs each job of a worker. A version that is neither active nor a loaded candidate falls back
+   * to the active one, which is logged once and counted in `local`. One route for each worker: 409 VERSIONS_ROUTED. Returns a function
+   * that removes it.
    *
    * @example
    * await workers.setCandidates('emails', ['2.0.0'])
@@ -341,21 +197,21 @@ export interface Workers {
   /** 404 SCHEDULE_NOT_FOUND. */
   unschedule(name: string, id: string): Promise<void>
 
-  /** Gives the processor of the worker named `name`, or of one version as `name@1.2.3`; a later call replaces it. Returns what withdraws it. */
+  /** Registers the processor of the worker `name`, or of one version as `name@1.2.3`; a later call replaces it. Returns a function that removes it. */
   register(name: string, processor: WorkerProcessor): () => void
   registerAll(processors: Readonly<Record<string, WorkerProcessor>>): () => void
   /** Worker name → file path, loaded when the worker starts. */
   registerPaths(paths: Readonly<Record<string, string>>): () => void
-  /** Asked for names that nothing is registered under. */
+  /** Called for names without a registered processor. */
   registerResolver(resolver: ProcessorResolver): () => void
   /** The code behind a URL, compiled in: used for a record whose processor is exactly this text, with no fetch. */
   registerPrebuilt(url: string, processor: WorkerProcessor): () => void
   registerHealthCheck(name: string, check: WorkerHealthCheck): () => void
 
   /**
-   * Wraps every attempt of every worker in this process, of isolated processors as well; the feature `plugins: false` leaves a worker
-   * out. The outermost is the one of the first plugin in the order of the plugins, then the one that was added first. Returns what
-   * removes it; attempts that run keep it.
+   * Wraps every attempt of every worker on this node, also those of isolated processors; the feature `plugins: false` excludes a
+   * worker. The outermost is that of the first plugin in boot order, then the one that was added first. Returns a function that
+   * removes it; running attempts keep it.
    *
    * @example
    * const open = new Set<string>()
@@ -367,11 +223,11 @@ export interface Workers {
   useJobMiddleware(middleware: JobMiddleware, options: JobMiddlewareOptions): () => void
 
   readonly local: LocalWorkers
-  /** Hears what happens to workers, in all processes. Returns what ends it. */
+  /** Subscribes to events of workers on all nodes. Returns a function that unsubscribes. */
   events(listener: (event: WorkerEvent) => void): () => void
   /**
-   * Called by the plugin that brings a feature when it starts: workers may have the feature, and the plugin's part in their records,
-   * from then on. Returns what takes it back. Throws WORKER_FEATURE_INVALID: the feature, or the plugin's part, has an owner already.
+   * Called by the plugin that provides a feature when it starts: from then on, workers may have the feature, and the plugin's data in
+   * their records. Returns a function that withdraws it. Throws WORKER_FEATURE_INVALID: the feature, or the plugin's part, has an owner already.
    *
    * @example
    * const pacing = defineWorkerFeature({ plugin: 'pace', feature: 'pacing' })
@@ -379,8 +235,8 @@ export interface Workers {
    */
   offerFeature(feature: WorkerFeature): () => void
   /**
-   * The same service for a plugin that acts by itself: `onWorkerChange` names the plugin as the actor. Without it, the actor is who
-   * makes the request that the code runs for, and outside of requests the plugin `app`.
+   * The same service for a plugin that acts on its own: `onWorkerChange` names the plugin as the actor. Without it, the actor is the
+   * caller of the current request, and outside of requests the plugin `app`.
    *
    * @example
    * const workers = ctx.services.workers.as(ctx.plugin.name)

@@ -85,6 +85,7 @@ const options = {
   attempts,
   backoff,
   timeout,
+  subject: Type.String({ minLength: 1, maxLength: 200, description: 'Whom or what the job is about, for the rights of data subjects' }),
 }
 const delay = milliseconds(0, yearMs)
 const deduplication = object({ id: Type.String({ minLength: 1, maxLength: 128 }), ttl: Type.Optional(milliseconds(1, yearMs)) })

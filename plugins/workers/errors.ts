@@ -1,7 +1,10 @@
-import { defineErrors, ZinError } from 'zin'
-import type { Problem } from './record/problem.js'
+import { defineErrors } from 'zin'
+import { processorErrors } from './processors/errors.js'
+import { inputErrors } from './record/errors.js'
 
-export const workerErrors = defineErrors({
+export { refusal, refuse } from './record/errors.js'
+
+const managementErrors = defineErrors({
   WORKER_NOT_FOUND: {
     status: 404,
     message: (name: string) => `Worker "${name}" not found; GET /api/workers lists all workers`,
@@ -79,6 +82,13 @@ export const workerErrors = defineErrors({
       `Worker "${name}" already has a version ${version}, and versions cannot be changed; choose another number`,
     when: 'The version number is taken',
     fix: 'Choose another number',
+  },
+  VERSION_REFUSED: {
+    status: 409,
+    message: (name: string, version: string, { by, reason }: { readonly by: string; readonly reason: string }) =>
+      `Version ${version} of worker "${name}" was refused by the plugin "${by}": ${reason}; register a fixed version, or activate this one with ?force=true`,
+    when: 'A plugin refused the version; `GET /api/workers/<name>/versions` shows why',
+    fix: 'Register a fixed version, or activate it with `?force=true`',
   },
   VERSIONING_OFF: {
     status: 409,
@@ -175,108 +185,6 @@ export const workerErrors = defineErrors({
     when: 'The store of the shared state of the nodes cannot be reached',
     fix: 'Check that store; requests can be retried',
   },
-  MISSING_PROCESSOR_SPEC: {
-    status: 400,
-    message: (name: string) => `Worker "${name}" has no processor; pass a file path, or register one under that name when the app boots`,
-    when: 'No processor is passed or registered',
-    fix: 'Pass a file path, or register one when the app boots',
-  },
-  INVALID_PROCESSOR_PATH: {
-    status: 400,
-    message: (path: string, why: string) => `The processor "${path}" cannot be used: ${why}`,
-    when: 'The path of a processor cannot be used: the file does not exist, or is not under a root',
-    fix: 'Use a file under a processor root',
-  },
-  PROCESSOR_LOAD_FAILED: {
-    status: 422,
-    message: (path: string, why: string) => `The processor "${path}" did not load: ${why}`,
-    when: 'The code of a processor throws, or exports no function',
-    fix: 'Fix the code',
-  },
-  PROCESSOR_DIED: {
-    status: 500,
-    message: (worker: string, job: string, kind: string, how: string) =>
-      `The ${kind} in which worker "${worker}" ran job "${job}" ended before the job did: ${how}`,
-    when: 'Of an attempt: the thread or process of the processor ended',
-    fix: 'Check its output; raise `sandbox.memoryMb` if it ran out of memory',
-  },
-  PROCESSOR_KILLED: {
-    status: 500,
-    message: (worker: string, job: string, kind: string, ms: number) =>
-      `Job "${job}" of worker "${worker}" was still running ${ms} ms after it was cancelled, so its ${kind} was killed; make its processor handle the abort signal`,
-    when: 'Of an attempt: it was cancelled, did not end, and was killed',
-    fix: 'Handle the abort signal in the processor',
-  },
-  PROCESSOR_CLOSED: {
-    status: 503,
-    message: (worker: string) => `The processor of worker "${worker}" takes no more jobs: the worker is stopping`,
-    when: 'Of an attempt: its worker stops',
-    fix: 'Nothing; the job is run again',
-  },
-  PROCESSOR_NOT_ISOLATED: {
-    status: 400,
-    message: (worker: string, isolation: string) =>
-      `Worker "${worker}" has isolation "${isolation}", and its processor is a function, which can only run inline; pass a file path, or use isolation "inline"`,
-    when: 'A function cannot run in a child thread or process',
-    fix: 'Pass a file path, or use isolation `inline`',
-  },
-  PROCESSOR_NOT_PREBUILT: {
-    status: 400,
-    message: (processor: string) =>
-      `The processor "${processor}" is not part of this build, and an edge runtime cannot load code; pass it to registerPrebuilt under exactly this text`,
-    when: 'On an edge runtime: the processor is not part of the build',
-    fix: 'Pass it to `registerPrebuilt`',
-  },
-  INVALID_PROCESSOR_URL: {
-    status: 400,
-    message: (url: string, why: string) => `The processor URL "${url}" cannot be used: ${why}`,
-    when: 'The URL of a processor cannot be used',
-    fix: 'Fix the part that the message names',
-  },
-  INVALID_PROCESSOR_URL_HOST: {
-    status: 400,
-    message: (host: string) => `Processors may not be fetched from "${host}": it is not in REMOTE_PROCESSOR_ALLOWLIST`,
-    when: 'The host of the URL is not in `REMOTE_PROCESSOR_ALLOWLIST`',
-    fix: 'Add it there',
-  },
-  INVALID_PROCESSOR_URL_EXPORT: {
-    status: 422,
-    message: (url: string) => `The processor at "${url}" exports no function named ZinTrustProcessor`,
-    when: 'The code behind the URL exports no function',
-    fix: 'Export a function named `ZinTrustProcessor`',
-  },
-  PROCESSOR_PIN_REQUIRED: {
-    status: 400,
-    message: (url: string) =>
-      `The processor URL "${url}" has no digest; in production it must end in #sha256-<base64 or hex of the file's SHA-256>`,
-    when: 'In production: the URL has no digest',
-    fix: 'End it in `#sha256-<digest>`',
-  },
-  PROCESSOR_PIN_MISMATCH: {
-    status: 422,
-    message: (url: string, found: string) =>
-      `The processor at "${url}" has the SHA-256 ${found}, which does not match the pinned digest; it was not used`,
-    when: 'The code does not match the pinned digest',
-    fix: 'Check the code, and pin its new digest',
-  },
-  PROCESSOR_FETCH_SIZE_EXCEEDED: {
-    status: 422,
-    message: (url: string, limit: number) => `The processor at "${url}" is larger than ${limit} bytes (PROCESSOR_FETCH_MAX_SIZE)`,
-    when: 'The code is larger than `PROCESSOR_FETCH_MAX_SIZE`',
-    fix: 'Make it smaller, or raise the limit',
-  },
-  PROCESSOR_FETCH_FAILED: {
-    status: 502,
-    message: (url: string, why: string) => `The processor at "${url}" could not be fetched: ${why}`,
-    when: 'The URL could not be fetched',
-    fix: 'Try again; check its host',
-  },
-  INVALID_HEALTH_CHECK: {
-    status: 400,
-    message: (path: string, why: string) => `The health check "${path}" cannot be used: ${why}`,
-    when: 'The path of a health check cannot be used',
-    fix: 'Use a file under a processor root',
-  },
   INVALID_PERSISTENCE_CONFIG: {
     status: 400,
     message: (what: string) => `"infrastructure.persistence": ${what}`,
@@ -304,13 +212,4 @@ export const workerErrors = defineErrors({
   },
 })
 
-/** The error for invalid input: code and message of the first problem, all problems in `details`. */
-export function refusal(problems: readonly Problem[]): ZinError | undefined {
-  const [first] = problems
-  return first === undefined ? undefined : new ZinError(first.code, first.message, { status: 400, details: problems })
-}
-
-export function refuse(problems: readonly Problem[]): void {
-  const error = refusal(problems)
-  if (error !== undefined) throw error
-}
+export const workerErrors = { ...managementErrors, ...processorErrors, ...inputErrors }

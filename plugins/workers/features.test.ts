@@ -80,7 +80,7 @@ describe('features of a worker', () => {
     const [counted, ...none] = await service.counts(['totals-only', 'counted', 'counted'], { byVersion: true })
     assert.ok(counted !== undefined && none.length === 0)
     const { totalMs, durations, ...attempts } = counted
-    assert.deepEqual(attempts, { worker: 'counted', version: '1.0.0', completed: 0, failed: 2, lost: 0 })
+    assert.deepEqual(attempts, { worker: 'counted', version: '1.0.0', completed: 0, failed: 2, lost: 0, timedOut: 0, cancelled: 0 })
     assert.equal(
       Object.values(durations).reduce((sum, times) => sum + times),
       2,

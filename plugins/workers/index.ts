@@ -10,6 +10,7 @@ import { workerCommands } from './cli.js'
 import { workersService } from './contract.js'
 import { workerErrors } from './errors.js'
 import { workerHooks } from './hooks.js'
+import { workerMetrics } from './metrics.js'
 import { migrateWorkerCommand } from './migrate.js'
 import { workersOptions } from './options.js'
 import { routesOf } from './routes/index.js'
@@ -22,6 +23,7 @@ export type { CheckReport, HealthCheckResult, WorkerHealthCheck } from './health
 export type { HealthReport, HealthTerm, PluginHealthTerm } from './health/score.js'
 export type { WorkerHooks } from './hooks.js'
 export { isDeferral } from './jobs/deferral.js'
+export { flowRootOf } from './jobs/job-plan.js'
 export type * from './jobs/types.js'
 export type { JobContext, JobMiddleware, JobMiddlewareOptions } from './node/job-middleware.js'
 export type { VersionRoute } from './node/version-routes.js'
@@ -39,10 +41,12 @@ export type {
   PersistenceDriver,
   Placement,
   RateLimit,
+  RefusedVersion,
   RegisterVersion,
   Scaled,
   UpdateWorker,
   VersionRecord,
+  VersionRefusal,
   WorkerJobOptions,
   WorkerRecord,
 } from './record/record.js'
@@ -86,9 +90,10 @@ export const workers = definePlugin({
       const streams = new EventStreams()
       ctx.hooks.on('onClose', () => streams.closeAll())
       ctx.onStop(() => streams.closeAll())
-      ctx.routes(routesOf(parts.workers, streams, (request, permission) => services.ops.demand(request, permission)))
+      ctx.routes(routesOf(parts.workers, streams, (request, permission) => services.ops.demand(request, permission), ctx.clock))
       ctx.commands([...workerCommands, migrateWorkerCommand({ app: host.app, database: services.database })])
     }
+    ctx.hooks.on('collectMetrics', () => workerMetrics(parts.workers.local.list()))
     ctx.onStart(() => parts.prepare())
     ctx.onReady(async () => {
       await parts.join()

@@ -26,7 +26,7 @@ export const workersOptions = defineOptions(
     ),
     runtime: Type.Optional(
       Type.Union([Type.Literal('node'), Type.Literal('edge')], {
-        description: '`edge`: nothing is loaded, so files, and URLs that are not prebuilt, are refused. Default: `node`',
+        description: '`edge`: nothing is loaded, so files, and URLs that are not prebuilt, are rejected. Default: `node`',
       }),
     ),
     sandbox: Type.Optional(
@@ -43,13 +43,13 @@ export const workersOptions = defineOptions(
       minimum: 1000,
       maximum: 600_000,
       default: 30_000,
-      description: 'How long a job of a process that died is left alone before another takes it up, in ms',
+      description: 'How long the lock of a job lasts without renewal, in ms; then another node may run the job',
     }),
     maxStalls: Type.Integer({
       minimum: 0,
       maximum: 100,
       default: 3,
-      description: 'How often a job may lose its process and still be given to another; then it fails',
+      description: 'How often a job may stall and be run again; after that it fails',
     }),
   }),
 )

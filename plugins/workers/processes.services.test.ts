@@ -5,12 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { type Connection, createConnection } from 'mysql2/promise'
+import { type ForkedApp, forkApp } from '../../scripts/testing/forked-app.js'
 import { mysqlDatabase } from '../../scripts/testing/mysql-database.js'
-import { type AppProcess, startAppProcess } from './testing/app-process.js'
 import { writeProcessors } from './testing/processor-files.js'
 
 const redisUrl = process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set'
 const run = randomUUID().slice(0, 8)
+const app = new URL('./testing/app-child.ts', import.meta.url)
 
 /** What one process says of a worker. */
 interface OnNode {
@@ -23,7 +24,7 @@ interface OnNode {
 
 describe('three processes on one Redis', () => {
   let rootDir: string
-  let apps: AppProcess[] = []
+  let apps: ForkedApp[] = []
   let sql: Connection
   const database = mysqlDatabase('three')
   /** The lease of a process is three times this. */
@@ -36,7 +37,7 @@ describe('three processes on one Redis', () => {
     CLUSTER_HEARTBEAT_MS: '500',
     WORKER_TIMEOUT: '5',
   }
-  const start = () => startAppProcess({ env, rootDir })
+  const start = () => forkApp({ app, env, rootDir })
 
   before(async () => {
     rootDir = await mkdtemp(join(tmpdir(), 'zin-three-'))
@@ -63,7 +64,7 @@ describe('three processes on one Redis', () => {
     await rm(rootDir, { recursive: true, force: true })
   })
 
-  const [first, second] = [() => apps[0] as AppProcess, () => apps[1] as AppProcess]
+  const [first, second] = [() => apps[0] as ForkedApp, () => apps[1] as ForkedApp]
   const pidOf = (node: string): number => Number(node.split(':')[1])
   const nodesOf = async (name: string, through = second()): Promise<readonly OnNode[]> =>
     (await through.call('GET', `/api/workers/${name}/nodes`)).body.nodes
@@ -183,7 +184,7 @@ describe('three processes on one Redis', () => {
     for (let added = 0; added < jobs; added += 500) {
       await Promise.all(
         Array.from({ length: 500 }, async (_, n) => {
-          const answer = await (apps[n % 3] as AppProcess).call('POST', `${path}/jobs`, { data: added + n, options: root.options })
+          const answer = await (apps[n % 3] as ForkedApp).call('POST', `${path}/jobs`, { data: added + n, options: root.options })
           assert.equal(answer.status, 202, JSON.stringify(answer.body))
         }),
       )
@@ -192,7 +193,7 @@ describe('three processes on one Redis', () => {
     assert.equal(started.body.operation.targets.length, 2)
     const placed = (await nodesOf(name)).filter((node) => node.placed).map(({ node }) => pidOf(node))
     assert.equal(placed.length, 2)
-    const victim = apps.find((app) => placed.includes(app.pid) && app !== second()) as AppProcess
+    const victim = apps.find((app) => placed.includes(app.pid) && app !== second()) as ForkedApp
     await someRuns(2000)
     await victim.kill()
     const running = (nodes: readonly OnNode[]) =>

@@ -7,8 +7,8 @@ import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
 import { createTestHost } from 'zin/testing'
+import { eventually } from '../../scripts/testing/eventually.js'
 import { workers, workersService } from './index.js'
-import { eventually } from './testing/helpers.js'
 import { signal } from './testing/signal.js'
 
 /** What becomes of a worker that takes the name of one that was removed and still ends its jobs. Names are new in each run. */

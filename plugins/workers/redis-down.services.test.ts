@@ -8,9 +8,9 @@ import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queues, queuesService } from 'zin/plugins/queues'
 import { createTestHost, type TestHostOptions } from 'zin/testing'
+import { eventually } from '../../scripts/testing/eventually.js'
 import { redisServer } from '../../scripts/testing/redis-server.js'
 import { type WorkerProcessor, workers, workersService } from './index.js'
-import { eventually } from './testing/helpers.js'
 import { signal } from './testing/signal.js'
 
 type Task = (job: unknown, token?: string, signal?: AbortSignal) => Promise<void>
@@ -132,7 +132,7 @@ for (const [loses, loss] of [
 
 describe('workers whose Redis does not answer', () => {
   for (const [loss, why] of [
-    ['hang', /no answer within 300 ms/],
+    ['hang', /no response within 300 ms/],
     ['kill', /queue store cannot be reached/],
   ] as const) {
     it(`refuse jobs, reads and starts with 503 within WORKER_CONNECTION_TIMEOUT (${loss})`, async (t) => {

@@ -9,6 +9,7 @@ import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queues, queuesService } from 'zin/plugins/queues'
 import { createTestHost, fake } from 'zin/testing'
+import { cleanUp } from '../../scripts/testing/clean-up.js'
 import { workers, workersService } from './index.js'
 import { writeProcessors } from './testing/processor-files.js'
 
@@ -85,7 +86,8 @@ describe('what a process is for', () => {
 /** An app on data that outlives its processes. */
 async function app(t: TestContext) {
   const rootDir = await mkdtemp(join(tmpdir(), 'zin-roles-'))
-  t.after(() => rm(rootDir, { recursive: true, force: true }))
+  const atEnd = cleanUp(t)
+  atEnd(() => rm(rootDir, { recursive: true, force: true }))
   await writeProcessors(rootDir, { 'job.mjs': 'export default (job) => job.data + 1' })
   const boot = async (env: Env, roles: Roles, onResult: (value: unknown) => void = () => undefined) => {
     const host = await createTestHost({
@@ -96,7 +98,7 @@ async function app(t: TestContext) {
       roles,
       env: { ...env, WORKER_AUTO_START: 'true', WORKER_PERSISTENCE_DRIVER: 'db' },
     })
-    t.after(async () => {
+    atEnd(async () => {
       if (host.host.view.state !== 'stopped') await host.stop()
     })
     return host

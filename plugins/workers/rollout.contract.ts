@@ -11,8 +11,9 @@ import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
 import { workerHealth } from 'zin/plugins/worker-health'
 import { createTestHost } from 'zin/testing'
+import { cleanUp } from '../../scripts/testing/clean-up.js'
+import { eventually } from '../../scripts/testing/eventually.js'
 import { workers, workersService } from './index.js'
-import { eventually } from './testing/helpers.js'
 import { writeProcessors } from './testing/processor-files.js'
 import { signal } from './testing/signal.js'
 
@@ -30,7 +31,8 @@ export function rolloutContract(title: string, { env, drivers }: Backend): void 
       it(`takes no jobs over changes, restarts and a reboot from ${driver}, until it is activated and healthy`, async (t) => {
         const name = `refused-${driver}-${run}`
         const rootDir = await mkdtemp(join(tmpdir(), 'zin-rollout-'))
-        t.after(() => rm(rootDir, { recursive: true, force: true }))
+        const atEnd = cleanUp(t)
+        atEnd(() => rm(rootDir, { recursive: true, force: true }))
         await writeProcessors(rootDir, { 'one.mjs': "export default () => 'one'", 'two.mjs': "export default () => 'two'" })
         let healthy = false
         let [runs, done] = [signal(), signal<unknown>()]
@@ -61,7 +63,7 @@ export function rolloutContract(title: string, { env, drivers }: Backend): void 
             },
           })
         let host = await boot()
-        t.after(() => host.stop())
+        atEnd(() => host.stop())
         let service = host.service(workersService)
         const answer = async () => {
           done = signal<unknown>()

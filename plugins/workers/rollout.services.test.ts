@@ -49,7 +49,7 @@ describe('workers of several processes', { timeout: 45_000 }, () => {
     let operation = ''
     await assert.rejects(service.activate(name, '2.0.0', { waitMs }), (error: ZinError) => {
       assert.deepEqual([error.code, error.status], ['VERSION_UNHEALTHY', 409])
-      assert.match(error.message, /the rollout halted at .*: 0 of 3 processes run 2\.0\.0/)
+      assert.match(error.message, /the rollout halted at .*: 0 of 3 nodes run 2\.0\.0/)
       operation = (error.details as { operation: Operation }).operation.id
       return true
     })

@@ -32,7 +32,7 @@ export const waitQuery = Type.Object(
 
 export const createBody = Type.Object({
   name: Type.Unknown({ description: '3 to 50 letters, digits, "_" or "-"' }),
-  queueName: Type.Unknown({ description: 'Same pattern' }),
+  queueName: Type.Unknown({ description: 'The same characters' }),
   processor: anything(
     'File path under a processor root, or https URL (needs the permission workers:deploy); may be left out when one is registered in code',
   ),
@@ -82,7 +82,7 @@ export const enqueueBody = Type.Object(
   {
     data: anything('Any JSON; default null'),
     options: anything(
-      '{name?, priority?: Critical | High | Normal | Low | 0 to 10, attempts?, backoff?, delay? in ms, timeout? in ms, deduplication?: {id, ttl?}}',
+      '{name?, priority?: Critical | High | Normal | Low | 0 to 10, attempts?, backoff?, delay? in ms, timeout? in ms, deduplication?: {id, ttl?}, subject?}',
     ),
     children: anything('Jobs that must be done before this one: [{worker, data?, options?, children?}]'),
   },
@@ -92,29 +92,29 @@ export const enqueueBody = Type.Object(
 const ok = Type.Literal(true)
 const state = literals(['stopped', 'starting', 'running', 'paused', 'stopping', 'FAILED', 'unknown'])
 
-const version = Type.String({ description: 'The one that takes new jobs' })
-const desiredVersion = Type.String({ description: 'The one that was activated last' })
+const version = Type.String({ description: 'The version that takes new jobs' })
+const desiredVersion = Type.String({ description: 'The version that was activated last' })
 
 const rollout = Type.Optional(
   Type.Object(
     {
       version: Type.String(),
       state: literals(['rolling', 'halted']),
-      taken: Type.Integer({ description: 'Processes that run the version' }),
-      of: Type.Integer({ description: 'Processes that run the worker' }),
+      taken: Type.Integer({ description: 'Nodes that run the version' }),
+      of: Type.Integer({ description: 'Nodes that run the worker' }),
       node: Type.Optional(Type.String({ description: 'Where it halted' })),
       code: Type.Optional(Type.String()),
       error: Type.Optional(Type.String({ description: 'Why it halted' })),
       at: Type.Optional(iso),
     },
-    { description: 'The rollout of desiredVersion, until every process runs it' },
+    { description: 'The rollout of desiredVersion, until every node runs it' },
   ),
 )
 
 const scaled = Type.Optional(
   Type.Object(
     { concurrency: Type.Integer(), reason: Type.String(), at: iso },
-    { description: 'What it was scaled to, beside what its user asked for' },
+    { description: 'What it was scaled to; the configured concurrency is kept' },
   ),
 )
 
@@ -123,17 +123,17 @@ const worker = Type.Object({
   queueName: Type.String(),
   processor: Type.Union([Type.String(), Type.Null()], { description: 'Of the version; null: registered in code' }),
   healthCheck: Type.Union([Type.String(), Type.Null()]),
-  concurrency: Type.Integer({ description: 'As its user asked for' }),
+  concurrency: Type.Integer({ description: 'As configured in the record' }),
   scaled,
   activeStatus: Type.Boolean(),
   autoStart: Type.Union([Type.Boolean(), Type.Null()]),
   version,
   desiredVersion,
   features: Type.Record(Type.String(), Type.Boolean()),
-  inactiveFeatures: Type.Optional(Type.Array(Type.String(), { description: 'Those that are true, and whose plugin is not enabled' })),
+  inactiveFeatures: Type.Optional(Type.Array(Type.String(), { description: 'Features that are true while their plugin is not enabled' })),
   extensions: Type.Optional(Type.Record(Type.String(), Type.Object({}), { description: 'By name of the plugin' })),
   extensionVersions: Type.Optional(
-    Type.Record(Type.String(), Type.Integer(), { description: 'Version of the schema that each was written by' }),
+    Type.Record(Type.String(), Type.Integer(), { description: 'Version of the schema with which each was written' }),
   ),
   infrastructure: Type.Object({ persistence: Type.Object({ driver: Type.String() }) }),
   rateLimit: Type.Union([Type.Object({ max: Type.Integer(), duration: Type.Integer() }), Type.Null()]),
@@ -144,8 +144,9 @@ const worker = Type.Object({
   status: literals(['active', 'inactive']),
   desired: literals(['running', 'stopped']),
   paused: Type.Boolean(),
+  monitored: Type.Boolean({ description: 'Whether its health checks should run' }),
   generation: Type.Integer(),
-  observedGeneration: Type.Integer({ description: 'Least generation that all its processes have applied' }),
+  observedGeneration: Type.Integer({ description: 'Lowest generation that all its nodes have applied' }),
   lastError: Type.Optional(Type.String()),
   rollout,
   createdAt: iso,
@@ -176,8 +177,8 @@ const operation = Type.Object({
   id: Type.String(),
   state: literals(['pending', 'applied', 'failed', 'halted']),
   generation: Type.Integer(),
-  targets: Type.Array(Type.String(), { description: 'Processes that should apply it' }),
-  applied: Type.Array(Type.String(), { description: 'Processes that have' }),
+  targets: Type.Array(Type.String(), { description: 'Nodes that should apply it' }),
+  applied: Type.Array(Type.String(), { description: 'Nodes that have applied it' }),
   failed: Type.Array(Type.Object({ node: Type.String(), code: Type.String(), message: Type.String(), status: Type.Integer() })),
 })
 export const operationAnswer = Type.Object({ ok, message: Type.String(), worker, operation })
@@ -193,9 +194,9 @@ export const statusAnswer = Type.Object({
     health: Type.Integer({ minimum: 0, maximum: 100 }),
     queue: Type.String(),
     queuePaused: Type.Union([Type.Boolean(), Type.Null()], {
-      description: 'Whether the queue itself is paused, as tools for queues can; null: the queue store does not answer',
+      description: 'Whether the whole queue is paused, by a queue tool; null: the queue store does not respond',
     }),
-    concurrency: Type.Integer({ description: 'What it was scaled to, else as its record says' }),
+    concurrency: Type.Integer({ description: 'Effective concurrency: the scaled one, else that of the record' }),
     scaled,
     rollout,
     metrics: Type.Object(metrics),
@@ -232,6 +233,17 @@ const versionRecord = Type.Object({
   busy: Type.Integer(),
   createdAt: iso,
   activatedAt: Type.Union([iso, Type.Null()]),
+  refused: Type.Optional(
+    Type.Object(
+      {
+        by: Type.String({ description: 'The plugin; workers: its rollout halted' }),
+        reason: Type.String(),
+        evidence: Type.Optional(Type.Object({}, { additionalProperties: true })),
+        at: iso,
+      },
+      { description: 'Why it must not run, until it is activated again' },
+    ),
+  ),
 })
 export const versionAnswer = Type.Object({ ok, version: versionRecord })
 export const versionsAnswer = Type.Object({ ok, versions: Type.Array(versionRecord) })
@@ -248,6 +260,33 @@ export const nodesAnswer = Type.Object({
       alive: Type.Boolean(),
       leaseUntil: iso,
       leaseMs: Type.Integer({ description: 'ms until its lease ends' }),
+    }),
+  ),
+})
+export const countsQuery = Type.Object(
+  {
+    minutes: Type.Integer({ minimum: 1, maximum: 1_440, default: 60, description: 'Time range before now' }),
+    byMinute: Type.Boolean({ default: false, description: 'One entry for each minute with attempts' }),
+    byVersion: Type.Boolean({ default: false, description: 'One entry for each version' }),
+  },
+  { additionalProperties: false },
+)
+const msOrNull = Type.Union([Type.Number(), Type.Null()], { description: 'ms; null: nothing ran' })
+export const countsAnswer = Type.Object({
+  ok,
+  minutes: Type.Integer(),
+  counts: Type.Array(
+    Type.Object({
+      minute: Type.Optional(iso),
+      version: Type.Optional(Type.String()),
+      completed: Type.Integer(),
+      failed: Type.Integer(),
+      lost: Type.Integer({ description: 'Of the failed: stalled, or their child process died' }),
+      timedOut: Type.Integer({ description: 'Of the failed' }),
+      cancelled: Type.Integer(),
+      avgMs: msOrNull,
+      p50Ms: msOrNull,
+      p95Ms: msOrNull,
     }),
   ),
 })
@@ -268,7 +307,7 @@ export const jobAnswer = Type.Object({
     priority: Type.Union([Type.Integer(), Type.Null()]),
     attempts: Type.Integer(),
     maxAttempts: Type.Integer(),
-    stalls: Type.Integer({ description: 'Attempts that were lost with their process' }),
+    stalls: Type.Integer({ description: 'How often the job stalled' }),
     progress: Type.Unknown(),
     createdAt: iso,
     startedAt: Type.Union([iso, Type.Null()]),
@@ -307,7 +346,14 @@ const schedule = Type.Object({
 export const scheduleAnswer = Type.Object({ ok, schedule })
 export const schedulesAnswer = Type.Object({ ok, schedules: Type.Array(schedule) })
 export const cancelBody = Type.Object(
-  { reason: Type.Optional(Type.String({ maxLength: 200, description: 'Given to the job with its signal' })) },
+  { reason: Type.Optional(Type.String({ maxLength: 200, description: 'Reason of the abort signal' })) },
+  { additionalProperties: false },
+)
+export const activateQuery = Type.Object(
+  {
+    ...waitQuery.properties,
+    force: Type.Boolean({ default: false, description: 'Also a version that a plugin refused' }),
+  },
   { additionalProperties: false },
 )
 export const versionParams = Type.Object({ name: Type.String(), version: Type.String({ maxLength: 40 }) })

@@ -11,7 +11,7 @@ import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
 import { createTestHost, type TestHost } from 'zin/testing'
-import { type AttemptEnd, type Workers, workers, workersService } from './index.js'
+import { type AttemptEnd, flowRootOf, type Workers, workers, workersService } from './index.js'
 import { writeProcessors } from './testing/processor-files.js'
 import { signal } from './testing/signal.js'
 
@@ -94,6 +94,63 @@ export function workerSeamsContract(title: string, env: Readonly<Record<string, 
         assert.equal((await ended)[0]?.outcome, 'completed')
         assert.deepEqual(order, wrapped, name)
       }
+    })
+
+    it('give a job back without using up an attempt', async () => {
+      const name = `given-back-${run}`
+      const remove = service.useJobMiddleware(
+        ({ job, putBack, worker }, next) =>
+          next().catch((error: unknown) => {
+            if (worker === name && job.attemptsStarted === 1) putBack('not on this node')
+            throw error
+          }),
+        { plugin: 'workers' },
+      )
+      await service.create({ name, queueName: name, processor: () => Promise.reject(new Error('broken')) })
+      const ended = nextEnds(2)
+      await service.enqueue(name, null, { attempts: 1 })
+      assert.deepEqual(
+        (await ended).map(({ attempt, final, outcome }) => [attempt, final, outcome]),
+        [
+          [1, false, 'deferred'],
+          [1, true, 'failed'],
+        ],
+      )
+      remove()
+    })
+
+    it('refuse a version, with their evidence, until it is activated by force', async () => {
+      const name = `refused-${run}`
+      await service.create({ name, queueName: name, processor: () => 1 })
+      await service.registerVersion(name, { version: '2.0.0', processor: () => 2 })
+      const refusal = { reason: '40 of 50 jobs failed', evidence: { failed: 40 } }
+      const { state, refused } = await service.as('trial').refuseVersion(name, '2.0.0', refusal)
+      assert.deepEqual([state, refused?.by, refused?.reason, refused?.evidence], ['refused', 'trial', refusal.reason, { failed: 40 }])
+      await assert.rejects(service.activate(name, '2.0.0'), { code: 'VERSION_REFUSED', status: 409, message: /40 of 50 jobs.*force=true/ })
+      const path = `/api/workers/${name}/versions/2.0.0/activate`
+      const request = { method: 'POST', path, headers: { 'x-requested-with': 'test' } }
+      assert.equal((await host.inject(request)).status, 409)
+      assert.equal((await host.inject({ ...request, path: `${path}?force=true` })).status, 200)
+      assert.equal((await service.versions(name))[1]?.refused, undefined)
+      for (const bad of [{ reason: '' }, { reason: 'x'.repeat(501) }, { reason: 'x', evidence: { text: 'x'.repeat(5_000) } }])
+        await assert.rejects(service.refuseVersion(name, '1.0.0', bad), { code: 'INVALID_REFUSAL', status: 400 })
+      await assert.rejects(service.refuseVersion(name, '7.0.0', refusal), { code: 'VERSION_NOT_FOUND', status: 404 })
+    })
+
+    it('know to which flow a job belongs', async () => {
+      const name = `flow-${run}`
+      const roots: unknown[] = []
+      const remove = service.routeVersions(name, (job) => {
+        roots.push(flowRootOf(job) ?? job.id)
+        return undefined
+      })
+      await service.create({ name, queueName: name, processor: () => 1 })
+      const ended = nextEnds(3)
+      const leaf = { worker: name }
+      const flow = await service.enqueueFlow({ worker: name, children: [{ worker: name, children: [leaf] }] })
+      await ended
+      assert.deepEqual(roots, [flow.id, flow.id, flow.id])
+      remove()
     })
 
     describe('candidates', () => {

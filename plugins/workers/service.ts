@@ -23,7 +23,7 @@ import type { WorkerFeatures } from './record/worker-features.js'
 import type { ReportedStatus } from './shared/contract.js'
 import type { SharedState } from './shared/state.js'
 import type { StoredWorker } from './store/contract.js'
-import type { StoreDirectory } from './store/directory.js'
+import type { StoreRegistry } from './store/registry.js'
 import { metricsOf, nodesOf, nodeView, resultMessage, workerStatus, workerView } from './views.js'
 
 const operationId = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -36,7 +36,7 @@ export interface ServiceParts {
   readonly clock: Clock
   readonly changes: Changes
   readonly desired: DesiredStates
-  readonly directory: StoreDirectory
+  readonly storeRegistry: StoreRegistry
   readonly features: WorkerFeatures
   readonly health: Health
   readonly jobs: WorkerJobs
@@ -69,7 +69,7 @@ export function makeWorkers(parts: ServiceParts): Workers {
 
 /** @param actor who asks for changes; undefined: whoever makes the request, else the app. */
 function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownRecords): Workers {
-  const { changes, clock, shared, desired, directory, features, health, jobs, node, operations, records, registry, versions, writes } =
+  const { changes, clock, shared, desired, storeRegistry, features, health, jobs, node, operations, records, registry, versions, writes } =
     parts
   /** Every management action goes this way. */
   const act: Act = (action, worker, work, target) => changes.run({ action, worker, target, actor }, work)
@@ -85,7 +85,7 @@ function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownReco
   const resultOf = async (applied: Applied, say: (worker: WorkerView) => string, idle = ''): Promise<OperationResult> => {
     const { id, record } = applied.worker
     // A node that refused a version meanwhile has written that.
-    const now = (await directory.find(record.name))?.worker
+    const now = (await storeRegistry.find(record.name))?.worker
     const worker = await view(now?.id === id ? now : applied.worker)
     return { message: resultMessage(applied, worker, say, idle), worker, operation: applied.operation }
   }
@@ -122,7 +122,7 @@ function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownReco
     get: async (name) => view((await writes.find(name)).worker),
     async list(options = {}) {
       checkList(options)
-      return listPage({ shared, directory, viewOf }, options)
+      return listPage({ shared, storeRegistry, viewOf }, options)
     },
     async status(name) {
       const { worker } = await writes.find(name)
@@ -164,6 +164,8 @@ function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownReco
       resultOf(await act('version.candidates', name, (step) => versions.setCandidates(name, wanted, step, options)), () =>
         wanted.length === 0 ? `Worker "${name}" has no candidates` : `Worker "${name}" has the candidates ${wanted.join(', ')}`,
       ),
+    refuseVersion: (name, version, refusal) =>
+      act('version.refuse', name, (step) => versions.refuse(name, version, actor?.id ?? 'app', refusal, step), version),
     activate: async (name, version, options) =>
       resultOf(await act('version.activate', name, (step) => versions.activate(name, version, step, options), version), ({ state }) =>
         state === 'running'
@@ -171,7 +173,7 @@ function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownReco
           : `Version ${version} of worker "${name}" is activated; the worker is ${state}`,
       ),
 
-    ...jobActions({ writes, directory, jobs, known }, act),
+    ...jobActions({ writes, storeRegistry, jobs, known }, act),
     job: async (name, id) => jobs.read(await record(name), id),
     schedules: async (name) => jobs.schedules(await record(name)),
 
@@ -186,7 +188,7 @@ function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownReco
     useJobMiddleware: (middleware, options) => parts.middlewares.add(middleware, options),
 
     local: node?.local ?? nothingLocal(parts.id),
-    // What a listener does is not done by whoever makes the request that it hears of.
+    // A listener's own actions are not those of the caller whose request it observes.
     events: (listener) => parts.listen(AsyncResource.bind(listener)),
     offerFeature: (feature) => features.offer(feature),
     as: (plugin) => boundTo({ kind: 'plugin', id: plugin, via: 'plugin' }, parts, known),
@@ -195,15 +197,15 @@ function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownReco
 
 interface ListParts {
   readonly shared: SharedState
-  readonly directory: StoreDirectory
+  readonly storeRegistry: StoreRegistry
   readonly viewOf: (worker: StoredWorker, reported: readonly ReportedStatus[]) => WorkerView
 }
 
 /** One page of records and one round trip for what the processes say of them. */
-async function listPage({ shared, directory, viewOf }: ListParts, options: ListOptions): Promise<WorkerPage> {
+async function listPage({ shared, storeRegistry, viewOf }: ListParts, options: ListOptions): Promise<WorkerPage> {
   const { page = 1, limit = 100, status, includeInactive = false } = options
   const running = status === undefined ? undefined : await shared.running()
-  const { workers, total } = await directory.page({
+  const { workers, total } = await storeRegistry.page({
     offset: (page - 1) * limit,
     limit,
     inactive: includeInactive,

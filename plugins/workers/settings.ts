@@ -15,33 +15,33 @@ export const workerSettings = defineSettings({
   DOCKER_WORKER: {
     type: 'bool',
     default: false,
-    summary: 'Workers run in containers of their own: a process that also serves HTTP consumes no jobs, `zin start --roles worker` does',
+    summary: 'Workers run in separate containers: a process that also serves HTTP consumes no jobs; `zin start --roles worker` does',
   },
   WORKER_CLUSTER_MODE: {
     type: 'bool',
     default: true,
     summary:
-      'Whether this process acts as one with the others of the app; false: it hears of their changes only when it reads the stored workers anew, every 12 WORKER_INTERVAL_MS at the latest',
+      'Whether this node coordinates with the other nodes of the app; false: it finds their changes only when it reads the stored workers again, at most every 12 WORKER_INTERVAL_MS',
   },
   WORKER_REGION: {
     type: 'string',
     default: 'us-east-1',
     pattern: '^[a-z0-9-]{3,20}$',
-    summary: 'Where this process runs, for workers that are placed by region',
+    summary: 'Region of this node, for workers whose placement names regions',
   },
   WORKER_INTERVAL_MS: {
     type: 'int',
     default: 5000,
     min: 200,
     max: 60_000,
-    summary: 'How often a process asks which workers changed, for changes that it did not hear of, in ms',
+    summary: 'How often a node polls for changed workers whose messages it missed, in ms',
   },
   WORKER_CONCURRENCY: {
     type: 'int',
     default: 5,
     min: 1,
     max: 1000,
-    summary: 'Parallel jobs in one process of a worker whose record gives none',
+    summary: 'Parallel jobs on one node for workers whose record sets no concurrency',
   },
   WORKER_TIMEOUT: {
     type: 'int',
@@ -63,12 +63,12 @@ export const workerSettings = defineSettings({
     default: false,
     summary: 'Whether workers start at creation and at boot; false: only an operator starts them',
   },
-  WORKER_PRIORITY: { type: 'int', default: 1, min: 0, max: 10, summary: 'Priority of a job that gives none: 0 (Low) to 10 (Critical)' },
+  WORKER_PRIORITY: { type: 'int', default: 1, min: 0, max: 10, summary: 'Default priority of a job: 0 (Low) to 10 (Critical)' },
   WORKER_PERSISTENCE_DRIVER: {
     type: 'enum',
     default: 'memory',
     values: [...persistenceDrivers],
-    summary: 'Store of worker records that name none; only its workers auto-start',
+    summary: 'Default store of worker records; only its workers auto-start',
   },
   WORKER_PERSISTENCE_DB_CONNECTION: { type: 'string', default: 'default', summary: 'Database connection of the driver db' },
   WORKER_PERSISTENCE_TABLE: {
@@ -86,7 +86,7 @@ export const workerSettings = defineSettings({
   REMOTE_PROCESSOR_ALLOWLIST: {
     type: 'list',
     default: [],
-    summary: 'Hosts that processors may be fetched from over https:, `host` or `host:port`, each exactly; empty: none',
+    summary: 'Hosts from which processors may be fetched over https:, each an exact `host` or `host:port`; empty: none',
   },
   PROCESSOR_FETCH_TIMEOUT: {
     type: 'int',
@@ -100,48 +100,48 @@ export const workerSettings = defineSettings({
     default: 524_288,
     min: 1,
     max: 67_108_864,
-    summary: 'Largest processor that is fetched, in bytes',
+    summary: 'Maximum size of a fetched processor, in bytes',
   },
   PROCESSOR_FETCH_RETRY_ATTEMPTS: {
     type: 'int',
     default: 3,
     min: 1,
     max: 20,
-    summary: 'Attempts to fetch a processor, the first included; only network errors, 429 and 5xx are tried again',
+    summary: 'Attempts to fetch a processor, including the first; only network errors, 429 and 5xx are retried',
   },
   PROCESSOR_FETCH_RETRY_BACKOFF_MS: {
     type: 'int',
     default: 1000,
     min: 0,
     max: 60_000,
-    summary: 'Wait before the second attempt to fetch a processor, in ms; doubled before each further one',
+    summary: 'Wait before the second attempt to fetch a processor, in ms; doubled before each further attempt',
   },
   PROCESSOR_CACHE_DEFAULT_TTL: {
     type: 'int',
     default: 3600,
     min: 0,
     max: 31_536_000,
-    summary: 'How long a processor without a pin is used before its host is asked again, when the host says nothing, in seconds',
+    summary: 'How long a processor without a pin is used before it is revalidated, when its host sets no lifetime, in seconds',
   },
   PROCESSOR_CACHE_MAX_TTL: {
     type: 'int',
     default: 604_800,
     min: 0,
     max: 31_536_000,
-    summary: 'The longest such time that a host can ask for, in seconds',
+    summary: 'Maximum lifetime that a host can set, in seconds',
   },
   PROCESSOR_CACHE_MAX_SIZE: {
     type: 'int',
     default: 52_428_800,
     min: 0,
     max: 10_737_418_240,
-    summary: 'Fetched processors kept on disk, in bytes; what was not used for longest goes first',
+    summary: 'Maximum size of the fetched processors on disk, in bytes; the least recently used are removed first',
   },
   MONGODB_URL: {
     type: 'string',
     default: '',
     secret: true,
-    summary: 'MongoDB of the driver docstore: mongodb://…/database; without a database, the one named as the app',
+    summary: 'MongoDB of the driver docstore: mongodb://…/database; without a database, the one with the name of the app',
   },
 })
 

@@ -24,6 +24,7 @@ export function workerView(worker: StoredWorker, reported: readonly ReportedStat
     status: state === 'running' ? 'active' : 'inactive',
     desired: desired.state,
     paused: desired.paused,
+    monitored: desired.monitored ?? record.features.healthMonitoring ?? false,
     generation: worker.generation,
     observedGeneration: placed.length === 0 ? 0 : Math.min(...placed.map((status) => status.generation)),
     ...(error === undefined ? {} : { lastError: error.message }),

@@ -144,7 +144,7 @@ export function workersContract(title: string, env: Readonly<Record<string, stri
       const [counted, ...others] = await service.counts([name, 'nobody'], { byVersion: true })
       assert.ok(counted !== undefined && others.length === 0)
       const { totalMs, durations, ...attempts } = counted
-      assert.deepEqual(attempts, { worker: name, version: '1.0.0', completed: 20, failed: 0, lost: 0 })
+      assert.deepEqual(attempts, { worker: name, version: '1.0.0', completed: 20, failed: 0, lost: 0, timedOut: 0, cancelled: 0 })
       assert.equal(
         Object.values(durations).reduce((sum, times) => sum + times),
         20,

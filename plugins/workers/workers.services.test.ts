@@ -8,6 +8,7 @@ import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queues, queuesService } from 'zin/plugins/queues'
 import { createTestHost } from 'zin/testing'
+import { eventually } from '../../scripts/testing/eventually.js'
 import { workers, workersService } from './index.js'
 import type { JobView } from './jobs/types.js'
 import { pauseContract } from './pause.contract.js'
@@ -135,6 +136,34 @@ describe('workers of two processes on one Redis', () => {
       ['running'],
     )
     await second.stop(name)
+    await first.remove(name)
+  })
+
+  it('find the changes of each other by reading the stored workers again, as often as WORKER_INTERVAL_MS says', async (t) => {
+    const name = `read-${randomUUID().slice(0, 8)}`
+    const boot = async (interval: string) => {
+      const host = await createTestHost({
+        plugins: [database(), kv(), cluster(), queues(), ops(), workers({ processors: { [name]: () => 1 } })],
+        env: {
+          ...redis,
+          WORKER_PERSISTENCE_DRIVER: 'kvstore',
+          WORKER_PERSISTENCE_REDIS_KEY_PREFIX: name,
+          CLUSTER_NAME: name,
+          WORKER_CLUSTER_MODE: 'false',
+          WORKER_INTERVAL_MS: interval,
+        },
+      })
+      t.after(() => host.stop())
+      return host.service(workersService)
+    }
+    const [first, often, rarely] = [await boot('60000'), await boot('200'), await boot('60000')]
+    await first.create({ name, queueName: name })
+    for (const service of [first, often, rarely]) await service.start(name)
+    const running = (service: typeof first): boolean => service.local.list().some(({ state }) => state === 'running')
+    await first.stop(name)
+    await eventually('the one that reads often has stopped', () => !running(often))
+    assert.equal(running(rarely), true)
+    await rarely.stop(name)
     await first.remove(name)
   })
 })

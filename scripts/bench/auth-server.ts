@@ -6,11 +6,14 @@ import { bulletproof, devicesService } from 'zin/plugins/bulletproof'
 import { jwt, tokensService } from 'zin/plugins/jwt'
 import { kv } from 'zin/plugins/kv'
 import { login } from 'zin/plugins/login'
+import { observability } from 'zin/plugins/observability'
+import { ops } from 'zin/plugins/ops'
 import { plainEnv } from '../../core/config/read-settings.js'
 import { Host } from '../../core/host/host.js'
 import type { OwnedLogger } from '../../core/log/logger.js'
 
-// One of the servers that bench/auth.ts compares: `bare`, `memory` or `redis <url>`. It tells its parent the port and what to sign
+// One of the servers that bench/auth.ts compares: `bare`, `memory` or `redis <url>`, or bench/observability.ts: `metrics`, `traces-all` or
+// `traces-some <endpoint>`. It tells its parent the port and what to sign
 // with, and serves until the parent ends it.
 
 /** What a client needs to sign requests. */
@@ -145,8 +148,27 @@ async function startZin(plugins: readonly Plugin[], env: Readonly<Record<string,
   return { port: address?.port ?? 0, tokens, deviceId, secret }
 }
 
+/** As `memory`, with the plugin observability; the last argument is the endpoint of OTLP. */
+async function startObserved(endpoint: string): Promise<Started> {
+  const metrics = { METRICS_EXPORT_ENABLED: 'true', METRICS_PORT: '0' }
+  const ratios: Readonly<Record<string, string>> = { 'traces-all': '1', 'traces-some': '0.01' }
+  const ratio = ratios[kind ?? '']
+  const traces = {
+    WORKER_OPENTELEMETRY_ENABLED: 'true',
+    WORKER_OPENTELEMETRY_ENDPOINT: endpoint,
+    WORKER_OPENTELEMETRY_SAMPLING_RATIO: ratio ?? '',
+  }
+  return startZin([ops(), observability()], ratio === undefined ? metrics : { ...metrics, ...traces })
+}
+
 const [, , kind, , redisUrl = ''] = process.argv
 process.on('disconnect', () => process.exit())
 const started =
-  kind === 'bare' ? startBare() : kind === 'redis' ? startZin([kv({ prefix: 'bench' })], { REDIS_URL: redisUrl }) : startZin([], {})
+  kind === 'bare'
+    ? startBare()
+    : kind === 'redis'
+      ? startZin([kv({ prefix: 'bench' })], { REDIS_URL: redisUrl })
+      : kind === 'memory'
+        ? startZin([], {})
+        : startObserved(redisUrl)
 process.send?.(await started)

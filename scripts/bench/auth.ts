@@ -59,7 +59,8 @@ export async function benchAuth(): Promise<BenchRow[]> {
   }
 }
 
-interface Server {
+/** A server of auth-server.ts under load. */
+export interface Server {
   readonly child: ChildProcess
   readonly port: number
   /** More than the plugin jwt remembers. */
@@ -70,7 +71,7 @@ interface Server {
   turn: number
 }
 
-interface Shape {
+export interface Shape {
   readonly method: string
   readonly path: string
   readonly body: string
@@ -78,17 +79,18 @@ interface Shape {
   readonly inTurn?: boolean
 }
 
-const getMe: Shape = { method: 'GET', path: '/api/me', body: '' }
+export const getMe: Shape = { method: 'GET', path: '/api/me', body: '' }
 const getMeFresh: Shape = { ...getMe, inTurn: true }
 const postNote: Shape = { method: 'POST', path: '/api/notes', body: JSON.stringify({ text: 'x'.repeat(1024 - 11) }) }
 
-interface Comparison {
+export interface Comparison {
   readonly baseline: number
   readonly measured: number
   readonly ratio: number
 }
 
-async function compare(baseline: Server, measured: Server, shape: Shape): Promise<Comparison> {
+/** Loads two servers in turn; the median ratio counts. */
+export async function compare(baseline: Server, measured: Server, shape: Shape): Promise<Comparison> {
   await load(baseline, shape, 3)
   await load(measured, shape, 3)
   const pairs: { baseline: number; measured: number }[] = []
@@ -174,7 +176,7 @@ function sign({ port, tokens, turn, deviceId, secret }: Server, { method, path, 
   })
 }
 
-async function startServer(file: string, kind: string, folder: string, redisUrl: string): Promise<Server> {
+export async function startServer(file: string, kind: string, folder: string, redisUrl: string): Promise<Server> {
   const execArgv = process.env.ZIN_BENCH_PROFILE === kind ? ['--cpu-prof', '--cpu-prof-dir', process.env.ZIN_BENCH_PROFILE_DIR ?? '.'] : []
   const child = fork(file, [kind, join(folder, kind), redisUrl], { execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`bench: the server ${kind} ended with code ${code}`)))
@@ -183,7 +185,7 @@ async function startServer(file: string, kind: string, folder: string, redisUrl:
   return { child, turn: 0, ...(started as Omit<Server, 'child' | 'turn'>) }
 }
 
-async function stopServer({ child }: Server): Promise<void> {
+export async function stopServer({ child }: Server): Promise<void> {
   const ended = once(child, 'exit')
   child.disconnect()
   await ended

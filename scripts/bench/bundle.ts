@@ -7,7 +7,7 @@ import { build } from 'esbuild'
  * Compiles a server of this folder to JavaScript and answers the file, as an app is deployed: what compiles at run time adds costs of
  * its own. The file lies under `node_modules`, so that it finds the packages.
  */
-export async function bundle(name: 'auth-server' | 'http-server'): Promise<string> {
+export async function bundle(name: 'auth-server' | 'http-server' | 'sql-proxy-server'): Promise<string> {
   const folder = resolve('node_modules/.cache/zin-bench')
   mkdirSync(folder, { recursive: true })
   const outfile = join(folder, `${name}.mjs`)

@@ -19,7 +19,12 @@ const hosts = []
 async function startHost(index) {
   const plugins = kind === 'bare' ? [database(), queues()] : [database(), kv(), cluster(), queues(), ops(), workers({ processors })]
   const rootDir = join(folder, String(index))
-  const settings = { LOG_LEVEL: 'error', WORKER_AUTO_START: 'true', ...(kind === 'nodes' ? { WORKER_ENABLED: 'false' } : {}) }
+  const settings = {
+    LOG_LEVEL: 'error',
+    WORKER_AUTO_START: 'true',
+    WORKER_CONNECTION_TIMEOUT: '60000',
+    ...(kind === 'nodes' ? { WORKER_ENABLED: 'false' } : {}),
+  }
   const host = new Host({ plugins }, { rootDir, env: plainEnv({ ...settings, ...JSON.parse(env), ZIN_DATA_DIR: rootDir }) })
   await host.start({ listen: false })
   hosts.push(host)
@@ -33,14 +38,16 @@ async function until(test) {
   while (!(await test())) await new Promise((resolve) => setTimeout(resolve, 50))
 }
 
-async function createAll(host) {
-  const left = [...names]
+async function inLanes(items, lanes, work) {
+  const left = [...items]
   const lane = async () => {
-    for (let name = left.pop(); name !== undefined; name = left.pop()) {
-      await service(host).create({ name, queueName: name }, { waitMs: 0 })
-    }
+    for (let item = left.pop(); item !== undefined; item = left.pop()) await work(item)
   }
-  await Promise.all(Array.from({ length: 20 }, lane))
+  await Promise.all(Array.from({ length: lanes }, lane))
+}
+
+function createAll(host) {
+  return inLanes(names, 20, (name) => service(host).create({ name, queueName: name }, { waitMs: 0 }))
 }
 
 const running = (host) =>
@@ -48,16 +55,21 @@ const running = (host) =>
     .local.list()
     .filter(({ state }) => state === 'running').length
 
+/** The workers are there before the other hosts are, which is quicker than telling each of them of each worker. */
 async function start() {
-  const [first] = [await startHost(0)]
-  for (let index = 1; index < Number(hostCount); index++) await startHost(index)
+  const first = await startHost(0)
   const rssBefore = process.memoryUsage.rss()
   const begun = performance.now()
+  if (kind !== 'bare') await createAll(first)
+  await inLanes(
+    Array.from({ length: Number(hostCount) - 1 }, (_, index) => index + 1),
+    4,
+    startHost,
+  )
   if (kind === 'bare') {
     const all = hosts.flatMap((host) => names.map((name) => host.service(queuesService).worker(name, async () => 1)))
     await Promise.all(all.map((worker) => worker.waitUntilReady()))
   } else {
-    await createAll(first)
     if (kind === 'managed') await until(() => hosts.every((host) => running(host) === names.length))
     await until(async () => (await service(first).nodes()).filter(({ alive }) => alive).length === hosts.length)
   }

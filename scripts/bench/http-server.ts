@@ -34,6 +34,7 @@ async function startZin(logRequests: boolean): Promise<number> {
     logRequests,
     onError: () => undefined,
     transformErrorBody: { active: false, call: async (body) => body },
+    requestEnd: { active: false, call: () => undefined },
   })
   app.addRoute('health', { method: 'GET', path: '/health/live', summary: 'Alive', probe: true, handler: answer })
   app.addRoute('bench', { method: 'GET', path: '/hello', summary: 'A route with all phases', handler: answer })

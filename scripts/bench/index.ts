@@ -5,18 +5,28 @@ import { cpus } from 'node:os'
 import { benchAuth } from './auth.js'
 import { benchBoot } from './boot.js'
 import { benchControlPlane } from './control-plane.js'
+import { benchEdge } from './edge.js'
 import { benchHooks } from './hooks.js'
 import { benchHttp } from './http.js'
+import { benchMicroservices } from './microservices.js'
+import { benchMonitor } from './monitor.js'
+import { benchObservability } from './observability.js'
 import { type BenchRow, formatRows } from './row.js'
+import { benchSqlProxy } from './sql-proxy.js'
 import { benchWorkers } from './workers.js'
 
 const suites: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
   hooks: benchHooks,
   http: benchHttp,
   auth: benchAuth,
+  'sql-proxy': benchSqlProxy,
   boot: benchBoot,
   workers: benchWorkers,
   'control-plane': benchControlPlane,
+  edge: benchEdge,
+  microservices: benchMicroservices,
+  observability: benchObservability,
+  monitor: benchMonitor,
 }
 
 const wanted = process.argv.slice(2)

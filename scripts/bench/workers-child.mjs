@@ -1,31 +1,50 @@
-// One side of the workers suite, on the built package: consumes a full queue when told to, and says how long it took.
-import { randomUUID } from 'node:crypto'
+// One side of the workers suite, on the built package: fills a queue or consumes a full one when told to, and says how long it took.
+// `observed` is `managed` with metrics, and traces of 1 % sent to a receiver.
+// `idle` is `managed` with the plugins that act on workers by themselves; with `acting` they act: a fifth of the jobs go to a canary.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { autoscale } from 'zin/plugins/autoscale'
+import { breaker } from 'zin/plugins/breaker'
+import { canary, canaryService } from 'zin/plugins/canary'
 import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
+import { decisions } from 'zin/plugins/decisions'
 import { kv } from 'zin/plugins/kv'
+import { observability } from 'zin/plugins/observability'
 import { ops } from 'zin/plugins/ops'
 import { queues, queuesService } from 'zin/plugins/queues'
+import { resources } from 'zin/plugins/resources'
 import { workerHealth } from 'zin/plugins/worker-health'
 import { workers, workersService } from 'zin/plugins/workers'
 import { Host, plainEnv } from 'zin/testing'
 
-const [kind = 'bare', redisUrl = ''] = process.argv.slice(2)
-const managed = kind === 'managed'
+const [kind = 'bare', redisUrl = '', otlpUrl = ''] = process.argv.slice(2)
+const managed = kind !== 'bare'
+const acting = kind === 'acting'
+const observed = kind === 'observed'
+const more = acting || kind === 'idle' ? [decisions(), canary(), breaker(), resources(), autoscale()] : observed ? [observability()] : []
 const folder = await mkdtemp(join(tmpdir(), 'zin-bench-'))
 const env = {
   ...(redisUrl === '' ? {} : { REDIS_URL: redisUrl, WORKER_PERSISTENCE_DRIVER: 'kvstore' }),
   WORKER_HEALTH_CHECK_INTERVAL: '1',
   LOG_LEVEL: 'error',
+  ...(observed
+    ? {
+        METRICS_EXPORT_ENABLED: 'true',
+        METRICS_PORT: '0',
+        WORKER_OPENTELEMETRY_ENABLED: 'true',
+        WORKER_OPENTELEMETRY_ENDPOINT: otlpUrl,
+        WORKER_OPENTELEMETRY_SAMPLING_RATIO: '0.01',
+      }
+    : {}),
   ZIN_DATA_DIR: folder,
 }
 
 let completed = () => undefined
 const host = new Host(
   {
-    plugins: managed ? [database(), kv(), cluster(), queues(), ops(), workers(), workerHealth()] : [database(), queues()],
+    plugins: managed ? [database(), kv(), cluster(), queues(), ops(), workers(), workerHealth(), ...more] : [database(), queues()],
     hooks: managed ? { onJobStart: () => undefined, onJobComplete: () => completed(), onJobFailed: () => undefined } : {},
   },
   { rootDir: folder, env: plainEnv(env) },
@@ -35,15 +54,53 @@ const store = host.service(queuesService)
 // One that does nothing, as every app has that enables a plugin which wraps attempts.
 if (managed) host.service(workersService).useJobMiddleware((_context, next) => next(), { plugin: 'bench' })
 
-/** Fills a queue of its own, then consumes it; ms from its first completed job to its last, as workers live longer than they start. */
-async function consume(jobs, concurrency) {
-  const name = `bench-${randomUUID().slice(0, 8)}`
+const processor = async (job) => ({ n: job.data.n })
+
+async function startWorker(name, concurrency, features = {}) {
+  const service = host.service(workersService)
+  await service.create({
+    name,
+    queueName: name,
+    concurrency,
+    processor,
+    healthCheck: () => ({ healthy: true }),
+    jobOptions: { timeout: 60_000 },
+    // All that act in this app.
+    features: {
+      metrics: true,
+      versioning: true,
+      clustering: true,
+      plugins: true,
+      deadLetterQueue: true,
+      healthMonitoring: true,
+      ...(observed ? { observability: true } : {}),
+      ...features,
+    },
+  })
+  await service.start(name)
+}
+
+/** Before the queue is full: a paused worker with a canary. */
+async function prepare(name, concurrency) {
+  if (!acting) return
+  await startWorker(name, concurrency, { canary: true, circuitBreaker: true, resourceMonitoring: true })
+  const service = host.service(workersService)
+  await service.registerVersion(name, { version: '2.0.0', processor })
+  await host.service(canaryService).start(name, { newVersion: '2.0.0', duration: 3_600_000, steps: [20] })
+  await service.pause(name)
+}
+
+async function fill(name, jobs) {
   const queue = store.queue(name)
   for (let done = 0; done < jobs; done += 1000) {
     await queue.addBulk(
       Array.from({ length: Math.min(1000, jobs - done) }, (_, n) => ({ name: 'job', data: { n }, opts: { priority: 91, attempts: 3 } })),
     )
   }
+}
+
+/** Consumes a full queue; ms from its first completed job to its last, as workers live longer than they start. */
+async function consume(name, jobs, concurrency) {
   let left = jobs
   let first = 0
   const over = new Promise((resolve) => {
@@ -54,22 +111,11 @@ async function consume(jobs, concurrency) {
   })
   if (managed) {
     const service = host.service(workersService)
-    await service.create({
-      name,
-      queueName: name,
-      concurrency,
-      processor: async (job) => ({ n: job.data.n }),
-      healthCheck: () => ({ healthy: true }),
-      jobOptions: { timeout: 60_000 },
-      // All that act in this app.
-      features: { metrics: true, versioning: true, clustering: true, plugins: true, deadLetterQueue: true, healthMonitoring: true },
-    })
-    await service.start(name)
+    await (acting ? service.resume(name) : startWorker(name, concurrency))
     const ms = await over
     await service.remove(name)
     return ms
   }
-  const processor = async (job) => ({ n: job.data.n })
   const worker = store.worker(name, processor, { concurrency })
   // Without what the plugin queues puts around a processor.
   worker.processFn = processor
@@ -85,6 +131,10 @@ process.on('message', (message) => {
       .stop('bench')
       .then(() => rm(folder, { recursive: true }))
       .then(() => process.disconnect())
-  else void consume(message.jobs, message.concurrency).then((ms) => process.send(ms))
+  else if (message.jobs === undefined) void prepare(message.name, message.concurrency).then(() => process.send('prepared'))
+  else if (message.concurrency === undefined) void fill(message.name, message.jobs).then(() => process.send('filled'))
+  else void consume(message.name, message.jobs, message.concurrency).then((ms) => process.send(ms))
 })
+// The bench has ended before it said so.
+process.once('disconnect', () => process.exit())
 process.send('ready')

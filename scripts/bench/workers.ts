@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { startServices } from '../services.js'
@@ -7,7 +8,29 @@ import type { BenchRow } from './row.js'
 /** Two processes that do the same differ by some percent for as long as they live, so new ones take over. */
 const generations = 5
 const rounds = 3
-const concurrencies = [1, 10, 50]
+const plain = { kinds: ['managed', 'bare'], concurrencies: [1, 10, 50] } as const
+
+/** See workers-child.mjs. */
+type Kind = 'bare' | 'managed' | 'idle' | 'acting' | 'observed'
+
+interface Comparison {
+  readonly store: string
+  readonly args: readonly string[]
+  readonly jobs: number
+  /** The least ratio. */
+  readonly budget: number
+  /** What is measured, and what against. */
+  readonly kinds: readonly [kind: Kind, against: Kind]
+  readonly concurrencies: readonly number[]
+}
+
+const names: Readonly<Record<Kind, string>> = {
+  bare: 'bare BullMQ worker',
+  managed: 'managed worker',
+  idle: 'managed worker with idle canary, breaker, resources and autoscale',
+  observed: 'managed worker with metrics and 1 % of the traces',
+  acting: 'managed worker with a canary at 20 %, breaker and resources',
+}
 
 interface Work {
   readonly jobs: number
@@ -16,51 +39,70 @@ interface Work {
 
 /** Jobs a second. */
 interface Pair {
-  readonly bare: number
-  readonly managed: number
+  readonly base: number
+  readonly measured: number
 }
 
 /**
  * Jobs a second of a managed worker with every feature on against a bare BullMQ worker on the same store. Each side runs in a process
  * of its own and they take turns; the jobs are the same and are in the queue before the time runs; the median ratio counts.
+ * On Redis a third process adds the jobs: V8 allocates what survived in bulk adds in the old generation from then on, commands of Redis
+ * included, and how much of it differs from process to process.
  */
 export async function benchWorkers(): Promise<BenchRow[]> {
   const services = await startServices()
+  const redis = { store: 'Redis', args: [services.redisUrl], jobs: 8000 }
   try {
     return [
-      ...(await compare('Redis', [services.redisUrl], { jobs: 8000, budget: 0.95 })),
-      ...(await compare('embedded', [], { jobs: 500, budget: 0.9 })),
+      ...(await compareWorkers({ ...redis, ...plain, budget: 0.95 })),
+      ...(await compareWorkers({ ...redis, kinds: ['acting', 'bare'], concurrencies: [10], budget: 0.93 })),
+      ...(await compareWorkers({ ...redis, kinds: ['idle', 'managed'], concurrencies: [10], budget: 0.97 })),
+      ...(await compareWorkers({ ...plain, store: 'embedded', args: [], jobs: 500, budget: 0.9 })),
     ]
   } finally {
     await services.stop()
   }
 }
 
-async function compare(store: string, args: readonly string[], { jobs, budget }: { jobs: number; budget: number }): Promise<BenchRow[]> {
+/** Jobs a second of two sides in turn. */
+export async function compareWorkers({ args, budget, concurrencies, jobs, kinds, store }: Comparison): Promise<BenchRow[]> {
+  const [kind, against] = kinds
   const pairs = new Map<number, Pair[]>(concurrencies.map((concurrency) => [concurrency, []]))
   for (let generation = 0; generation < generations; generation++) {
-    const [bare, managed] = await Promise.all([start('bare', args), start('managed', args)])
+    const [base, measured] = await Promise.all([start(against, args), start(kind, args)])
+    const producer = args.length > 0 ? await start('bare', args) : undefined
+    const measure = async (side: ChildProcess, { jobs, concurrency }: Work): Promise<number> => {
+      const name = `bench-${randomUUID().slice(0, 8)}`
+      await ask(side, { name, concurrency })
+      await ask(producer ?? side, { name, jobs })
+      return (jobs / ((await ask(side, { name, jobs, concurrency })) as number)) * 1000
+    }
+    /** The order changes from round to round, so that neither is always the one that follows the other. */
+    const measurePair = async (work: Work, baseFirst: boolean): Promise<Pair> => {
+      if (baseFirst) return { base: await measure(base, work), measured: await measure(measured, work) }
+      return { measured: await measure(measured, work), base: await measure(base, work) }
+    }
     try {
-      for (const [concurrency, measured] of pairs) {
+      for (const [concurrency, seen] of pairs) {
         const work = { jobs: concurrency === 1 ? jobs / 4 : jobs, concurrency }
-        await measure(bare, work)
-        await measure(managed, work)
-        for (let round = 0; round < rounds; round++) measured.push(await measurePair(bare, managed, work, round % 2 === 0))
+        await measure(base, work)
+        await measure(measured, work)
+        for (let round = 0; round < rounds; round++) seen.push(await measurePair(work, round % 2 === 0))
       }
     } finally {
-      await Promise.all([bare, managed].map(stop))
+      await Promise.all([base, measured, ...(producer === undefined ? [] : [producer])].map(stop))
     }
   }
-  return [...pairs].flatMap(([concurrency, measured]) => {
-    const ratio = median(measured.map((pair) => pair.managed / pair.bare))
+  return [...pairs].flatMap(([concurrency, seen]) => {
+    const ratio = median(seen.map((pair) => pair.measured / pair.base))
     return [
       {
-        name: `bare BullMQ worker on ${store}, concurrency ${concurrency}`,
-        value: Math.round(median(measured.map((pair) => pair.bare))),
+        name: `${names[against]} on ${store}, concurrency ${concurrency}`,
+        value: Math.round(median(seen.map((pair) => pair.base))),
         unit: 'jobs/s',
       },
       {
-        name: `managed worker on ${store} against bare, concurrency ${concurrency}`,
+        name: `${names[kind]} on ${store} against ${against}, concurrency ${concurrency}`,
         value: ratio,
         unit: 'x',
         budget: `>= ${budget.toFixed(2)}`,
@@ -70,13 +112,7 @@ async function compare(store: string, args: readonly string[], { jobs, budget }:
   })
 }
 
-/** The order changes from round to round, so that neither is always the one that follows the other. */
-async function measurePair(bare: ChildProcess, managed: ChildProcess, work: Work, bareFirst: boolean): Promise<Pair> {
-  if (bareFirst) return { bare: await measure(bare, work), managed: await measure(managed, work) }
-  return { managed: await measure(managed, work), bare: await measure(bare, work) }
-}
-
-async function start(kind: 'bare' | 'managed', args: readonly string[]): Promise<ChildProcess> {
+async function start(kind: Kind, args: readonly string[]): Promise<ChildProcess> {
   const child = fork(fileURLToPath(new URL('./workers-child.mjs', import.meta.url)), [kind, ...args], { execArgv: [] })
   await answer(child)
   return child
@@ -95,10 +131,9 @@ async function answer(child: ChildProcess): Promise<unknown> {
   }
 }
 
-/** Jobs a second. */
-async function measure(child: ChildProcess, work: Work): Promise<number> {
-  child.send(work)
-  return (work.jobs / ((await answer(child)) as number)) * 1000
+async function ask(child: ChildProcess, message: object): Promise<unknown> {
+  child.send(message)
+  return answer(child)
 }
 
 async function stop(child: ChildProcess): Promise<void> {

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
+import { Agent, type ClientRequest, request as httpRequest, type IncomingMessage, maxHeaderSize } from 'node:http'
 import { createHeaders } from '../../core/signing/client.js'
 import type { FuzzRequest } from './requests.js'
 
@@ -60,13 +60,37 @@ export async function createClient(url: string, account: Account): Promise<Clien
   }
 }
 
+/** A head that exceeds the limit of Node's parser. The app refuses it while the client still writes, so that its response may be lost. */
+const tooLarge: FuzzResponse = {
+  status: 431,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({ error: 'Request header fields too large', message: 'The connection was closed', code: 'CLOSED' }),
+}
+
+async function responseOf(request: ClientRequest): Promise<IncomingMessage> {
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  return response
+}
+
+function headerBytes(request: ClientRequest): number {
+  return Buffer.byteLength(request.path) + Buffer.byteLength(JSON.stringify(request.getHeaders()))
+}
+
+function isClosed(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
+}
+
 async function exchange(url: string, agent: Agent, { method, target, headers, body }: FuzzRequest): Promise<FuzzResponse> {
   const { hostname, port } = new URL(url)
   const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
   const signal = AbortSignal.timeout(waitMs)
   const request = httpRequest({ hostname, port, method, path: target, agent, signal, headers: { ...headers, ...length } })
   request.end(body)
-  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  const response = await responseOf(request).catch((error: unknown) => {
+    if (headerBytes(request) > maxHeaderSize && isClosed(error)) return undefined
+    throw error
+  })
+  if (response === undefined) return tooLarge
   let text = ''
   // An event stream goes on until its reader leaves.
   if (response.headers['content-type']?.startsWith('text/event-stream')) response.destroy()

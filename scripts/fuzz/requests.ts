@@ -42,7 +42,7 @@ export interface Route {
   readonly requests: fc.Arbitrary<FuzzRequest>
 }
 
-/** A route for each operation, and for what is no operation: hidden pages, unknown paths, wrong methods. */
+/** A route for each operation, and others that are not operations: hidden pages, unknown paths, wrong methods. */
 export function routesOf(document: Document, known: Known): readonly Route[] {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => route(method.toUpperCase(), path, operation, known)),
@@ -74,7 +74,7 @@ function route(method: string, path: string, operation: Operation, known: Known)
   return { title: `${method} ${path}`, requests }
 }
 
-/** Percent-encodes bytes, also those of text that is no Unicode. */
+/** Percent-encodes bytes, including invalid UTF-16. */
 function encode(text: string): string {
   return Buffer.from(text).reduce(
     (sum, byte) => sum + (/[\w.~-]/.test(String.fromCharCode(byte)) ? String.fromCharCode(byte) : percent(byte)),

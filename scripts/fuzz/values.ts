@@ -26,7 +26,7 @@ export const hostileText: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 50 }),
 )
 
-/** JSON that fits no schema. */
+/** JSON that matches no schema. */
 export const hostileJson: fc.Arbitrary<Json> = fc.oneof(
   hostileText,
   fc.constantFrom<Json>(null, true, 0, -1, 1.5, -0, 1e308, 2 ** 53, -(2 ** 63), [], {}, [[]], deepList, deepRecord),

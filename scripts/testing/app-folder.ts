@@ -34,6 +34,8 @@ export interface RunningApp {
   said(pattern: RegExp): Promise<void>
   /** Stops it and waits until it is gone; its exit code. */
   end(): Promise<number | null>
+  /** Ends it with no chance to say so. */
+  kill(): Promise<void>
 }
 
 /**
@@ -96,6 +98,7 @@ export async function appFolder(files: Readonly<Record<string, string>>): Promis
           const [code] = (await closed) as [number | null]
           return code
         },
+        kill: () => kill(child),
       }
     },
     async remove() {

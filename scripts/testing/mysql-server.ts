@@ -3,12 +3,13 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort, memoryFolder, type Server, startMariaDb } from '../services.js'
+import { freeze } from './freeze.js'
 import type { MysqlEnv } from './mysql-database.js'
 
 /** A MariaDB of a test's own, with an empty database `zin`. */
 export interface MysqlServer {
   readonly env: MysqlEnv
-  /** It takes connections and answers nothing. */
+  /** It accepts connections but never responds. */
   hang(): void
   /** Ends a `hang`. */
   resume(): void
@@ -32,7 +33,7 @@ export async function mysqlServer(): Promise<MysqlServer> {
       DB_USERNAME: 'zin',
       DB_PASSWORD: 'zin',
     },
-    hang: () => signal('SIGSTOP'),
+    hang: () => children.forEach(freeze),
     resume: () => signal('SIGCONT'),
     async stop() {
       const ended = Promise.all([...children.values()].map((child) => once(child, 'exit')))

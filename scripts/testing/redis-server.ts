@@ -4,13 +4,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../services.js'
+import { freeze } from './freeze.js'
 
 /** A Redis of a test's own, which can be lost, hang, and come back on its port. It keeps nothing. */
 export interface RedisServer {
   readonly url: string
   start(): Promise<void>
   kill(): Promise<void>
-  /** It takes connections and answers nothing. */
+  /** It accepts connections but never responds. */
   hang(): void
   /** Ends a `hang`. */
   resume(): void
@@ -48,7 +49,7 @@ export async function redisServer(...args: readonly string[]): Promise<RedisServ
     url: `redis://127.0.0.1:${port}`,
     start,
     kill,
-    hang: () => void child?.kill('SIGSTOP'),
+    hang: () => freeze(child),
     resume: () => void child?.kill('SIGCONT'),
     async stop() {
       await kill()

@@ -50,6 +50,8 @@ const hints: Readonly<Record<ExampleName, string>> = {
   minimal: 'one route; no database, no key',
   full: 'login, signed requests, workers, health',
   'custom-plugin': 'workers, and a plugin of your own',
+  edge: 'a database at the edge, behind a signed proxy',
+  microservice: 'services behind a gateway, in one trace',
 }
 
 async function askForExample(dialog: Dialog | undefined, signal: AbortSignal): Promise<ExampleName> {

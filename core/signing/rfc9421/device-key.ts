@@ -22,7 +22,7 @@ export async function generateDeviceKey(options: { readonly extractable?: boolea
 /** An Ed25519 private key: as it is, or PKCS8 in DER bytes or PEM text. */
 export type DevicePrivateKey = CryptoKey | Uint8Array | ArrayBuffer | string
 
-/** Throws a TypeError for what is no Ed25519 private key; the message does not quote it. */
+/** Throws a TypeError when it is not an Ed25519 private key; the message does not quote it. */
 export async function importPrivateKey(key: DevicePrivateKey): Promise<CryptoKey> {
   if (key instanceof CryptoKey) {
     if (key.algorithm.name === 'Ed25519' && key.usages.includes('sign')) return key

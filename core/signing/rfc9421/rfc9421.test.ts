@@ -86,7 +86,7 @@ const with_ = (request: Sent, headers: Readonly<Record<string, string | undefine
   return { ...request, headers: Object.fromEntries(all) }
 }
 
-describe('the published answers of RFC 9421', () => {
+describe('the published test vectors of RFC 9421', () => {
   const params = (list: string, keyId: string) => `(${list});created=1618884473;keyid="${keyId}"`
 
   it('B.2.5, by HMAC', () => {

@@ -2,10 +2,10 @@ import { defineCommand } from 'zin'
 
 export const clearCommand = defineCommand({
   name: 'slow-jobs:clear',
-  summary: 'Forgets the slow jobs of the running app',
+  summary: 'Deletes the slow jobs recorded in the running app',
   needs: 'running app',
   run: async ({ app, print }) => {
     await app.request({ method: 'DELETE', path: '/api/slow-jobs' })
-    print.line('Forgotten.')
+    print.line('Deleted.')
   },
 })

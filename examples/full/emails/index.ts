@@ -9,7 +9,7 @@ export const emails = definePlugin({
   uses: { workers: workersService },
   setup() {},
   async ready({ services, host }) {
-    // A command of the CLI has no role, and must not change anything by being run.
+    // A CLI command has no role, and must not change anything as a side effect.
     if (host.roles.size === 0) return
     try {
       await services.workers.create(

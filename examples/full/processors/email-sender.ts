@@ -9,7 +9,7 @@ export interface Email {
 /** Stands for a mail service: it composes the message, and refuses an address it could not send to. */
 export default async function sendEmail(job: Job<Email>): Promise<{ readonly accepted: string; readonly bytes: number }> {
   const { to, subject } = job.data
-  if (!/^[^@\s]+@[^@\s]+$/.test(to)) throw new Error(`"${to}" is no email address`)
+  if (!/^[^@\s]+@[^@\s]+$/.test(to)) throw new Error(`"${to}" is not an email address`)
   const message = `To: ${to}\r\nSubject: ${subject}\r\n\r\nHello!\r\n`
   await job.log(`composed ${message.length} bytes`)
   return { accepted: to, bytes: Buffer.byteLength(message) }

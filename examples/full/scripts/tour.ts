@@ -1,9 +1,9 @@
-// npm run tour: what the app does, seen from outside of its process over HTTP.
+// npm run tour: what the app does, as a client sees it over HTTP.
 //   npm run tour                  against BASE_URL, or HOST and PORT of the environment or .env (default http://127.0.0.1:7777)
 //   npm run tour -- --start       starts the app first, on a free port, and stops it at the end
-// Leaves nothing behind but finished jobs, so it can run again and again.
+// Leaves nothing behind but finished jobs, so it can be run repeatedly.
 import { strict as assert } from 'node:assert'
-import { type AppAnswer, connect, type Tourist } from './tourist.js'
+import { type AppResponse, connect, type Tourist } from './tourist.js'
 
 const jobs = 100
 // A worker of its own beside the app's `email-sender`, with the same processor.
@@ -18,13 +18,13 @@ const path = `/api/workers/${worker.name}`
 
 async function tour(app: Tourist): Promise<void> {
   const user = await app.step('sign in as demo@example.com', async () => {
-    const answer = await app.send({
+    const response = await app.send({
       method: 'POST',
       path: '/auth/login',
       body: { email: 'demo@example.com', password: app.env('DEMO_PASSWORD') },
     })
-    expectStatus(answer, 200)
-    return answer.body as { jwt: string; deviceId: string; deviceSecret: string }
+    expectStatus(response, 200)
+    return response.body as { jwt: string; deviceId: string; deviceSecret: string }
   })
   const device = { keyId: user.deviceId, secret: user.deviceSecret }
   app.atEnd('sign out', async () => {
@@ -32,19 +32,19 @@ async function tour(app: Tourist): Promise<void> {
   })
 
   const me = { method: 'GET', path: '/api/me', jwt: user.jwt }
-  const headers = await app.step('a signed request is answered', async () => {
+  const headers = await app.step('a signed request is accepted', async () => {
     const signature = await app.sign(me, device)
-    const answer = await app.send({ ...me, headers: signature })
-    expectStatus(answer, 200)
-    assert.equal((answer.body as { email: string }).email, 'demo@example.com')
+    const response = await app.send({ ...me, headers: signature })
+    expectStatus(response, 200)
+    assert.equal((response.body as { email: string }).email, 'demo@example.com')
     return signature
   })
-  await app.step('the same request again is refused', async () => expectStatus(await app.send({ ...me, headers }), 401))
+  await app.step('the same request sent again is refused', async () => expectStatus(await app.send({ ...me, headers }), 401))
   await app.step('the token without a signature is refused', async () => expectStatus(await app.send(me), 401))
 
-  // Management calls are signed with the secret that the app and its operators share.
+  // Management requests are signed with the secret shared by the app and its operators.
   const operator = { keyId: 'tour', secret: app.env('BULLETPROOF_SIGNING_SECRET') }
-  const manage = (method: string, target: string, body?: object): Promise<AppAnswer> =>
+  const manage = (method: string, target: string, body?: object): Promise<AppResponse> =>
     app.operate({ method, path: target, ...(body ? { body } : {}) }, operator)
   await app.step('nothing is left of an earlier tour', async () => {
     const { status } = await manage('DELETE', path)
@@ -63,11 +63,11 @@ async function tour(app: Tourist): Promise<void> {
   const before = await metricsOf(manage)
   await app.step(`enqueue ${jobs} jobs`, async () => {
     for (let n = 1; n <= jobs; n += 1) {
-      const answer = await manage('POST', `${path}/jobs`, { data: { to: `reader${n}@example.com`, subject: `Letter ${n}` } })
-      expectStatus(answer, 202)
+      const response = await manage('POST', `${path}/jobs`, { data: { to: `reader${n}@example.com`, subject: `Letter ${n}` } })
+      expectStatus(response, 202)
     }
   })
-  await app.step('all of them are completed', () =>
+  await app.step('all jobs complete', () =>
     app.eventually(async () => {
       const { completed, failed } = await metricsOf(manage)
       assert.equal(failed, before.failed, 'jobs failed')
@@ -80,22 +80,22 @@ async function tour(app: Tourist): Promise<void> {
   })
 }
 
-type Manage = (method: string, target: string) => Promise<AppAnswer>
+type Manage = (method: string, target: string) => Promise<AppResponse>
 
 async function stateOf(manage: Manage): Promise<string> {
-  const answer = await manage('GET', `${path}/status`)
-  expectStatus(answer, 200)
-  return (answer.body as { status: { state: string } }).status.state
+  const response = await manage('GET', `${path}/status`)
+  expectStatus(response, 200)
+  return (response.body as { status: { state: string } }).status.state
 }
 
 async function metricsOf(manage: Manage): Promise<{ completed: number; failed: number }> {
-  const answer = await manage('GET', `${path}/status`)
-  expectStatus(answer, 200)
-  return (answer.body as { status: { metrics: { completed: number; failed: number } } }).status.metrics
+  const response = await manage('GET', `${path}/status`)
+  expectStatus(response, 200)
+  return (response.body as { status: { metrics: { completed: number; failed: number } } }).status.metrics
 }
 
-function expectStatus(answer: AppAnswer, status: number): void {
-  assert.equal(answer.status, status, `expected status ${status}, got ${answer.status} ${JSON.stringify(answer.body)}`)
+function expectStatus(response: AppResponse, status: number): void {
+  assert.equal(response.status, status, `expected status ${status}, got ${response.status} ${JSON.stringify(response.body)}`)
 }
 
 const app = await connect(process.argv.includes('--start'))

@@ -16,7 +16,7 @@ export interface AppRequest {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-export interface AppAnswer {
+export interface AppResponse {
   readonly status: number
   readonly body: unknown
 }
@@ -26,26 +26,26 @@ export interface SigningKey {
   readonly secret: string
 }
 
-/** Somebody who uses the app from outside, step by step. */
+/** A client that uses the app over HTTP, step by step. */
 export interface Tourist {
   /** A setting of the environment or of the app's `.env`. */
   env(name: string): string
-  send(request: AppRequest): Promise<AppAnswer>
+  send(request: AppRequest): Promise<AppResponse>
   sign(request: AppRequest, key: SigningKey): Promise<Readonly<Record<string, string>>>
-  signed(request: AppRequest, key: SigningKey): Promise<AppAnswer>
-  /** A management call: it has no token, so that its signature covers the host, too (RFC 9421). */
-  operate(request: AppRequest, key: SigningKey): Promise<AppAnswer>
-  /** Prints ✓ and the title when `work` is through. */
+  signed(request: AppRequest, key: SigningKey): Promise<AppResponse>
+  /** Sends a management request. It has no token; its RFC 9421 signature also covers the host. */
+  operate(request: AppRequest, key: SigningKey): Promise<AppResponse>
+  /** Prints ✓ and the title when `work` has succeeded. */
   step<T>(title: string, work: () => Promise<T>): Promise<T>
   /** Registers a last step that also runs after a failure; the latest one runs first. */
   atEnd(title: string, work: () => Promise<void>): void
   /** Repeats `check` until it passes, for at most 60 s. */
   eventually(check: () => Promise<void>): Promise<void>
-  /** Runs the tour and its last steps; answers the exit code. */
+  /** Runs the tour and its last steps; returns the exit code. */
   run(tour: (app: Tourist) => Promise<void>): Promise<number>
 }
 
-/** Finds the app at BASE_URL, or where HOST and PORT of the environment or `.env` say; or starts one. */
+/** Connects to the app at BASE_URL, or at HOST and PORT from the environment or `.env`, or starts one. */
 export async function connect(start: boolean): Promise<Tourist> {
   const running: RunningApp | undefined = start ? await startApp(home) : undefined
   const baseUrl = running?.url ?? process.env.BASE_URL ?? baseUrlOf(setting('HOST') || '127.0.0.1', setting('PORT') || '7777')
@@ -88,7 +88,7 @@ export async function connect(start: boolean): Promise<Tourist> {
         url: new URL(path, baseUrl),
         ...key,
         ...(body ? { body: JSON.stringify(body), contentType: 'application/json' } : {}),
-        // The end of this second: it is signed in whole seconds, and an app refuses what may be older than its start.
+        // Rounded up: the signature carries whole seconds, and an app refuses requests that may predate its start.
         timestamp: Math.ceil(Date.now() / 1000) * 1000,
         headerPrefix: setting('SIGNATURE_HEADER_PREFIX') || 'x-sig-',
       })
@@ -124,7 +124,7 @@ export async function connect(start: boolean): Promise<Tourist> {
         )
       let failures = (await failed(tour(app))) ? 1 : 0
       for (const { title, work } of lastSteps) failures += (await failed(app.step(title, work))) ? 1 : 0
-      if (running) failures += (await failed(app.step('the app stops when it is told to', () => running.stop()))) ? 1 : 0
+      if (running) failures += (await failed(app.step('the app stops on request', () => running.stop()))) ? 1 : 0
       return failures === 0 ? 0 : 1
     },
   }

@@ -4,7 +4,7 @@ import { isAccepted, statusesOf } from './judge.js'
 import { Kit, type KitParts } from './kit.js'
 import { type Finding, runAttacks } from './run.js'
 import { createSender, type Sender } from './sender.js'
-import { type Answer, headerOf } from './wire.js'
+import { headerOf, type WireResponse } from './wire.js'
 
 export interface AttackOptions extends Omit<KitParts, 'host' | 'now' | 'marginMs'> {
   /** `http:` or `https:`, without a path. */
@@ -44,44 +44,44 @@ export async function attackApp(options: AttackOptions): Promise<AttackReport> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (signal.aborted || code === undefined) throw error
-    return { unable: `no app answers on ${origin.origin} (${code}); start it with "zin start"` }
+    return { unable: `no app listens on ${origin.origin} (${code}); start it with "zin start"` }
   }
 }
 
-async function sendOne(send: Sender, kit: Kit): Promise<Answer> {
-  const [answer] = await send([kit.sign()])
-  return answer as Answer
+async function sendOne(send: Sender, kit: Kit): Promise<WireResponse> {
+  const [response] = await send([kit.sign()])
+  return response as WireResponse
 }
 
 /** Tokens of another key would be refused whatever the app checks. */
 async function takesMinted(send: Sender, kit: Kit, mint: NonNullable<KitParts['mint']>): Promise<boolean> {
   const token = await mint(ownClaims(kit))
-  const answers = await send([kit.sign({ as: { ...kit.parts.me, token } })])
-  return answers.every(isAccepted)
+  const responses = await send([kit.sign({ as: { ...kit.parts.me, token } })])
+  return responses.every(isAccepted)
 }
 
-/** How far the server's clock is ahead, in ms; 0 when it cannot be told from this one. */
-function clockOffset(answer: Answer, now: number): number {
-  const server = Date.parse(headerOf(answer, 'date') ?? '')
+/** How far the server's clock is ahead, in ms; 0 when the difference is too small to measure. */
+function clockOffset(response: WireResponse, now: number): number {
+  const server = Date.parse(headerOf(response, 'date') ?? '')
   const offset = server + 500 - now
   return Number.isNaN(offset) || Math.abs(offset) < 1_500 ? 0 : offset
 }
 
 const hints: Readonly<Record<number, string>> = {
-  0: 'the connection was closed without an answer',
-  401: 'are key id, secret and token of this app, and the header prefix, the window and the clock right? zin auth:explain tells which layer refuses a captured request',
-  403: 'the user may not do this; choose another route with --path',
-  404: 'there is no such route; choose one with --path and --method that lists "auth" and "bulletproof"',
-  405: 'the route takes another method; choose it with --method',
-  400: 'the route needs another body or query; give it with --body and --path',
-  413: 'the body is too long for the route',
-  415: 'the route takes another type of body',
-  421: 'the app does not answer on this host name; use the one it is reached by',
-  429: 'the app is limiting requests; wait, or raise the limit for this address',
+  0: 'the connection was closed without a response',
+  401: 'check the key id, secret and token, the header prefix, the window and the clock; zin auth:explain names the layer that refuses a captured request',
+  403: 'the user lacks permission; choose another route with --path',
+  404: 'no route matches; choose one that lists "auth" and "bulletproof" with --path and --method',
+  405: 'the route has another method; set it with --method',
+  400: 'the route requires another body or query; set them with --body and --path',
+  413: 'the body exceeds the limit of the route',
+  415: 'the route requires another content type; set it with --content-type',
+  421: 'the app does not serve this host name; use one of its own',
+  429: 'the app limits requests; wait, or raise the limit for this address',
   503: 'a store of the app is down',
 }
 
-function refusalOf({ target }: Kit, answer: Answer): string {
-  const hint = hints[answer.status] ?? 'give a route that answers with 2xx'
-  return `the honest request ${target.method} ${target.path} was answered ${statusesOf([answer])}, so no attack would mean anything: ${hint}`
+function refusalOf({ target }: Kit, response: WireResponse): string {
+  const hint = hints[response.status] ?? 'choose a route that returns 2xx'
+  return `the honest request ${target.method} ${target.path} got ${statusesOf([response])}, so attacks would prove nothing: ${hint}`
 }

@@ -84,7 +84,7 @@ describe('the attacks find', () => {
     ['an app that does not compare the body of a GET', ['body'], me, ['changed:body']],
     ['an app whose MAC leaves the query out', ['query'], me, ['changed:query']],
     ['an app that takes a token without a signature', ['signature'], me, ['missing:signature-headers', 'missing:signature']],
-    ['an app whose 401 says why', ['uniform'], me, ['answer:uniform']],
+    ['an app whose 401 says why', ['uniform'], me, ['response:uniform']],
     ['an app that does not bind the device', ['binding'], me, ['key:device-id']],
     ['an app without a window', ['window'], me, ['skew:old', 'skew:ahead']],
   ]
@@ -93,7 +93,7 @@ describe('the attacks find', () => {
       const findings = await weakHoles(target, ...weaknesses)
       const holes = holesOf(findings)
       for (const name of named) assert.ok(holes.includes(name), `${name} is not among ${holes.join(', ')}`)
-      for (const { verdict, why, mend } of findings) if (verdict === 'hole') assert.ok(why && mend)
+      for (const { verdict, why, fix } of findings) if (verdict === 'hole') assert.ok(why && fix)
     })
   }
 
@@ -190,7 +190,7 @@ async function callers(host: TestHost) {
 
 describe('an app with bulletproof', () => {
   for (const target of [me, notes]) {
-    it(`stands every attack on ${target.method} ${target.path}`, () => {
+    it(`withstands every attack on ${target.method} ${target.path}`, () => {
       const clock = fakeClock(Date.now())
       return withApp({ listen: true, clock }, async ({ host }) => {
         const pause = async (ms: number): Promise<void> => void clock.advance(ms)
@@ -209,7 +209,7 @@ describe('an app with bulletproof', () => {
     })
   }
 
-  it('stands them from a caller with the shared secret, too', () => {
+  it('withstands them from a caller with the shared secret, too', () => {
     const clock = fakeClock(Date.now())
     return withApp({ listen: true, clock }, async ({ host, tokenWith }) => {
       clock.advance(1_000)
@@ -234,13 +234,13 @@ describe('an app with bulletproof', () => {
 })
 
 describe('attackApp', () => {
-  it('tries nothing when the honest request is refused or nobody answers, and says why', async () => {
+  it('runs no attack when the honest request is refused or nothing listens, and gives the reason', async () => {
     const host = await createTestHost({ listen: true, routes: [{ method: 'GET', path: '/x', summary: 'X', handler: () => ({}) }] })
     const credential = { keyId: 'k', secret: 's', token: 't' }
     const origin = new URL(host.url)
     try {
       const report = await attackApp({ ...usual, origin, target: me, me: credential })
-      assert.match('unable' in report ? report.unable : '', /GET \/api\/me was answered 404.*--path/)
+      assert.match('unable' in report ? report.unable : '', /GET \/api\/me got 404.*--path/)
       const open = await attackApp({ ...usual, origin, target: { ...me, path: '/x' }, me: credential })
       const found = findingsOf(open)
       assert.ok(holesOf(found).includes('missing:everything'))
@@ -248,7 +248,7 @@ describe('attackApp', () => {
       const missing = attacks.filter(({ name }) => name.startsWith('missing:')).length
       assert.equal(found.length, missing + 1)
       assert.deepEqual(found.at(-1), {
-        attack: 'answer:after-all',
+        attack: 'response:after-all',
         verdict: 'skipped',
         seen: '',
         why: `the route is not guarded; ${attacks.length - missing} more attacks were not tried`,
@@ -257,7 +257,7 @@ describe('attackApp', () => {
       await host.stop()
     }
     const report = await attackApp({ ...usual, origin, target: me, me: credential })
-    assert.match('unable' in report ? report.unable : '', /no app answers on http:\/\/127\.0\.0\.1:\d+ \(ECONNREFUSED\)/)
+    assert.match('unable' in report ? report.unable : '', /no app listens on http:\/\/127\.0\.0\.1:\d+ \(ECONNREFUSED\)/)
   })
 
   it('has names that are unique and say the family first', () => {

@@ -2,36 +2,36 @@ import type { Kit } from './kit.js'
 import type { WireRequest } from './wire.js'
 
 /**
- * What a correct server does with the requests of a round:
- * - `accepted`: answers each with a 2xx; the rounds after it mean nothing otherwise.
- * - `refused`: lets none through, and answers each like every other refusal.
- * - `rejected`: lets none through, whichever answer it gives; for requests that HTTP itself forbids.
- * - `once`: lets exactly one through.
- * - `unreached`: does not give what the target gives; another page is no harm.
+ * The correct behavior of a server for the requests of a round:
+ * - `accepted`: each gets a 2xx; otherwise the later rounds prove nothing.
+ * - `refused`: none is accepted, and each gets the same response as every other refusal.
+ * - `rejected`: none is accepted, with any response; for requests that HTTP itself forbids.
+ * - `once`: exactly one is accepted.
+ * - `unreached`: none gets the response of the target; another page is harmless.
  */
 export type Expectation = 'accepted' | 'refused' | 'rejected' | 'once' | 'unreached'
 
 /** Requests that are sent at the same time. */
 export interface Round {
-  /** A function makes them when the round begins. */
+  /** A function is called when the round begins. */
   readonly requests: readonly WireRequest[] | (() => readonly WireRequest[])
   readonly expect: Expectation
   /** Waits before it, in ms. */
   readonly afterMs?: number
-  /** For `accepted`: why the attack is left out when the app does not take the requests. Without it that counts as unclear. */
+  /** For `accepted`: why the attack is skipped when the app refuses the requests. Without it the verdict is unclear. */
   readonly otherwise?: string
 }
 
 export interface Attack {
   /** `family:what`, unique. */
   readonly name: string
-  /** What is wrong with a server that lets it through. */
+  /** What is wrong with a server that accepts it. */
   readonly hole: string
-  /** How to mend it. */
-  readonly mend: string
-  /** Why it cannot be tried with what is given; nothing when it can. */
+  /** How to fix it. */
+  readonly fix: string
+  /** Why it cannot be run with the given credentials; undefined when it can. */
   readonly unless?: (kit: Kit) => string | undefined
-  /** A text says why it cannot be tried after all. */
+  /** A string gives the reason why it cannot be run after all. */
   readonly rounds: (kit: Kit) => readonly Round[] | Promise<readonly Round[] | string>
 }
 

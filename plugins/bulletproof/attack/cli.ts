@@ -17,18 +17,18 @@ export interface AttackCommandParts {
 
 const text = (summary: string) => ({ type: 'string', summary }) as const
 
-/** `zin auth:attack <url>`: 0 nothing found, 1 a hole, 2 something could not be tried. */
+/** `zin auth:attack <url>`. Exit code 0: nothing found; 1: a hole; 2: an attack could not be run. */
 export function attackCommand(parts: AttackCommandParts): Command {
   return defineCommand({
     name: 'auth:attack',
-    summary: 'Try known attacks on the signed requests of an app that runs',
+    summary: 'Run known attacks against the signed requests of a running app',
     needs: 'config',
     json: true,
-    args: [{ name: 'url', summary: 'where the app answers, such as http://127.0.0.1:7777' }],
+    args: [{ name: 'url', summary: 'origin of the app, such as http://127.0.0.1:7777' }],
     options: {
       path: { type: 'string', summary: 'Path and query of a route that lists auth and bulletproof', default: '/api/me' },
       method: text('Method of the route; default: GET, with --body POST'),
-      body: text('Body that the route takes; it is sent for real, many times'),
+      body: text('Request body; it is sent for real, many times'),
       'content-type': { type: 'string', summary: 'Type of the body', default: 'application/json' },
       email: text('Log in as this user, twice'),
       'password-env': text('Environment variable that holds the password'),
@@ -40,8 +40,8 @@ export function attackCommand(parts: AttackCommandParts): Command {
       'other-key-id': text('Key id of a second user'),
       'other-secret-env': text('Environment variable that holds the signing secret of the second user'),
       'other-token-env': text('Environment variable that holds the JWT of the second user'),
-      window: { type: 'int', summary: 'How far a timestamp may be off there, in ms', default: parts.windowMs, min: 1_000, max: 300_000 },
-      slow: { type: 'boolean', summary: 'Also try what takes longer than the window' },
+      window: { type: 'int', summary: 'Timestamp window of the app, in ms', default: parts.windowMs, min: 1_000, max: 300_000 },
+      slow: { type: 'boolean', summary: 'Also run attacks that take longer than the window' },
     },
     async run({ args, options, env, print, signal }) {
       const origin = originOf(args.url ?? '')
@@ -56,7 +56,7 @@ export function attackCommand(parts: AttackCommandParts): Command {
         print.error(wrong ?? '')
         return 2
       }
-      // Loaded here: an app that starts has no use for them.
+      // Loaded on demand: starting an app does not need them.
       const [{ attackApp }, { attacks }, { CredentialProblem, findCredentials }] = await Promise.all([
         import('./attack-app.js'),
         import('./attacks.js'),
@@ -131,7 +131,7 @@ function printReport(print: Printer, target: string, report: AttackReport): numb
     print.table(
       findings.map(({ attack, verdict, seen, why = '' }) => ({ attack, verdict: verdict === 'hole' ? 'HOLE' : verdict, seen, why })),
     )
-    for (const { attack, why, mend } of holes) print.line(`\n${attack}: ${why}\n  ${mend}`)
+    for (const { attack, why, fix } of holes) print.line(`\n${attack}: ${why}\n  ${fix}`)
     print.line(
       `\n${target}: ${findings.length} attacks, ${count('safe')} safe, ${holes.length} holes, ${count('unclear')} unclear, ${count('skipped')} skipped`,
     )

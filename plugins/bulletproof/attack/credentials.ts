@@ -18,7 +18,7 @@ export interface Credentials {
   end(): Promise<void>
 }
 
-/** Why nothing can be tried: the credentials are incomplete, or the app does not take them. */
+/** The credentials are incomplete, or the app refuses them. */
 export class CredentialProblem extends Error {}
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -63,7 +63,7 @@ export async function findCredentials(parts: CredentialParts): Promise<Credentia
   }
   if (options['other-email'] !== undefined || secret === '' || parts.mint === undefined)
     throw problem(
-      'it needs credentials: --email and --password-env, or --key-id, --secret-env and --token-env, or the secrets of the app in .env',
+      'credentials are required: --email and --password-env, or --key-id, --secret-env and --token-env, or the secrets of the app in .env',
     )
   const keyId = 'zin-cli'
   const me = { keyId, secret, token: await parts.mint({ sub: 'zin-auth-attack', deviceId: keyId }) }
@@ -85,10 +85,10 @@ async function named(parts: CredentialParts, whose: '' | 'other-'): Promise<Name
   return options[`${whose}email`] === undefined ? undefined : { credential: await login(parts, whose), session: true }
 }
 
-/** A secret never stands on the command line, where other users of the machine can read it. */
+/** Secrets are never arguments: other users of the machine can read the command line. */
 function fromEnv({ options, env }: CredentialParts, option: keyof CredentialOptions): string {
   const name = options[option]
-  if (name === undefined) throw problem(`option --${option} is missing: the name of the environment variable that holds it`)
+  if (name === undefined) throw problem(`option --${option} is missing; pass the name of the environment variable that holds it`)
   const value = env[name]
   if (value === undefined || value === '') throw problem(`--${option} names ${name}, which is neither in the environment nor in .env`)
   return value
@@ -113,10 +113,10 @@ async function login(parts: CredentialParts, whose: '' | 'other-', more: Readonl
   const fields = { email: options[`${whose}email`], password: fromEnv(parts, `${whose}password-env`), ...more }
   const { status, credential } = await logIn(parts, fields).catch((error: unknown) => {
     if (signal.aborted) throw error
-    throw problem(`no app answers on ${origin.origin}; start it with "zin start"`, error)
+    throw problem(`no app listens on ${origin.origin}; start it with "zin start"`, error)
   })
   if (credential !== undefined) return credential
-  throw problem(`POST /auth/login answered ${status} to --${whose}email ${fields.email}; are email and password right?`)
+  throw problem(`POST /auth/login returned ${status} for --${whose}email ${fields.email}; check the email and the password`)
 }
 
 function problem(message: string, cause?: unknown): CredentialProblem {

@@ -1,5 +1,5 @@
 import type { Expectation } from './attack.js'
-import { type Answer, headerOf } from './wire.js'
+import { headerOf, type WireResponse } from './wire.js'
 
 export type Verdict = 'safe' | 'hole' | 'unclear' | 'skipped'
 
@@ -11,25 +11,25 @@ export interface Judgement {
 
 const safe: Judgement = { verdict: 'safe' }
 
-export function isAccepted({ status }: Answer): boolean {
+export function isAccepted({ status }: WireResponse): boolean {
   return status >= 200 && status < 300
 }
 
-/** Judges the answers of one round. `usual` is what the target gives to an honest client. */
-export function judge(expect: Expectation, answers: readonly Answer[], usual: Answer): Judgement {
-  const unable = answers.find(({ status }) => status === 429 || status === 503)
-  if (unable !== undefined) return { verdict: 'unclear', why: `the app answers ${unable.status}` }
-  const broken = answers.find(({ status }) => status >= 500 && ![501, 505].includes(status))
+/** Judges the responses of one round. `usual` is the response of the target to an honest client. */
+export function judge(expect: Expectation, responses: readonly WireResponse[], usual: WireResponse): Judgement {
+  const unable = responses.find(({ status }) => status === 429 || status === 503)
+  if (unable !== undefined) return { verdict: 'unclear', why: `the app returns ${unable.status}` }
+  const broken = responses.find(({ status }) => status >= 500 && ![501, 505].includes(status))
   if (broken !== undefined) return { verdict: 'hole', why: `the app fails with ${broken.status} instead of refusing` }
-  const through = answers.filter(isAccepted)
+  const through = responses.filter(isAccepted)
   switch (expect) {
     case 'accepted':
-      return through.length === answers.length ? safe : { verdict: 'unclear', why: 'the app refuses the honest request of this attack' }
+      return through.length === responses.length ? safe : { verdict: 'unclear', why: 'the app refuses the honest request of this attack' }
     case 'once':
       if (through.length === 0) return { verdict: 'unclear', why: 'the app takes none of the copies' }
       return { verdict: through.length === 1 ? 'safe' : 'hole' }
     case 'unreached':
-      return { verdict: through.some((answer) => kindOf(answer) === kindOf(usual)) ? 'hole' : 'safe' }
+      return { verdict: through.some((response) => kindOf(response) === kindOf(usual)) ? 'hole' : 'safe' }
     case 'refused':
     case 'rejected':
       return { verdict: through.length === 0 ? 'safe' : 'hole' }
@@ -37,21 +37,21 @@ export function judge(expect: Expectation, answers: readonly Answer[], usual: An
 }
 
 /** `401 ×49, 200`. */
-export function statusesOf(answers: readonly Answer[]): string {
+export function statusesOf(responses: readonly WireResponse[]): string {
   const counts = new Map<number, number>()
-  for (const { status } of answers) counts.set(status, (counts.get(status) ?? 0) + 1)
+  for (const { status } of responses) counts.set(status, (counts.get(status) ?? 0) + 1)
   return [...counts].map(([status, count]) => `${status === 0 ? 'closed' : status}${count > 1 ? ` ×${count}` : ''}`).join(', ')
 }
 
-function kindOf(answer: Answer): string {
-  return headerOf(answer, 'content-type')?.split(';')[0] ?? ''
+function kindOf(response: WireResponse): string {
+  return headerOf(response, 'content-type')?.split(';')[0] ?? ''
 }
 
-/** Headers that differ from answer to answer without saying anything about the request. */
+/** Headers that differ from response to response without saying anything about the request. */
 const unequal = /^(date|x-request-id|(x-)?rate-?limit.*|traceparent|server-timing)$/i
 
-/** All of an answer that a caller could learn from: equal for refusals that cannot be told apart. */
-export function imprintOf({ status, headers, body }: Answer): string {
+/** Everything in a response that reveals something to a caller; equal for indistinguishable refusals. */
+export function imprintOf({ status, headers, body }: WireResponse): string {
   const lines = headers.filter(([name]) => !unequal.test(name)).map(([name, value]) => `${name}: ${value}`)
   return [`HTTP ${status}`, ...lines, '', body.toString('latin1')].join('\n')
 }

@@ -105,7 +105,7 @@ export class Kit {
     return claimsOf(this.parts.me.token)
   }
 
-  /** Whether the own token names the device that signs; then no other key can stand in for it. */
+  /** Whether the caller's token names its device; no other key can then sign for it. */
   get bound(): boolean {
     return this.claims.deviceId === this.parts.me.keyId
   }
@@ -157,7 +157,7 @@ export class Kit {
 /** Of every request, logins included, since a token may be bound to it. */
 export const userAgent = 'zin-auth-attack'
 
-/** The claims that a token says, without any check; empty for what is no token. */
+/** The unverified claims of a token; empty when it is not a token. */
 export function claimsOf(token: string): Readonly<Record<string, unknown>> {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'))

@@ -2,7 +2,7 @@ import type { Attack, Round } from './attack.js'
 import { imprintOf, isAccepted, judge, statusesOf, type Verdict } from './judge.js'
 import type { Kit } from './kit.js'
 import type { Sender } from './sender.js'
-import type { Answer } from './wire.js'
+import type { WireResponse } from './wire.js'
 
 export interface Finding {
   readonly attack: string
@@ -11,8 +11,8 @@ export interface Finding {
   readonly seen: string
   /** For a hole what is wrong, for `unclear` and `skipped` the reason. */
   readonly why?: string
-  /** For a hole: how to mend it. */
-  readonly mend?: string
+  /** For a hole: how to fix it. */
+  readonly fix?: string
 }
 
 export interface RunParts {
@@ -30,7 +30,7 @@ export interface RunParts {
  */
 export async function runAttacks(parts: RunParts): Promise<readonly Finding[]> {
   const { kit, attacks, send, signal } = parts
-  const [usual] = (await send([kit.sign()])) as [Answer]
+  const [usual] = (await send([kit.sign()])) as [WireResponse]
   const refusals = new Map<string, string[]>()
   const findings: Finding[] = []
   for (const [index, attack] of attacks.entries()) {
@@ -42,29 +42,34 @@ export async function runAttacks(parts: RunParts): Promise<readonly Finding[]> {
   const after = await send([kit.sign()])
   const serves = after.every(isAccepted)
   findings.push({
-    attack: 'answer:after-all',
+    attack: 'response:after-all',
     verdict: serves ? 'safe' : 'hole',
     seen: statusesOf(after),
     ...(serves
       ? {}
       : {
           why: 'refused requests shut out the honest caller',
-          mend: 'Spend no nonce and lock no device for a request that does not verify.',
+          fix: 'Do not use up a nonce or lock a device for a request that does not verify.',
         }),
   })
   return findings
 }
 
-/** Whether the request without credentials was answered with success; another hole is a crash. */
+/** Whether the request without credentials succeeded; any other hole is a crash. */
 function isOpen(findings: readonly Finding[]): boolean {
   return findings.some(({ attack, verdict, seen }) => attack === 'missing:everything' && verdict === 'hole' && seen.startsWith('2'))
 }
 
 function notTried(count: number): Finding {
-  return { attack: 'answer:after-all', verdict: 'skipped', seen: '', why: `the route is not guarded; ${count} more attacks were not tried` }
+  return {
+    attack: 'response:after-all',
+    verdict: 'skipped',
+    seen: '',
+    why: `the route is not guarded; ${count} more attacks were not tried`,
+  }
 }
 
-async function tryAttack(attack: Attack, parts: RunParts, usual: Answer, refusals: Map<string, string[]>): Promise<Finding> {
+async function tryAttack(attack: Attack, parts: RunParts, usual: WireResponse, refusals: Map<string, string[]>): Promise<Finding> {
   const { kit, send, pause } = parts
   const reason = attack.unless?.(kit)
   const rounds = reason ?? (await attack.rounds(kit))
@@ -72,17 +77,17 @@ async function tryAttack(attack: Attack, parts: RunParts, usual: Answer, refusal
   const seen: string[] = []
   for (const round of rounds) {
     if (round.afterMs !== undefined) await pause(round.afterMs)
-    const answers = await send(typeof round.requests === 'function' ? round.requests() : round.requests)
-    seen.push(statusesOf(answers))
-    const { verdict, why } = judge(round.expect, answers, usual)
+    const responses = await send(typeof round.requests === 'function' ? round.requests() : round.requests)
+    seen.push(statusesOf(responses))
+    const { verdict, why } = judge(round.expect, responses, usual)
     if (verdict !== 'safe') return found(attack, round, verdict, why, seen.join(' · '))
-    if (round.expect === 'refused') for (const answer of answers) remember(refusals, imprintOf(answer), attack.name)
+    if (round.expect === 'refused') for (const response of responses) remember(refusals, imprintOf(response), attack.name)
   }
   return { attack: attack.name, verdict: 'safe', seen: seen.join(' · ') }
 }
 
 function found(attack: Attack, round: Round, verdict: Verdict, why: string | undefined, seen: string): Finding {
-  if (verdict === 'hole') return { attack: attack.name, verdict, seen, why: why ?? attack.hole, mend: attack.mend }
+  if (verdict === 'hole') return { attack: attack.name, verdict, seen, why: why ?? attack.hole, fix: attack.fix }
   const left = round.otherwise !== undefined
   return { attack: attack.name, verdict: left ? 'skipped' : verdict, seen, why: round.otherwise ?? why ?? '' }
 }
@@ -93,9 +98,9 @@ function remember(refusals: Map<string, string[]>, imprint: string, attack: stri
   else if (!names.includes(attack)) names.push(attack)
 }
 
-/** Refusals that differ tell an attacker which check he has passed. */
+/** Refusals that differ reveal which check a request has passed. */
 function uniformity(refusals: ReadonlyMap<string, readonly string[]>): Finding {
-  const attack = 'answer:uniform'
+  const attack = 'response:uniform'
   const kinds = [...refusals].sort((a, b) => b[1].length - a[1].length)
   const seen = kinds.map(([imprint]) => /\d{3}|0/.exec(imprint)?.[0] ?? '').join(', ')
   const wrongStatus = kinds.find(([imprint]) => !imprint.startsWith('HTTP 401\n'))
@@ -106,7 +111,7 @@ function uniformity(refusals: ReadonlyMap<string, readonly string[]>): Finding {
     attack,
     verdict: 'hole',
     seen,
-    why: `refusals can be told apart, which tells an attacker how far he came: ${[...new Set(names)].slice(0, 6).join(', ')}`,
-    mend: 'Answer every failed check with one and the same 401: status, headers and body to the byte; say the layer to logs and hooks only.',
+    why: `refusals differ, which shows an attacker which check failed: ${[...new Set(names)].slice(0, 6).join(', ')}`,
+    fix: 'Return the same 401 for every failed check, byte for byte: status, headers and body. Name the layer in logs and hooks only.',
   }
 }

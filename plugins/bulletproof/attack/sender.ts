@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { connect as connectTcp, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { type Answer, bytesOf, parseAnswer, type WireRequest } from './wire.js'
+import { bytesOf, parseResponse, type WireRequest, type WireResponse } from './wire.js'
 
-/** Sends requests at the same time, each on its own connection, and gives the answers in their order. */
-export type Sender = (requests: readonly WireRequest[]) => Promise<readonly Answer[]>
+/** Sends requests at the same time, each on its own connection. Returns the responses in the order of the requests. */
+export type Sender = (requests: readonly WireRequest[]) => Promise<readonly WireResponse[]>
 
 export interface SenderOptions {
   readonly origin: URL
@@ -13,7 +13,7 @@ export interface SenderOptions {
   readonly timeoutMs: number
 }
 
-/** Raw sockets, since an HTTP client would mend what is to arrive broken. Throws when nothing listens. */
+/** Uses raw sockets: an HTTP client would repair malformed requests. Throws when nothing listens. */
 export function createSender(options: SenderOptions): Sender {
   return async (requests) => {
     const opened = await Promise.allSettled(requests.map(() => open(options)))
@@ -48,14 +48,14 @@ async function open({ origin, timeoutMs }: SenderOptions): Promise<Socket> {
   }
 }
 
-function talk(socket: Socket, request: WireRequest, timeoutMs: number): Promise<Answer> {
+function talk(socket: Socket, request: WireRequest, timeoutMs: number): Promise<WireResponse> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
     socket.setTimeout(timeoutMs, () => socket.destroy())
     socket.on('data', (chunk) => void chunks.push(chunk))
     // A server may reset the connection of a request that it will not read; what it said before counts.
     socket.on('error', () => undefined)
-    socket.on('close', () => resolve(parseAnswer(Buffer.concat(chunks))))
+    socket.on('close', () => resolve(parseResponse(Buffer.concat(chunks))))
     socket.write(bytesOf(request), () => {
       if (request.framing === 'cut') socket.end()
     })

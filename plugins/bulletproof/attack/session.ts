@@ -10,31 +10,31 @@ export interface SessionParts {
 /** Longer than an app waits for its stores. */
 const timeoutMs = 10_000
 
-export interface LoginAnswer {
+export interface LoginResult {
   readonly status: number
   /** Absent when the app let nobody in. */
   readonly credential: Credential | undefined
 }
 
 /** Logs in. Rejects when nobody listens. */
-export async function logIn({ origin, signal }: SessionParts, fields: Readonly<Record<string, string | undefined>>): Promise<LoginAnswer> {
+export async function logIn({ origin, signal }: SessionParts, fields: Readonly<Record<string, string | undefined>>): Promise<LoginResult> {
   const headers = { 'content-type': 'application/json', 'user-agent': userAgent }
   const body = JSON.stringify(fields)
-  const answer = await fetch(new URL('/auth/login', origin), {
+  const response = await fetch(new URL('/auth/login', origin), {
     method: 'POST',
     headers,
     body,
     redirect: 'manual',
     signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
   })
-  const { jwt, deviceId, deviceSecret } = (await answer.json().catch(() => ({}))) as Readonly<Record<string, unknown>>
+  const { jwt, deviceId, deviceSecret } = (await response.json().catch(() => ({}))) as Readonly<Record<string, unknown>>
   const isComplete = typeof jwt === 'string' && typeof deviceId === 'string' && typeof deviceSecret === 'string'
-  return { status: answer.status, credential: isComplete ? { keyId: deviceId, secret: deviceSecret, token: jwt } : undefined }
+  return { status: response.status, credential: isComplete ? { keyId: deviceId, secret: deviceSecret, token: jwt } : undefined }
 }
 
 type Signing = { readonly profile?: 'v1'; readonly secret: string } | ({ readonly profile: 'rfc9421' } & Rfc9421Credential)
 
-/** Sends a signed request without a body; whether it was answered with success. */
+/** Sends a signed request without a body. Returns whether it succeeded. */
 async function send(
   { origin, headerPrefix }: SessionParts,
   method: string,

@@ -13,8 +13,8 @@ export interface WireRequest {
   readonly framing?: 'length' | 'chunked' | 'cut' | 'both'
 }
 
-export interface Answer {
-  /** 0 when the connection ended without an answer. */
+export interface WireResponse {
+  /** 0 when the connection ended without a response. */
   readonly status: number
   /** In their order, names as they came. */
   readonly headers: readonly (readonly [string, string])[]
@@ -51,12 +51,12 @@ function chunked(body: Buffer): Buffer {
   return Buffer.concat([...chunks, Buffer.from('0\r\n\r\n')])
 }
 
-/** Reads an answer off the bytes of a whole connection; answers of status 1xx before it are passed over. */
-export function parseAnswer(bytes: Buffer): Answer {
+/** Parses a response from all bytes of a connection; 1xx responses before it are skipped. */
+export function parseResponse(bytes: Buffer): WireResponse {
   const end = bytes.indexOf('\r\n\r\n')
   const [line = '', ...lines] = bytes.subarray(0, Math.max(end, 0)).toString('latin1').split('\r\n')
   const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(line)?.[1] ?? 0)
-  if (status >= 100 && status < 200 && status !== 101) return parseAnswer(bytes.subarray(end + 4))
+  if (status >= 100 && status < 200 && status !== 101) return parseResponse(bytes.subarray(end + 4))
   const headers = lines.map((text): [string, string] => {
     const colon = text.indexOf(':')
     return [text.slice(0, colon), text.slice(colon + 1).trim()]

@@ -26,16 +26,16 @@ export interface ExplainCommandParts {
 export function explainCommand(parts: ExplainCommandParts): Command {
   return defineCommand({
     name: 'auth:explain',
-    summary: 'Tell which layer refuses a captured request, and what to do',
+    summary: 'Name the layer that refuses a captured request, and how to fix it',
     needs: 'services',
     json: true,
-    args: [{ name: 'file', summary: 'the request as text of the wire, or as JSON with method, url, headers and body' }],
+    args: [{ name: 'file', summary: 'file with the request as HTTP text, or as JSON with method, url, headers and body' }],
     options: {
-      at: { type: 'string', summary: 'When it is judged: ms since 1970 or an ISO date; default: now' },
-      'secret-env': { type: 'string', summary: 'Environment variable with the signing secret, instead of the one that the app has' },
+      at: { type: 'string', summary: 'Time of the check: ms since 1970 or an ISO date; default: now' },
+      'secret-env': { type: 'string', summary: 'Environment variable with the signing secret, instead of the one of the app' },
     },
     async run({ args, options, env, cwd, print }) {
-      // Loaded here: an app that starts has no use for them.
+      // Loaded on demand: starting an app does not need them.
       const [{ explain }, { readCapture }] = await Promise.all([import('./explain.js'), import('./request-file.js')])
       const at = options.at === undefined ? parts.clock.now() : timeOf(options.at)
       const name = options['secret-env']
@@ -78,7 +78,7 @@ function knownAt(parts: ExplainCommandParts, at: number, secret: string | undefi
       secret === undefined
         ? keysOf(parts, claim.keyId, at)
         : Promise.resolve({ keys: [signingKey(secret)], whose: 'the given secret', signer: undefined, weakest: 'v1' }),
-    others: [['the shared secret, but the key id is a device', secrets.shared('', at).keys]],
+    others: [['the shared secret, but the key id belongs to a device', secrets.shared('', at).keys]],
     async nonceFault(claim, credential) {
       if (nonces.driver === 'memory') return 'unknown'
       const { birth, seen } = await readOne(kv(), nonces.glance([nonceKey(credential, claim.nonce)]))
@@ -100,13 +100,13 @@ async function keysOf({ devices, secrets, kv }: ExplainCommandParts, keyId: stri
     keys.length > 0
       ? undefined
       : device === undefined
-        ? 'the key id has no secret: it is no device, and may not use the shared one'
+        ? 'the key id has no secret: it matches no device and may not use the shared secret'
         : device.removedAt !== undefined
           ? 'the device was removed'
-          : 'the secret of the device does not open with this APP_KEY'
+          : 'the secret of the device cannot be decrypted with this APP_KEY'
   const unsure =
     device === undefined && devices.driver === 'memory' && signer.kind !== 'resolved'
-      ? 'devices are in the memory of the running app; give the secret of this one with --secret-env'
+      ? 'devices are in the memory of the running app; pass the secret of this one with --secret-env'
       : undefined
   return { keys, whose, signer, weakest, ...(absent === undefined ? {} : { absent }), ...(unsure === undefined ? {} : { unsure }) }
 }

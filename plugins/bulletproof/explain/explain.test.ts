@@ -110,7 +110,7 @@ describe('zin auth:explain', () => {
       },
     ],
     [6, /does not match with the secret of the device/, (app) => capture(app, { secret: 'another-secret' })],
-    [6, /signed with the shared secret, but the key id is a device/, (app) => capture(app, { secret: sharedSecret })],
+    [6, /signed with the shared secret, but the key id belongs to a device/, (app) => capture(app, { secret: sharedSecret })],
     [6, /base64/, encoded],
     [6, /without the query/, async (app) => (await capture(app, { path: '/api/me' })).replace('/api/me', '/api/me?a=1')],
     [6, /signed the method POST/, async (app) => (await capture(app, { method: 'POST' })).replace('POST', 'GET')],
@@ -229,10 +229,10 @@ describe('a captured request', () => {
     const missing = join(import.meta.dirname, 'nofile')
     await assert.rejects(readCapture(missing), (error: Error & { code?: string }) => {
       assert.equal(error.code, 'AUTH_EXPLAIN_FILE')
-      assert.ok(error.message.includes(`${missing}: there is no such file; give the path of a file with the request`))
+      assert.ok(error.message.includes(`${missing}: there is no such file; pass a file that holds the request`))
       return true
     })
-    await assert.rejects(readCapture(import.meta.dirname), { code: 'AUTH_EXPLAIN_FILE', message: /EISDIR.*; give the path/ })
+    await assert.rejects(readCapture(import.meta.dirname), { code: 'AUTH_EXPLAIN_FILE', message: /EISDIR.*; pass a file/ })
   })
 
   it('that cannot be read is refused with the reason and without its text', () => {

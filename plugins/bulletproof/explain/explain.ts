@@ -50,7 +50,7 @@ export interface Known {
   /** Undefined when only the running app knows. */
   readonly isRevoked: (claims: Claims) => Promise<boolean | undefined>
   readonly keysOf: (claim: SignatureClaim) => Promise<KnownKeys>
-  /** Keys of others, and whose they are, to name a mix-up. */
+  /** Other keys and their owners, to detect a mix-up. */
   readonly others: readonly (readonly [whose: string, keys: readonly SigningKey[]])[]
   /** `unknown` when only the running app knows. */
   readonly nonceFault: (claim: SignatureClaim, credential: string) => Promise<SignatureFault | undefined | 'unknown'>
@@ -96,11 +96,11 @@ export async function explain(request: CapturedRequest, known: Known): Promise<E
   const keys = claim.ok ? await known.keysOf(claim) : undefined
   if (claim.ok && keys !== undefined) {
     judged(4, checkFreshness(claim, known.at, known.windowMs), `${known.at - Number(claim.timestamp)} ms old`)
-    const fit = checkMac(request.method, target, claim, keys.keys, known.decoy)
-    await reportNonce(claim, keys, 'ok' in fit ? undefined : fit, known, report)
-    report(6, ...judgeSignature({ request, known, claim, target, keys, fit }))
+    const checked = checkMac(request.method, target, claim, keys.keys, known.decoy)
+    await reportNonce(claim, keys, 'ok' in checked ? undefined : checked, known, report)
+    report(6, ...judgeSignature({ request, known, claim, target, keys, checked }))
     reportBindings(claim, claims, keys, report, judged)
-  } else for (const layer of [4, 5, 6, 7, 8, 9] as const) report(layer, '-', 'there is no signature to check')
+  } else for (const layer of [4, 5, 6, 7, 8, 9] as const) report(layer, '-', 'there is no signature to verify')
 
   const layers = [...rows.values()].sort((a, b) => a.layer - b.layer)
   return {
@@ -126,7 +126,7 @@ function readToken({ rawHeaders }: CapturedRequest, { verifyToken }: Known, repo
     return undefined
   }
   if (verifyToken === undefined) {
-    report(1, 'not checked', 'neither JWT_SECRET nor APP_KEY is set here; claims are taken as the token says them')
+    report(1, 'not checked', 'neither JWT_SECRET nor APP_KEY is set here; the claims of the token are not verified')
     return { claims: claimsOf(token), verified: false }
   }
   try {
@@ -146,8 +146,8 @@ async function judgeRevocation(found: TokenFound | undefined, { isRevoked }: Kno
   return revoked ? ['failed', 'the token is revoked'] : ['passed', '']
 }
 
-async function reportNonce(claim: SignatureClaim, { signer }: KnownKeys, fit: SigningKey | undefined, known: Known, report: Report) {
-  const credential = signer?.kind === 'device' ? `device:${signer.keyId}` : `key:${fit?.id ?? ''}`
+async function reportNonce(claim: SignatureClaim, { signer }: KnownKeys, checked: SigningKey | undefined, known: Known, report: Report) {
+  const credential = signer?.kind === 'device' ? `device:${signer.keyId}` : `key:${checked?.id ?? ''}`
   const fault = await known.nonceFault(claim, credential)
   if (fault === 'unknown') report(5, 'not checked', 'nonces are in the memory of the running app')
   else report(5, fault === undefined ? 'passed' : 'failed', fault?.reason ?? '')
@@ -159,20 +159,20 @@ interface SignatureParts {
   readonly claim: SignatureClaim
   readonly target: SignedTarget | undefined
   readonly keys: KnownKeys
-  readonly fit: SigningKey | SignatureFault
+  readonly checked: SigningKey | SignatureFault
 }
 
-function judgeSignature({ request, known, claim, target, keys, fit }: SignatureParts): readonly [LayerReport['verdict'], string] {
-  if (!('ok' in fit)) {
+function judgeSignature({ request, known, claim, target, keys, checked }: SignatureParts): readonly [LayerReport['verdict'], string] {
+  if (!('ok' in checked)) {
     const fault = checkProfile(claim, keys.weakest) ?? checkBody(claim, request.body)
     return fault === undefined ? ['passed', `signed with ${keys.whose}`] : ['failed', fault.reason]
   }
-  if (target === undefined) return ['failed', fit.reason]
+  if (target === undefined) return ['failed', checked.reason]
   const { decoy, others, signedPathPrefix: prefix } = known
   const mistake = guessMistake({ ...request, target, claim, keys: keys.keys, decoy, prefix, others })
-  if (mistake !== undefined) return ['failed', `${fit.reason}: ${mistake}`]
+  if (mistake !== undefined) return ['failed', `${checked.reason}: ${mistake}`]
   if (keys.unsure !== undefined) return ['not checked', keys.unsure]
-  return ['failed', keys.absent ?? `${fit.reason} with ${keys.whose}`]
+  return ['failed', keys.absent ?? `${checked.reason} with ${keys.whose}`]
 }
 
 function reportBindings(

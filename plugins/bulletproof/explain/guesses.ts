@@ -16,14 +16,14 @@ export interface GuessInput {
 
 type Change = Partial<Pick<GuessInput, 'method' | 'target' | 'claim' | 'keys'>>
 
-/** The usual mistakes of clients, tried one after the other: what the signature would fit, in words. */
+/** Describes the first common client mistake for which the signature would match. */
 export function guessMistake(input: GuessInput): string | undefined {
   const { decoy } = input
-  const fits = (change: Change): boolean => {
+  const matches = (change: Change): boolean => {
     const { method, target, claim, keys } = { ...input, ...change }
     return !('ok' in checkMac(method, target, claim, keys, decoy))
   }
-  return changesOf(input).find(([, change]) => fits(change))?.[0]
+  return changesOf(input).find(([, change]) => matches(change))?.[0]
 }
 
 function changesOf({ method, target, claim, body, keys, others, prefix }: GuessInput): readonly (readonly [string, Change])[] {
@@ -39,8 +39,8 @@ function changesOf({ method, target, claim, body, keys, others, prefix }: GuessI
     ...(short === undefined
       ? []
       : [[`the client signed without the prefix ${prefix}`, { target: { ...target, pathname: short } }] as const]),
-    ['the client signed the path with its percent-codes opened', { target: { ...target, pathname: opened(pathname) } }],
-    ['the client signed the path with a slash at its end', { target: { ...target, pathname: `${pathname}/` } }],
+    ['the client signed the decoded path', { target: { ...target, pathname: opened(pathname) } }],
+    ['the client signed the path with a trailing slash', { target: { ...target, pathname: `${pathname}/` } }],
     ['the client signed the hash of the body, but sent another hash', { claim: { ...claim, bodySha256: sha256Hex(body) } }],
     ['the client signed the hash of an empty body', { claim: { ...claim, bodySha256: sha256Hex('') } }],
     ...methods.map((other): readonly [string, Change] => [`the client signed the method ${other}`, { method: other }]),
@@ -48,16 +48,16 @@ function changesOf({ method, target, claim, body, keys, others, prefix }: GuessI
   ]
 }
 
-/** The same secret as other bytes. */
+/** The same secret in other encodings. */
 function spelledKeys(keys: readonly SigningKey[]): readonly (readonly [string, Change])[] {
   const secrets = keys.filter(({ key }) => key.type === 'secret').map(({ key }) => key.export().toString('utf8'))
   const as = (spell: (text: string) => Buffer): Change => ({
     keys: secrets.map((text) => ({ key: createSecretKey(spell(text)), id: 'guess' })),
   })
   return [
-    ['the client decoded the secret as base64; its text is the key', as((text) => Buffer.from(text.replace(/^base64:/, ''), 'base64'))],
-    ['the client decoded the secret as hex; its text is the key', as((text) => Buffer.from(text, 'hex'))],
-    ['the secret of the client has a line break at its end', as((text) => Buffer.from(`${text}\n`))],
+    ['the client decoded the secret as base64; the key is its text', as((text) => Buffer.from(text.replace(/^base64:/, ''), 'base64'))],
+    ['the client decoded the secret as hex; the key is its text', as((text) => Buffer.from(text, 'hex'))],
+    ['the secret of the client ends with a line break', as((text) => Buffer.from(`${text}\n`))],
     ['the client left out the prefix base64: of the secret', as((text) => Buffer.from(text.replace(/^base64:/, '')))],
   ]
 }

@@ -107,9 +107,9 @@ export async function withApp(given: TestAppOptions, test: (app: TestApp) => Pro
   }
 }
 
-/** How often each status was answered. */
-export function countsOf(answers: readonly { readonly status: number }[]): Record<number, number> {
+/** The number of responses by status. */
+export function countsOf(responses: readonly { readonly status: number }[]): Record<number, number> {
   const counts: Record<number, number> = {}
-  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
+  for (const { status } of responses) counts[status] = (counts[status] ?? 0) + 1
   return counts
 }

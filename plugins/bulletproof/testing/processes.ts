@@ -74,9 +74,9 @@ export async function sendCopies(
   await Promise.all(
     Array.from({ length: count }, async (_, index) => {
       const status = await new Promise<number>((resolve, reject) => {
-        get(`${urls[index % urls.length]}/api/me`, { agent, headers }, (answer) => {
-          answer.resume()
-          answer.on('end', () => resolve(answer.statusCode ?? 0))
+        get(`${urls[index % urls.length]}/api/me`, { agent, headers }, (response) => {
+          response.resume()
+          response.on('end', () => resolve(response.statusCode ?? 0))
         }).on('error', reject)
       })
       counts[status] = (counts[status] ?? 0) + 1

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 
 /** What the examples use without declaring it. */
 export const exampleValues = ['origin', 'email', 'password', 'jwt', 'deviceId', 'deviceSecret'] as const
-export const exampleTitles = ['In a page', 'With a key of its own', 'In Node, with any HTTP client', 'At the edge'] as const
+export const exampleTitles = ['In a page', 'With its own key', 'In Node, with any HTTP client', 'At the edge'] as const
 export type ExampleTitle = (typeof exampleTitles)[number]
 
 /** The example under a bold title in the section "Signing from a client" of the README. */

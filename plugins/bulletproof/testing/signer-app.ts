@@ -73,12 +73,12 @@ function echo(ctx: Context & { readonly input: { readonly body: unknown } }): un
   }
 }
 
-/** What the login answers. */
+/** The response of the login. */
 export async function loggedIn({ url, email, password }: AppUnderTest): Promise<Record<'jwt' | 'deviceId' | 'deviceSecret', string>> {
-  const answer = await fetch(`${url}/auth/login`, {
+  const response = await fetch(`${url}/auth/login`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ email, password }),
   })
-  return (await answer.json()) as Awaited<ReturnType<typeof loggedIn>>
+  return (await response.json()) as Awaited<ReturnType<typeof loggedIn>>
 }

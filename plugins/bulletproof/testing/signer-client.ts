@@ -62,13 +62,13 @@ const callers: readonly Caller[] = [
 ]
 
 async function logIn({ url, email, password }: AppUnderTest, more = {}): Promise<Login & { readonly secret: string }> {
-  const answer = await fetch(`${url}/auth/login`, {
+  const response = await fetch(`${url}/auth/login`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-sig-timezone': timezone },
     body: JSON.stringify({ email, password, ...more }),
   })
-  equal(answer.status, 200)
-  const { jwt, deviceId, deviceSecret } = (await answer.json()) as Record<'jwt' | 'deviceId' | 'deviceSecret', string>
+  equal(response.status, 200)
+  const { jwt, deviceId, deviceSecret } = (await response.json()) as Record<'jwt' | 'deviceId' | 'deviceSecret', string>
   return { token: jwt, keyId: deviceId, secret: deviceSecret, timezone }
 }
 
@@ -212,9 +212,9 @@ export const signerCases: readonly SignerCase[] = [
 function accepted(caller: Caller, { path = '/echo', init, bytes, contentType }: RequestKind): SignerCase['run'] {
   return async (app) => {
     const api = signedFetch(await caller.options(app))
-    const answer = await api(app.url + path, init?.())
-    if (answer.status !== 200) throw new Error(`answered ${answer.status} ${await answer.text()}`)
-    const echo = (await answer.json()) as Echo
+    const response = await api(app.url + path, init?.())
+    if (response.status !== 200) throw new Error(`status ${response.status} ${await response.text()}`)
+    const echo = (await response.json()) as Echo
     const arrived = bytes === undefined ? new Uint8Array(0) : bytes()
     if (arrived !== undefined) equal(`${echo.bytes} ${echo.sha256}`, `${arrived.length} ${await sha256(arrived)}`)
     if (contentType !== undefined && !contentType.test(echo.contentType ?? '')) throw new Error(`the type is ${echo.contentType}`)
@@ -225,9 +225,9 @@ function accepted(caller: Caller, { path = '/echo', init, bytes, contentType }: 
 function requestObject(caller: Caller): SignerCase['run'] {
   return async (app) => {
     const request = new Request(`${app.url}/echo?a=1`, { method: 'POST', body: text, headers: { 'content-type': 'application/json' } })
-    const answer = await signedFetch(await caller.options(app))(request)
-    equal(answer.status, 200)
-    const { sha256: digest, target } = (await answer.json()) as Echo
+    const response = await signedFetch(await caller.options(app))(request)
+    equal(response.status, 200)
+    const { sha256: digest, target } = (await response.json()) as Echo
     equal(`${target} ${digest}`, `/echo?a=1 ${await sha256(utf8(text))}`)
   }
 }
@@ -252,11 +252,11 @@ function wrongClock(caller: Caller): SignerCase['run'] {
   return async (app) => {
     const sent: { readonly status: number; readonly nonce: string | undefined }[] = []
     const send: typeof fetch = async (input, init) => {
-      const answer = await fetch(input, init)
+      const response = await fetch(input, init)
       const headers = new Headers(init?.headers)
       const nonce = headers.get('x-sig-nonce') ?? /nonce="([^"]+)"/.exec(headers.get('signature-input') ?? '')?.[1]
-      sent.push({ status: answer.status, nonce })
-      return answer
+      sent.push({ status: response.status, nonce })
+      return response
     }
     const api = signedFetch(await caller.options(app, { fetch: send, now: () => Date.now() - 600_000 }))
     equal((await api(`${app.url}/echo`, { method: 'POST', body: text })).status, 200)

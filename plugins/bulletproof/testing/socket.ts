@@ -15,7 +15,7 @@ export function exchange(url: string, sent: string | Buffer, until: RegExp = /\r
   })
 }
 
-/** Sends a head with `Expect: 100-continue`, does `meanwhile` once the body is asked for, and then sends it. Gives the final answer. */
+/** Sends a head with `Expect: 100-continue`, does `meanwhile` once the body is asked for, and then sends it. Returns the final response. */
 export function withheld(url: string, head: string, body: string, meanwhile: () => Promise<unknown>): Promise<string> {
   const { hostname, port } = new URL(url)
   const asked = /^HTTP\/1\.1 100 [^\r]*\r\n\r\n/

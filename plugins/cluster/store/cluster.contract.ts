@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { systemClock } from 'zin'
+import { eventually } from '../../../scripts/testing/eventually.js'
 import { defineMessage } from '../contract.js'
 import type { OwnedCluster } from '../service.js'
-import { eventually, openNode } from '../testing/cluster-pair.js'
+import { openNode } from '../testing/cluster-pair.js'
 import type { ClusterStore } from './contract.js'
 
 export interface TestedStore {

@@ -7,9 +7,9 @@ export interface Envelope {
   readonly body?: unknown
 }
 
-/** Internal message kinds. `nodes`: a node joined, left or changed its labels. `vacant`: a role was released; the body is its name. */
+/** Internal message kinds. `nodes`: a node joined, left or changed its labels. `released`: a role was released; the body is its name. */
 export const nodesChanged = 'cluster.nodes'
-export const roleVacant = 'cluster.vacant'
+export const roleReleased = 'cluster.released'
 
 /** How long a node stays listed after its lease has expired, in ms. */
 export const lostNodeMs = 300_000

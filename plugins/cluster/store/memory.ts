@@ -7,7 +7,7 @@ import {
   type NodeList,
   nodesChanged,
   type Renewal,
-  roleVacant,
+  roleReleased,
   type StoreListener,
 } from './contract.js'
 
@@ -23,7 +23,7 @@ export class MemoryHub {
   readonly listeners = new Set<StoreListener>()
   version = 0
 
-  tell(message: Envelope): void {
+  publish(message: Envelope): void {
     queueMicrotask(() => {
       for (const listener of [...this.listeners]) if (this.listeners.has(listener)) listener.onMessage(message)
     })
@@ -78,7 +78,7 @@ class MemoryStore implements ClusterStore {
   }
 
   async publish(message: Envelope): Promise<void> {
-    this.#hub.tell(message)
+    this.#hub.publish(message)
   }
 
   async acquire(role: string, node: string): Promise<number | undefined> {
@@ -98,7 +98,7 @@ class MemoryStore implements ClusterStore {
     const held = this.#hub.roles.get(role)
     if (held?.node !== node) return
     this.#hub.roles.set(role, { node: undefined, epoch: held.epoch })
-    this.#hub.tell({ kind: roleVacant, from: node, body: role })
+    this.#hub.publish({ kind: roleReleased, from: node, body: role })
   }
 
   async sweep(): Promise<void> {
@@ -118,6 +118,6 @@ class MemoryStore implements ClusterStore {
 
   #changed(node: string): void {
     this.#hub.version++
-    this.#hub.tell({ kind: nodesChanged, from: node })
+    this.#hub.publish({ kind: nodesChanged, from: node })
   }
 }

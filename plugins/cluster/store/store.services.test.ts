@@ -3,53 +3,38 @@ import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { systemClock } from 'zin'
 import { database, databaseService } from 'zin/plugins/database'
-import { openRedis, type RedisClient, redisTarget } from 'zin/plugins/redis'
+import type { RedisClient } from 'zin/plugins/redis'
 import { createTestHost, memoryLogger } from 'zin/testing'
+import { eventually } from '../../../scripts/testing/eventually.js'
 import { mysqlEnv } from '../../../scripts/testing/mysql-database.js'
+import { connectRedis, monitorRedis, redisClusterServer, storesOnRedis, testRedisUrl } from '../../../scripts/testing/redis-client.js'
 import { type RedisServer, redisServer } from '../../../scripts/testing/redis-server.js'
 import { defineMessage } from '../contract.js'
 import { createCluster as createClusterTables } from '../migrations/0001-create-cluster.js'
-import { eventually, openNode, silentLog } from '../testing/cluster-pair.js'
+import { openNode, silentLog } from '../testing/cluster-pair.js'
 import { ageCluster } from './age.contract.js'
 import { clusterContract, type TestedStore } from './cluster.contract.js'
 import { redisStore } from './redis/redis.js'
 import { sqlStore } from './sql/sql.js'
 
 const unique = randomUUID().slice(0, 8)
-const redisUrl = process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set'
 const keyPrefix = `test-${unique}:kv:`
 const base = 'app:{cluster}'
 const noted = defineMessage<string>('test.noted')
 
-const connect = (url: string): Promise<RedisClient> => {
-  const target = redisTarget('TEST_REDIS_URL', url)
-  const [setting, name] = ['TEST_REDIS_URL', `test-${unique}`]
-  return openRedis({ target, setting, name, connectTimeoutMs: 5000, log: silentLog, mode: 'fail-fast', keyPrefix })
-}
+const asClient = { name: `test-${unique}`, keyPrefix }
+const connect = (url: string): Promise<RedisClient> => connectRedis(url, asClient)
 const storeOn = (client: RedisClient, log = silentLog) => redisStore({ redis: () => client, name: 'app', log })
 
 const ageScript = `
 for _, node in ipairs(redis.call('ZRANGE', KEYS[1] .. ':nodes', 0, -1)) do redis.call('ZINCRBY', KEYS[1] .. ':nodes', -ARGV[1], node) end`
 
-/** A client for each store, as in separate processes. */
-const onRedis = async (url: string): Promise<TestedStore> => {
-  const clients: RedisClient[] = []
-  return {
-    async open() {
-      const client = await connect(url)
-      clients.push(client)
-      return storeOn(client)
-    },
-    async age(ms) {
-      await clients[0]?.eval(ageScript, 1, base, ms)
-    },
-    async close() {
-      for (const client of clients) client.disconnect()
-    },
-  }
+const onRedis = (url: string): TestedStore => {
+  const stores = storesOnRedis(url, asClient, storeOn)
+  return { ...stores, age: async (ms) => void (await stores.clients[0]?.eval(ageScript, 1, base, ms)) }
 }
 
-clusterContract('Redis', () => onRedis(redisUrl))
+clusterContract('Redis', async () => onRedis(testRedisUrl))
 
 describe('the cluster on Redis', { timeout: 60_000 }, () => {
   let server: RedisServer
@@ -68,20 +53,12 @@ describe('the cluster on Redis', { timeout: 60_000 }, () => {
     const node = await openNode(storeOn(client))
     const leadership = node.lead('test.role')
     await eventually('it leads', () => leadership.leads)
-    const watcher = await connect(server.url)
-    assert.ok('monitor' in watcher)
-    const monitor = await watcher.monitor()
-    const commands: string[] = []
-    monitor.on('monitor', (_time: string, args: string[], source: string) => {
-      if (source !== 'lua') commands.push(String(args[0]).toLowerCase())
-    })
+    const monitor = await monitorRedis(server.url, asClient)
+    await monitor.take()
     await node.heartbeat()
     await node.heartbeat()
-    await watcher.call('ECHO', 'end')
-    await eventually('all commands', () => commands.at(-1) === 'echo')
-    assert.deepEqual(commands, ['eval', 'eval', 'echo'])
-    monitor.disconnect()
-    watcher.disconnect()
+    assert.deepEqual(await monitor.take(), ['eval', 'eval'])
+    monitor.close()
     await node.close()
   })
 
@@ -155,15 +132,11 @@ describe('the cluster on Redis', { timeout: 60_000 }, () => {
 describe('with a Redis Cluster', () => {
   let server: RedisServer
   before(async () => {
-    server = await redisServer('--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1')
-    const one = await connect(server.url)
-    await one.call('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383)
-    await eventually('the cluster is whole', async () => String(await one.call('CLUSTER', 'INFO')).includes('cluster_state:ok'))
-    one.disconnect()
+    server = await redisClusterServer(asClient)
   })
   after(() => server.stop())
 
-  clusterContract('Redis Cluster', () => onRedis(server.url.replace('redis:', 'redis-cluster:')))
+  clusterContract('Redis Cluster', async () => onRedis(server.url))
 })
 
 const mysqlHost = async () => {

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { systemClock } from 'zin'
 import { memoryLogger } from 'zin/testing'
@@ -21,13 +20,4 @@ export async function openNode(store: ClusterStore, { id = `node-${randomUUID()}
   const cluster = createCluster({ store, node, clock: systemClock, log: silentLog, leaseMs, ...options })
   await cluster.open()
   return cluster
-}
-
-/** Polls until `test` passes; fails after 15 s. */
-export async function eventually(what: string, test: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 15_000
-  while (!(await test())) {
-    if (performance.now() > deadline) assert.fail(`never: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
 }

@@ -3,6 +3,7 @@ import type { SettingValues } from 'zin'
 import { databaseErrors } from '../errors.js'
 import type { DatabaseOptions } from '../options.js'
 import type { databaseSettings } from '../settings.js'
+import { edgeRemoteConfig, type ProxyConfig, rdbProxyConfig } from './proxy-config.js'
 
 export interface SqliteConfig {
   readonly name: string
@@ -22,7 +23,7 @@ export interface MysqlConfig {
   readonly poolLimit: number
 }
 
-export type ConnectionConfig = SqliteConfig | MysqlConfig
+export type ConnectionConfig = SqliteConfig | MysqlConfig | ProxyConfig
 
 export interface ConfigInput {
   readonly settings: SettingValues<typeof databaseSettings>
@@ -53,17 +54,19 @@ export function connectionConfigs(input: ConfigInput): readonly [ConnectionConfi
   return configs
 }
 
-function defaultConfig({ settings, dataDir }: ConfigInput): ConnectionConfig {
+function defaultConfig({ settings, dataDir, production }: ConfigInput): ConnectionConfig {
   const kind = settings.DB_CONNECTION
+  if (kind === 'edge-remote') return edgeRemoteConfig(settings)
+  if (kind === 'rdb' && settings.USE_RDB_PROXY) return rdbProxyConfig(settings, production)
   if (settings.USE_RDB_PROXY) {
     throw databaseErrors.DATABASE_CONFIG(
-      'USE_RDB_PROXY=true is not supported by this version. Unset it and set DB_HOST and DB_PORT to the server itself',
+      `USE_RDB_PROXY is true and DB_CONNECTION is "${kind}". Set DB_CONNECTION=rdb to connect through the relational proxy, or unset USE_RDB_PROXY`,
     )
   }
   if (kind === '') return { name: 'default', driver: 'sqlite', file: join(dataDir, 'app.db') }
   if (kind !== 'rdb') {
     throw databaseErrors.DATABASE_CONFIG(
-      `DB_CONNECTION is "${kind}". Supported are an empty value (SQLite in the data directory) and "rdb" (MySQL or MariaDB by DB_HOST, DB_PORT, DB_DATABASE, DB_USERNAME, DB_PASSWORD)`,
+      `DB_CONNECTION is "${kind}". Supported are an empty value (SQLite in the data directory), "rdb" (MySQL or MariaDB by DB_HOST, DB_PORT, DB_DATABASE, DB_USERNAME, DB_PASSWORD, or through the relational proxy with USE_RDB_PROXY=true) and "edge-remote" (through the edge proxy)`,
     )
   }
   return {
@@ -79,7 +82,7 @@ function defaultConfig({ settings, dataDir }: ConfigInput): ConnectionConfig {
 }
 
 function refuseOpenRoot(config: ConnectionConfig): void {
-  if (config.driver === 'sqlite' || config.username !== 'root' || config.password !== '') return
+  if (config.driver !== 'rdb' || config.username !== 'root' || config.password !== '') return
   const where = config.name === 'default' ? 'DB_USERNAME and DB_PASSWORD' : `username and password of connections.${config.name}`
   throw databaseErrors.DATABASE_CONFIG(
     `connection "${config.name}" would log in as root with an empty password, which is refused in production. Create a user for this app and set ${where}`,

@@ -1,15 +1,19 @@
-import type { Kysely } from 'kysely'
+import type { CompiledQuery, Kysely, QueryResult } from 'kysely'
 
 /** One database behind Kysely, opened and closed by the plugin. */
 export interface Connection {
   readonly name: string
   readonly dialect: 'sqlite' | 'mysql'
   readonly connected: boolean
+  /** Whether other machines can use it, so that it must belong to this app. */
+  readonly shared: boolean
   /** For messages: `zin on localhost:3306`, or the file. Never a user or a password. */
   readonly where: string
   /** Throws DATABASE_NOT_STARTED before the first connect and after close. */
   // biome-ignore lint/suspicious/noExplicitAny: each plugin names its own tables
   tables(): Kysely<any>
+  /** Runs the queries in one transaction, in order: all or nothing. Repeated after a deadlock. */
+  batch(queries: readonly CompiledQuery[]): Promise<readonly QueryResult<unknown>[]>
   /** Single flight, bounded in time. */
   connect(): Promise<void>
   /** Integer ms. */

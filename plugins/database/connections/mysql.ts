@@ -4,6 +4,8 @@ import type { Clock, Logger } from 'zin'
 import { messageOf, systemClock } from 'zin'
 import { databaseErrors } from '../errors.js'
 import { isUnavailable } from '../failures.js'
+import type { QueryObservers } from '../observers.js'
+import { batchInTransaction } from './batch.js'
 import type { MysqlConfig } from './config.js'
 import { retryingDriver } from './conflicts.js'
 import type { Connection } from './connection.js'
@@ -17,6 +19,7 @@ import { discard, killOn, type OpenSocket, openSocket } from './mysql-socket.js'
 export interface MysqlDeps {
   readonly clock: Clock
   readonly log: Logger
+  readonly queries: QueryObservers
   readonly acquireTimeoutMs: number
   readonly connectTimeoutMs: number
   readonly statementTimeoutMs: number
@@ -70,6 +73,7 @@ export function mysqlConnection(config: MysqlConfig, deps: MysqlDeps): Connectio
     const handle = (statementTimeoutMs: number): Kysely<unknown> => {
       const dialect = new MysqlDialect({ pool: boundedPool(pool, { statementTimeoutMs, where, onLost }) })
       return new Kysely<unknown>({
+        ...deps.queries.logOf(config.name, 'mysql'),
         dialect: {
           createAdapter: () => dialect.createAdapter(),
           createIntrospector: (db) => dialect.createIntrospector(db),
@@ -101,11 +105,13 @@ export function mysqlConnection(config: MysqlConfig, deps: MysqlDeps): Connectio
   return {
     name: config.name,
     dialect: 'mysql',
+    shared: true,
     where,
     get connected() {
       return connected
     },
     tables: () => opened().tables,
+    batch: (queries) => batchInTransaction(opened().tables, queries),
     connect: () => {
       if (open && connected) return Promise.resolve()
       opening ??= connect().finally(() => {

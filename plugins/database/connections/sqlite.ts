@@ -5,6 +5,8 @@ import type Libsql from 'libsql'
 import type { Clock, Logger } from 'zin'
 import { messageOf, ZinError } from 'zin'
 import { databaseErrors } from '../errors.js'
+import type { QueryObservers } from '../observers.js'
+import { batchInTransaction } from './batch.js'
 import type { SqliteConfig } from './config.js'
 import type { Connection } from './connection.js'
 import { sqliteDriver } from './sqlite-driver.js'
@@ -13,6 +15,7 @@ import { type LockWait, locked, whileLocked } from './sqlite-lock.js'
 export interface SqliteDeps {
   readonly clock: Clock
   readonly log: Logger
+  readonly queries: QueryObservers
   readonly acquireTimeoutMs: number
   readonly connectTimeoutMs: number
   readonly statementTimeoutMs: number
@@ -50,6 +53,7 @@ export function sqliteConnection(config: SqliteConfig, deps: SqliteDeps): Connec
     const made = file
     const dialect = new SqliteDialect({ database: made })
     const tables = new Kysely<unknown>({
+      ...deps.queries.logOf(config.name, 'sqlite'),
       dialect: {
         createAdapter: () => dialect.createAdapter(),
         createIntrospector: (db) => dialect.createIntrospector(db),
@@ -73,11 +77,14 @@ export function sqliteConnection(config: SqliteConfig, deps: SqliteDeps): Connec
   return {
     name: config.name,
     dialect: 'sqlite',
+    // A file in the data directory of the app.
+    shared: false,
     where: config.file,
     get connected() {
       return open !== undefined
     },
     tables: () => opened().tables,
+    batch: (queries) => batchInTransaction(opened().tables, queries),
     connect: () => {
       if (open) return Promise.resolve()
       opening ??= connect().finally(() => {

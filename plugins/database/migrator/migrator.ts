@@ -37,17 +37,19 @@ export function createMigrator({ connection, known, app, clock, log }: MigratorD
       .filter((entry) => plugins?.includes(entry.plugin) !== false)
       .map((entry) => ({ plugin: entry.plugin, id: entry.migration.id, run: entry.migration }))
 
-  /** A SQLite file is in the data directory of the app, so it needs no owner. */
   const claim = async (): Promise<void> => {
-    if (claimed || app === undefined || connection.dialect === 'sqlite') return
+    if (claimed || app === undefined || !connection.shared) return
     await connection.step((db) => claimDatabase(db, app, connection.where))
     claimed = true
   }
 
   const applied = async ({ plugins }: MigrationFilter): Promise<readonly AppliedMigration[]> => {
     await claim()
-    await connection.step((db) => ledger.create(db))
-    return (await ledger.read(connection.tables())).filter((row) => plugins?.includes(row.plugin) !== false)
+    const rows = await connection.step(async (db) => {
+      await ledger.create(db)
+      return ledger.read(db)
+    })
+    return rows.filter((row) => plugins?.includes(row.plugin) !== false)
   }
 
   const warnUnknown = (steps: readonly Step[], rows: readonly AppliedMigration[]): void => {

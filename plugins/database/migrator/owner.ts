@@ -15,7 +15,7 @@ export interface App {
 }
 
 /**
- * Records in the table `zin_app` which app a MySQL or MariaDB database belongs to, and refuses any other with DATABASE_OTHER_APP:
+ * Records in the table `zin_app` which app a database on a server belongs to, and refuses any other with DATABASE_OTHER_APP:
  * apps that share a database by mistake would run each other's workers and accept each other's users.
  */
 // biome-ignore lint/suspicious/noExplicitAny: migrations share one handle with the table

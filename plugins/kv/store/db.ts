@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely'
 import type { Clock } from 'zin'
-import type { Database } from 'zin/plugins/database'
+import { type Database, maxParameters } from 'zin/plugins/database'
 import { kvErrors } from '../errors.js'
 import type { KvStore } from './contract.js'
 import { isKvUnavailable } from './redis.js'
@@ -15,6 +15,9 @@ interface KvTables {
     readonly expires_at: number | null
   }
 }
+
+/** Keys that one statement reads, at most. */
+const mostKeys = 10_000
 
 export function databaseStore({ database, clock }: { readonly database: Database; readonly clock: Clock }): KvStore {
   const tables = (): Kysely<KvTables> => database.tables<KvTables>()
@@ -66,15 +69,13 @@ export function databaseStore({ database, clock }: { readonly database: Database
         number | null
       >`case when ${expiresAt} <= ${now} then ${row.expires_at} else coalesce(${expiresAt}, ${row.expires_at}) end`,
     }
-    return database.transaction<number, KvTables>(async (tx) => {
-      const insert = tx.insertInto('zin_kv').values(row)
-      await (mysql
-        ? insert.onDuplicateKeyUpdate(changes)
-        : insert.onConflict((conflict) => conflict.column('id').doUpdateSet(changes))
-      ).execute()
-      const { value: sum } = await tx.selectFrom('zin_kv').select('value').where('id', '=', row.id).executeTakeFirstOrThrow()
-      return Number(sum)
-    })
+    const insert = tables().insertInto('zin_kv').values(row)
+    const upsert = mysql
+      ? insert.onDuplicateKeyUpdate(changes)
+      : insert.onConflict((conflict) => conflict.column('id').doUpdateSet(changes))
+    const read = tables().selectFrom('zin_kv').select('value').where('id', '=', row.id)
+    const [, sum] = await database.batch([upsert, read])
+    return Number((sum?.rows as readonly { readonly value: string }[] | undefined)?.[0]?.value)
   }
 
   return {
@@ -92,7 +93,17 @@ export function databaseStore({ database, clock }: { readonly database: Database
     async getMany(keys) {
       if (keys.length === 0) return []
       const ids = keys.map(idOf)
-      const rows = await tables().selectFrom('zin_kv').select(['id', 'value']).where('id', 'in', ids).where(alive(clock.now())).execute()
+      const now = clock.now()
+      const atOnce = Math.min(mostKeys, maxParameters(tables()) - 1)
+      const chunks = Array.from({ length: Math.ceil(ids.length / atOnce) }, (_, index) =>
+        tables()
+          .selectFrom('zin_kv')
+          .select(['id', 'value'])
+          .where('id', 'in', ids.slice(index * atOnce, (index + 1) * atOnce))
+          .where(alive(now))
+          .execute(),
+      )
+      const rows = (await Promise.all(chunks)).flat()
       const values = new Map(rows.map((row) => [row.id, row.value]))
       return ids.map((id) => values.get(id) ?? null)
     },

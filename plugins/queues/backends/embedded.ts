@@ -1,7 +1,7 @@
 import type { FlowProducer, Job, Processor, Queue, QueueEvents, Worker, WorkerOptions } from 'bullmq'
 import { messageOf } from 'zin'
 import { abortable } from 'zin/plugins/redis'
-import type { QueueBackend } from '../backend.js'
+import { mostLogLines, type QueueBackend, type StoredParts } from '../backend.js'
 import { loadBullmq } from '../bullmq.js'
 import type { ListedState } from '../contract.js'
 import type { EmbeddedStore } from '../embedded/open.js'
@@ -17,6 +17,23 @@ const orders: Readonly<Record<ListedState, string>> = {
   completed: "state = 'completed' order by finished_at_ms desc, seq desc",
   failed: "state = 'failed' order by finished_at_ms desc, seq desc",
 }
+
+const partNames = ['data', 'result', 'progress', 'error', 'stacks'] as const satisfies readonly (keyof StoredParts)[]
+
+const readParts = {
+  job: `select data::text as data, return_value::text as result, progress::text as progress, failed_reason as error,
+      stacktrace::text as stacks from job where queue = $1 and id = $2`,
+  schedule: 'select template_data::text as data from scheduler where queue = $1 and scheduler_id = $2',
+} as const
+
+const writeParts = {
+  job: `update job set data = $4::jsonb, return_value = $6::jsonb, progress = $8::jsonb, failed_reason = $10, stacktrace = $12::jsonb
+    where queue = $1 and id = $2 and state <> 'active' and data::text is not distinct from $3
+      and return_value::text is not distinct from $5 and progress::text is not distinct from $7
+      and failed_reason is not distinct from $9 and stacktrace::text is not distinct from $11`,
+  schedule: `update scheduler set template_data = $4::jsonb
+    where queue = $1 and scheduler_id = $2 and template_data::text is not distinct from $3`,
+} as const
 
 export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
   const { createPostgresBackend, withBackend } = loadBullmq()
@@ -48,21 +65,42 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
     async counts(queues) {
       const { rows } = await store.pool.query<{ queue: string; state: string; jobs: string }>(
         'select queue, state, count(*) as jobs from job where queue = any($1) group by queue, state',
-        [queues.map(({ name }) => name)],
+        [queues],
       )
       const found = new Map(rows.map(({ queue, state, jobs }) => [`${queue} ${state}`, Number(jobs)]))
-      return queues.map(({ name }) => {
+      return queues.map((name) => {
         const of = (state: string): number => found.get(`${name} ${state}`) ?? 0
         const [waiting, active, delayed, completed, failed] = [of('waiting'), of('active'), of('delayed'), of('completed'), of('failed')]
         return { waiting, active, delayed, completed, failed, waitingChildren: of('waiting-children') }
+      })
+    },
+    async samples(queues) {
+      const { rows } = await store.pool.query<{ queue: string; state: string; jobs: string; oldest: string | null }>(
+        `select queue, state::text as state, count(*) as jobs,
+           min(greatest(added_at_ms + coalesce((opts->>'delay')::numeric, 0), coalesce(processed_at_ms, 0)))
+             filter (where state = 'waiting') as oldest
+         from job where queue = any($1) group by queue, state
+         union all select queue, 'paused', 1, null from meta where queue = any($1) and field = 'paused' and value = '1'`,
+        [queues],
+      )
+      const found = new Map(rows.map((row) => [`${row.queue} ${row.state}`, row]))
+      return queues.map((name) => {
+        const of = (state: string): number => Number(found.get(`${name} ${state}`)?.jobs ?? 0)
+        const [waiting, active, delayed, completed, failed] = [of('waiting'), of('active'), of('delayed'), of('completed'), of('failed')]
+        const oldest = found.get(`${name} waiting`)?.oldest ?? undefined
+        return {
+          counts: { waiting, active, delayed, completed, failed, waitingChildren: of('waiting-children') },
+          paused: of('paused') > 0,
+          oldestWaiting: oldest === undefined ? undefined : Number(oldest),
+        }
       })
     },
     async lastEvent(queue) {
       const { rows } = await store.pool.query<{ id: string | null }>('select max(id) as id from event where queue = $1', [queue.name])
       return rows[0]?.id ?? undefined
     },
-    async hasEvent(queue, id) {
-      const { rows } = await store.pool.query('select 1 from event where queue = $1 and id = $2', [queue.name, id])
+    async reachesBack(queue, id) {
+      const { rows } = await store.pool.query('select 1 from event where queue = $1 and id <= $2 limit 1', [queue.name, id])
       return rows.length > 0
     },
     async firstAbove(queue, priority) {
@@ -87,6 +125,39 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
       )
       return rowCount === 1
     },
+    async readParts({ id, kind, queue }) {
+      const { rows } = await store.pool.query<Record<string, string | null>>(readParts[kind], [queue.name, id])
+      const [row] = rows
+      if (row === undefined) return undefined
+      const parts = Object.entries(row).filter(([, value]) => value !== null)
+      const { rows: lines } = await store.pool.query<{ row: string }>(
+        'select row from job_log where queue = $1 and job_id = $2 order by idx limit $3',
+        [queue.name, kind === 'job' ? id : '', mostLogLines],
+      )
+      return { ...Object.fromEntries(parts), logs: lines.map((line) => line.row) }
+    },
+    async writeParts({ id, kind, queue }, before, after) {
+      const values = partNames.flatMap((name) => [before[name] ?? null, after[name] ?? before[name] ?? null])
+      const used = kind === 'job' ? values : values.slice(0, 2)
+      const { rowCount } = await store.pool.query(writeParts[kind], [queue.name, id, ...used])
+      if (rowCount !== 1) return false
+      for (const [i, line] of before.logs.entries()) {
+        if (after.logs[i] === line) continue
+        // An equal line may be rewritten in its place: the result is the same.
+        await store.pool.query(
+          `update job_log set row = $4 where queue = $1 and job_id = $2
+           and idx = (select min(idx) from job_log where queue = $1 and job_id = $2 and row = $3)`,
+          [queue.name, id, line, after.logs[i] ?? line],
+        )
+      }
+      return true
+    },
+    async removeTraces(queue, removed) {
+      const ids = removed.map(({ id }) => id ?? '')
+      await store.pool.query("delete from event where queue = $1 and data->>'jobId' = any($2)", [queue.name, ids])
+      await store.pool.query('update job_dependency set value = null where child_queue = $1 and child_id = any($2)', [queue.name, ids])
+    },
+    scrub: () => store.scrub(),
     remember: (name) => void known.add(name),
     async names() {
       // Steps from name to name through the index, instead of reading every job.

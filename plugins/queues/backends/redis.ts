@@ -10,9 +10,9 @@ import {
   type RedisTarget,
   whenReady,
 } from 'zin/plugins/redis'
-import type { QueueBackend } from '../backend.js'
+import { mostLogLines, type PartsOf, type QueueBackend } from '../backend.js'
 import { loadBullmq } from '../bullmq.js'
-import type { ListedState, QueueCounts } from '../contract.js'
+import type { ListedState, QueueCounts, QueueSample } from '../contract.js'
 import { queueErrors } from '../errors.js'
 
 export interface RedisBackendOptions {
@@ -45,6 +45,35 @@ if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('HEXISTS', KEYS[1], 'finishe
 redis.call('HSET', KEYS[1], 'defa', ARGV[1])
 return 1`
 
+/** The fields of a job's hash that hold its parts. */
+const partFields = { data: 'data', result: 'returnvalue', progress: 'progress', error: 'failedReason', stacks: 'stacktrace' } as const
+const partNames = Object.keys(partFields) as (keyof typeof partFields)[]
+
+/**
+ * KEYS: the job, its log, its lock. ARGV: the number of fields, then for each its name, the old value and the new one ('' for none), then
+ * the number of log lines, then the old and the new line of each.
+ */
+const writePartsScript = `
+if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('EXISTS', KEYS[3]) == 1 then return 0 end
+local fields, lines = tonumber(ARGV[1]), tonumber(ARGV[2 + tonumber(ARGV[1]) * 3])
+for i = 0, fields - 1 do
+  if (redis.call('HGET', KEYS[1], ARGV[2 + i * 3]) or '') ~= ARGV[3 + i * 3] then return 0 end
+end
+local first = 3 + fields * 3
+for i = 0, lines - 1 do
+  if redis.call('LINDEX', KEYS[2], i) ~= ARGV[first + i * 2] then return 0 end
+end
+for i = 0, fields - 1 do
+  if ARGV[4 + i * 3] ~= '' then redis.call('HSET', KEYS[1], ARGV[2 + i * 3], ARGV[4 + i * 3]) end
+end
+for i = 0, lines - 1 do redis.call('LSET', KEYS[2], i, ARGV[first + i * 2 + 1]) end
+return 1`
+
+/** Events of a queue that are read at once. */
+const eventsAtOnce = 1_000
+
+const keyOfParts = ({ id, kind, queue }: PartsOf): string => queue.toKey(kind === 'job' ? id : `repeat:${id}`)
+
 /** The keys of each state and the command that counts them, in the order that `countsOf` reads. */
 const countedKeys = [
   ['wait', 'llen'],
@@ -62,11 +91,57 @@ function countsOf(replies: readonly number[]): QueueCounts {
   return { waiting: plain + paused + prioritized, active, delayed, completed, failed, waitingChildren }
 }
 
+/**
+ * One queue in one command, whatever the number of its jobs: the counts of `countedKeys`, then 1 when it is paused, then since when its
+ * oldest waiting job has been ready, over at most 50 priorities. KEYS[1]: the prefix of the keys of the queue.
+ */
+const sampleScript = `
+local base = KEYS[1]
+local function key(name) return base .. name end
+local function ready(id)
+  local job = redis.call('HMGET', key(id), 'timestamp', 'opts', 'processedOn')
+  if not job[1] then return nil end
+  local parsed, opts = pcall(cjson.decode, job[2] or '{}')
+  local delay = parsed and type(opts) == 'table' and tonumber(opts['delay']) or 0
+  return math.max((tonumber(job[1]) or 0) + delay, tonumber(job[3]) or 0)
+end
+local oldest
+local function consider(id)
+  local since = id and ready(id)
+  if since and (oldest == nil or since < oldest) then oldest = since end
+end
+consider(redis.call('LINDEX', key('wait'), -1))
+consider(redis.call('LINDEX', key('paused'), -1))
+local least = 0
+for _ = 1, 50 do
+  local first = redis.call('ZRANGEBYSCORE', key('prioritized'), least, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+  if not first[1] then break end
+  consider(first[1])
+  least = (math.floor(tonumber(first[2]) / ${levelScore}) + 1) * ${levelScore}
+end
+return {
+  redis.call('LLEN', key('wait')), redis.call('LLEN', key('paused')), redis.call('ZCARD', key('prioritized')),
+  redis.call('LLEN', key('active')), redis.call('ZCARD', key('delayed')), redis.call('ZCARD', key('completed')),
+  redis.call('ZCARD', key('failed')), redis.call('ZCARD', key('waiting-children')),
+  redis.call('HEXISTS', key('meta'), 'paused'), oldest and string.format('%.0f', oldest) or false
+}`
+
+function sampleOf(reply: readonly (number | string | null)[]): QueueSample {
+  const [paused, oldest] = reply.slice(countedKeys.length)
+  return {
+    counts: countsOf(reply.slice(0, countedKeys.length).map(Number)),
+    paused: paused === 1,
+    oldestWaiting: oldest === null || oldest === undefined ? undefined : Number(oldest),
+  }
+}
+
 /** How long `add` waits for a lost connection to be restored, in ms. */
 const patienceMs = 1000
 
 export async function openRedisBackend({ target, app, connectTimeoutMs, log, strict }: RedisBackendOptions): Promise<QueueBackend> {
   const prefix = `{${app}}`
+  /** As BullMQ names them. */
+  const keyOf = (queue: string, key: string): string => `${prefix}:${queue}:${key}`
   const namesKey = `${prefix}:queues`
   const common = { target, setting: 'REDIS_URL', connectTimeoutMs, log }
   const opening = openBoth([
@@ -101,7 +176,7 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log, str
     async counts(queues) {
       const pipeline = producer.pipeline()
       for (const queue of queues) {
-        for (const [key, command] of countedKeys) pipeline[command](queue.toKey(key))
+        for (const [key, command] of countedKeys) pipeline[command](keyOf(queue, key))
       }
       const replies = ((await pipeline.exec()) ?? []).map(([error, count]) => {
         if (error) throw error
@@ -109,8 +184,16 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log, str
       })
       return queues.map((_, i) => countsOf(replies.slice(i * countedKeys.length)))
     },
+    async samples(queues) {
+      const pipeline = producer.pipeline()
+      for (const queue of queues) pipeline.eval(sampleScript, 1, keyOf(queue, ''))
+      return ((await pipeline.exec()) ?? []).map(([error, reply]) => {
+        if (error) throw error
+        return sampleOf(reply as (number | string | null)[])
+      })
+    },
     lastEvent: async (queue) => (await producer.xrevrange(queue.toKey('events'), '+', '-', 'COUNT', 1))[0]?.[0],
-    hasEvent: async (queue, id) => (await producer.xrange(queue.toKey('events'), id, id)).length > 0,
+    reachesBack: async (queue, id) => (await producer.xrange(queue.toKey('events'), '-', id, 'COUNT', 1)).length > 0,
     async firstAbove(queue, priority) {
       const [plain] = priority < 0 ? await jobs(queue, 'waiting', 0, 0, true) : []
       if (plain) return plain
@@ -125,6 +208,44 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log, str
       return (await producer.eval(claimScript, keys.length, ...keys, id, token, lockMs, reason)) === 1
     },
     failNext: async (queue, id, reason) => (await producer.eval(failNextScript, 1, queue.toKey(id), reason)) === 1,
+    async readParts(of) {
+      const key = keyOfParts(of)
+      const [values, logs] = await Promise.all([
+        producer.hmget(key, ...partNames.map((name) => partFields[name])),
+        of.kind === 'job' ? producer.lrange(`${key}:logs`, 0, mostLogLines - 1) : [],
+      ])
+      if (values.every((value) => value === null) && logs.length === 0) return undefined
+      const parts = partNames.flatMap((name, i) => (values[i] ? [[name, values[i]] as const] : []))
+      return { ...Object.fromEntries(parts), logs }
+    },
+    async writeParts(of, before, after) {
+      const key = keyOfParts(of)
+      const fields = partNames.filter((name) => before[name] !== undefined)
+      const args = [
+        fields.length,
+        ...fields.flatMap((name) => [partFields[name], before[name] ?? '', after[name] ?? '']),
+        before.logs.length,
+        ...before.logs.flatMap((line, i) => [line, after.logs[i] ?? line]),
+      ]
+      return (await producer.eval(writePartsScript, 3, key, `${key}:logs`, `${key}:lock`, ...args)) === 1
+    },
+    async removeTraces(queue, removed) {
+      const ids = new Set(removed.map(({ id }) => id))
+      const stream = queue.toKey('events')
+      for (let from = '-'; ; ) {
+        const events = await producer.xrange(stream, from, '+', 'COUNT', eventsAtOnce)
+        const theirs = events.filter(([, fields]) => ids.has(fields[fields.indexOf('jobId') + 1])).map(([id]) => id)
+        if (theirs.length > 0) await producer.xdel(stream, ...theirs)
+        if (events.length < eventsAtOnce) break
+        from = `(${events.at(-1)?.[0]}`
+      }
+      for (const { id, parentKey } of removed) {
+        if (parentKey === undefined || id === undefined) continue
+        for (const part of ['processed', 'failed']) await producer.hdel(`${parentKey}:${part}`, queue.toKey(id))
+      }
+    },
+    // Redis keeps nothing of a deleted key in memory; its files on disk are its own.
+    scrub: () => Promise.resolve(),
     remember: (name) => void producer.sadd(namesKey, name).catch(() => undefined),
     names: () => producer.smembers(namesKey),
     keep: (wanted) => wanted,

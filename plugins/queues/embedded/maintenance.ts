@@ -1,3 +1,4 @@
+import { StatementError } from './client.js'
 import type { PgliteSession } from './session.js'
 
 /**
@@ -8,10 +9,41 @@ export async function maintain(session: PgliteSession): Promise<void> {
   const release = await session.acquire()
   try {
     if (session.closed) return
-    const { result } = await session.run("select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname = 'bullmq'")
-    for (const { name } of result.rows) await session.run(`VACUUM (ANALYZE) ${String(name)}`)
+    for (const table of await tables(session)) await session.run(`VACUUM (ANALYZE) ${table}`)
     await session.run('CHECKPOINT')
   } finally {
     release()
   }
+}
+
+/**
+ * Rewrites every table of the queue into new files and drops the log up to now. Removed rows would otherwise stay readable in free space
+ * of the tables, in the planner statistics and in segments of the log that are kept for reuse.
+ */
+export async function scrub(session: PgliteSession): Promise<void> {
+  const release = await session.acquire()
+  try {
+    if (session.closed) return
+    for (const table of await tables(session)) await run(session, `VACUUM (FULL, ANALYZE) ${table}`)
+    await run(session, 'VACUUM (FULL) pg_catalog.pg_statistic')
+    await run(session, 'SET wal_recycle = off')
+    // The first checkpoint makes the segments before the switch unnecessary, the second one removes them.
+    await run(session, 'SELECT pg_switch_wal()')
+    await run(session, 'CHECKPOINT')
+    await run(session, 'SELECT pg_switch_wal()')
+    await run(session, 'CHECKPOINT')
+    await run(session, 'RESET wal_recycle')
+  } finally {
+    release()
+  }
+}
+
+async function run(session: PgliteSession, statement: string): Promise<void> {
+  const { error } = await session.run(statement)
+  if (error) throw new StatementError(error as ConstructorParameters<typeof StatementError>[0])
+}
+
+async function tables(session: PgliteSession): Promise<readonly string[]> {
+  const { result } = await session.run("select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname = 'bullmq'")
+  return result.rows.map(({ name }) => String(name))
 }

@@ -6,7 +6,7 @@ import { loadBullmq } from '../bullmq.js'
 import { queueErrors } from '../errors.js'
 import { lockData } from './data-lock.js'
 import { type Engine, loadEngine, startEngine } from './engine.js'
-import { maintain } from './maintenance.js'
+import { maintain, scrub } from './maintenance.js'
 import { postgresMajor } from './parameters.js'
 import { PglitePool } from './pool.js'
 import { PgliteSession } from './session.js'
@@ -24,6 +24,8 @@ export interface EmbeddedOptions {
 export interface EmbeddedStore {
   readonly pool: PglitePool
   maintain(): Promise<void>
+  /** Rewrites the files, so that nothing of a removed row remains in them. Takes time in proportion to the data. */
+  scrub(): Promise<void>
   close(): Promise<void>
 }
 
@@ -52,6 +54,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSt
     return {
       pool,
       maintain: () => maintain(session),
+      scrub: () => scrub(session),
       async close() {
         try {
           await maintain(session)

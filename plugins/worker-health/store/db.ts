@@ -22,6 +22,7 @@ const longestError = 1000
 export function databaseHistory(database: Database): HistoryStore {
   const tables = () => database.tables<Record<typeof table, SampleRow>>()
   return {
+    shared: true,
     async add({ worker, node, at, healthy, score, durationMs, error }) {
       const row: SampleRow = {
         id: randomUUID(),

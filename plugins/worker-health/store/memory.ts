@@ -8,6 +8,7 @@ const most = 10_000
 export function memoryHistory(): HistoryStore {
   const workers = new Map<string, HealthSample[]>()
   return {
+    shared: false,
     async add(sample) {
       const samples = workers.get(sample.worker) ?? []
       samples.push(sample)

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import type { CancelRequest } from 'zin/plugins/queues'
 import type { SharedState } from '../shared/state.js'
 
-/** How long the other processes have to say that they run the job, in ms. */
-const answerMs = 2_000
+/** How long other nodes have to respond that they run the job, in ms. */
+const responseMs = 2_000
 
-/** Cancels jobs that run in other processes. */
+/** Cancels jobs that run on other nodes. */
 export class Cancels {
   readonly #shared: SharedState
 
@@ -13,20 +13,20 @@ export class Cancels {
     this.#shared = shared
   }
 
-  /** True when a process runs the job and has aborted its signal. */
+  /** True when a node runs the job and has aborted its signal. */
   async ask(cancel: CancelRequest): Promise<boolean> {
     const request = randomUUID()
-    let done: (answered: boolean) => void = () => undefined
-    const answered = new Promise<boolean>((resolve) => {
+    let done: (cancelled: boolean) => void = () => undefined
+    const cancelled = new Promise<boolean>((resolve) => {
       done = resolve
     })
     const unlisten = this.#shared.listen((message) => {
       if (message.kind === 'cancelled' && message.request === request) done(true)
     })
-    const timer = setTimeout(done, answerMs, false)
+    const timer = setTimeout(done, responseMs, false)
     try {
       await this.#shared.send({ kind: 'cancel', request, ...cancel })
-      return await answered
+      return await cancelled
     } finally {
       clearTimeout(timer)
       unlisten()

@@ -55,6 +55,7 @@ export interface WorkerActions {
   'version.register': WorkerSnapshot
   'version.activate': WorkerSnapshot
   'version.candidates': WorkerSnapshot
+  'version.refuse': WorkerSnapshot
   'job.add': JobChange
   'job.cancel': JobChange
   'flow.add': FlowChange

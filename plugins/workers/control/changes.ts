@@ -89,6 +89,7 @@ export class Changes {
   async #demandLeave(change: WorkerChange): Promise<void> {
     const verdict = await this.#parts.hooks.beforeWorkerChange.call(change)
     if (!verdict.denied) return
+    if (verdict.error !== undefined) throw verdict.error
     const { action, worker } = change
     const refusal = verdict.status === 403 ? workerErrors.WORKER_CHANGE_FORBIDDEN : workerErrors.WORKER_CHANGE_DENIED
     throw refusal(action, worker, verdict.plugin, verdict.reason)

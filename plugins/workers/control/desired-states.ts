@@ -6,6 +6,7 @@ import type { SharedState } from '../shared/state.js'
 import { activationOf, type Desired, type HaltedRollout, type StoredWorker } from '../store/contract.js'
 import type { Action, Operations } from './operations.js'
 import { stateOf } from './state.js'
+import { withRefused } from './versions.js'
 import type { Applied, WorkerStep, WorkerWrites } from './writes.js'
 
 export interface DesiredStatesParts {
@@ -109,7 +110,9 @@ export class DesiredStates {
     const at = this.#parts.clock.now()
     const halted: HaltedRollout = { activation, node, code, message: messageOf(error), at }
     await this.#parts.writes.write(record.name, (stored) =>
-      stored.id !== id || stored.halted !== undefined || activationOf(stored) !== activation ? undefined : { ...stored, halted },
+      stored.id !== id || stored.halted !== undefined || activationOf(stored) !== activation
+        ? undefined
+        : { ...withRefused(stored, stored.desired.version, { by: 'workers', reason: halted.message, at }), halted },
     )
     await this.#parts.shared.publishChange(record.name)
   }

@@ -6,14 +6,14 @@ import type { WorkerJobs } from '../jobs/jobs.js'
 import type { KnownRecords } from '../jobs/known-records.js'
 import type { FlowJob, FlowSpec, ScheduleTiming } from '../jobs/types.js'
 import type { WorkerRecord } from '../record/record.js'
-import type { StoreDirectory } from '../store/directory.js'
+import type { StoreRegistry } from '../store/registry.js'
 import type { FlowChange, ScheduleChange, WorkerAction, WorkerActions } from './change.js'
 import type { ChangeStep } from './changes.js'
 import type { WorkerWrites } from './writes.js'
 
 export interface JobActionsParts {
   readonly writes: WorkerWrites
-  readonly directory: StoreDirectory
+  readonly storeRegistry: StoreRegistry
   readonly jobs: WorkerJobs
   readonly known: KnownRecords
 }
@@ -29,7 +29,7 @@ export type Act = <Action extends WorkerAction, T>(
 type JobActions = Pick<Workers, 'enqueue' | 'enqueueFlow' | 'cancelJob' | 'schedule' | 'unschedule'>
 
 /** What is done to the jobs and schedules of workers. */
-export function jobActions({ writes, directory, jobs, known }: JobActionsParts, act: Act): JobActions {
+export function jobActions({ writes, storeRegistry, jobs, known }: JobActionsParts, act: Act): JobActions {
   const record = async (name: string) => (await writes.find(name)).worker.record
   const scheduled = async (worker: WorkerRecord, id: string): Promise<ScheduleChange | null> => {
     const found = (await jobs.schedules(worker)).find((one) => one.id === id)
@@ -86,7 +86,7 @@ export function jobActions({ writes, directory, jobs, known }: JobActionsParts, 
           const before = step.active ? await scheduled(worker.record, id) : null
           await step.allow(() => ({ before, after: scheduleChange(id, spec) }))
           const view = await jobs.schedule(worker.record, id, spec)
-          const now = await directory.find(name)
+          const now = await storeRegistry.find(name)
           if (now?.worker.id === worker.id && now.worker.record.queueName === worker.record.queueName) {
             step.done(() => ({ before, after: scheduleChange(id, view) }))
             return view

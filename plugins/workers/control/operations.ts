@@ -8,6 +8,7 @@ import type { SharedState } from '../shared/state.js'
 import type { StoredWorker } from '../store/contract.js'
 import { outcomeOf } from './progress.js'
 import { statusesOf } from './state.js'
+import { waitUntil } from './wait-until.js'
 
 export type Action =
   | 'create'
@@ -22,10 +23,7 @@ export type Action =
   | 'activate'
   | 'candidates'
 
-/** How often a waiting caller looks by itself; messages wake it earlier. */
-const lookMs = 250
-
-/** Changes of desired states, and how far the processes have come with them. */
+/** Changes of desired states, and how far the nodes have come with them. */
 export class Operations {
   readonly #shared: SharedState
   readonly #clock: Clock
@@ -35,7 +33,7 @@ export class Operations {
     this.#clock = clock
   }
 
-  /** Notes a change that was written, and tells every process of it. */
+  /** Notes a change that was written, and tells every node of it. */
   async begin(worker: StoredWorker, action: Action): Promise<OperationRecord> {
     const name = worker.record.name
     const [nodes, reported] = await Promise.all([this.#shared.nodes(), this.#shared.statusesOf(name)])
@@ -55,38 +53,21 @@ export class Operations {
     return operation
   }
 
-  /** What it looks like when it ends, or when the time is over. */
-  async waitUntilApplied(operation: OperationRecord, waitMs: number): Promise<Operation> {
-    const deadline = this.#clock.monotonic() + waitMs
-    let wake: () => void = () => undefined
-    let news = false
-    const unlisten = this.#shared.listen((message) => {
-      if (message.kind !== 'status' || message.status.worker !== operation.worker) return
-      news = true
-      wake()
-    })
-    try {
-      for (;;) {
-        news = false
-        const result = await this.read(operation)
-        const left = deadline - this.#clock.monotonic()
-        if (left <= 0 || result.state !== 'pending' || operation.targets.length === 0) return result
-        if (!news) {
-          await new Promise<void>((resolve) => {
-            const timer = setTimeout(resolve, Math.min(left, lookMs))
-            wake = () => {
-              clearTimeout(timer)
-              resolve()
-            }
-          })
-        }
-      }
-    } finally {
-      unlisten()
-    }
+  /** The operation when it has ended, or when the time is over. */
+  waitUntilApplied(operation: OperationRecord, waitMs: number): Promise<Operation> {
+    return waitUntil(
+      () => this.read(operation),
+      ({ state, targets }) => state !== 'pending' || targets.length === 0,
+      {
+        shared: this.#shared,
+        clock: this.#clock,
+        waitMs,
+        concerns: (message) => message.kind === 'status' && message.status.worker === operation.worker,
+      },
+    )
   }
 
-  /** The state of things as an operation that changes nothing, when the worker runs in every process that should run it. */
+  /** The state of things as an operation that changes nothing, when the worker runs in every node that should run it. */
   async unchanged(worker: StoredWorker): Promise<Operation | undefined> {
     const name = worker.record.name
     const [nodes, reported] = await Promise.all([this.#shared.nodes(), this.#shared.statusesOf(name)])
@@ -104,7 +85,7 @@ export class Operations {
     return this.#shared.operation(id)
   }
 
-  /** How far it has come. What came of it is kept once it is over: what the processes do later is not its doing. */
+  /** How far it has come. What came of it is kept once it is over: what the nodes do later is not its doing. */
   async read(operation: OperationRecord): Promise<Operation> {
     const { id, generation, outcome, targets, worker } = operation
     const { applied, failed } = outcome ?? outcomeOf(operation, await this.#shared.statusesOf(worker))
@@ -114,7 +95,7 @@ export class Operations {
   }
 }
 
-/** Living processes that the placement chooses, and those that still run the worker. */
+/** Living nodes that the placement chooses, and those that still run the worker. */
 function targetsOf(worker: StoredWorker, nodes: readonly KnownNode[], reported: readonly ReportedStatus[]): readonly string[] {
   const { record } = worker
   const known = statusesOf(worker, reported).filter(({ alive }) => alive)

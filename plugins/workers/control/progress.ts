@@ -3,7 +3,7 @@ import type { FailedTarget, Operation } from '../contract.js'
 import type { OperationOutcome, OperationRecord, ReportedStatus } from '../shared/contract.js'
 import type { StoredWorker } from '../store/contract.js'
 
-/** Where one process stands with an operation. */
+/** Where one node stands with an operation. */
 type Progress = 'waiting' | 'applied' | FailedTarget
 
 /** Which targets have applied an operation, and which could not, by what they say. */
@@ -34,13 +34,13 @@ function isOf(operation: OperationRecord, generation: number, version: string | 
   return generation >= operation.generation && (version === undefined || version === operation.version)
 }
 
-/** Throws what the processes say when none of them could apply it, and when a rollout halted. */
+/** Throws what the nodes say when none of them could apply it, and when a rollout halted. */
 export function demandSuccess(worker: StoredWorker, operation: Operation): void {
   const { applied, failed, state, targets } = operation
   const [first] = failed
   if (first === undefined || (state !== 'halted' && failed.length < targets.length)) return
   const { version } = worker.desired
-  const halted = `; the rollout halted at ${first.node}: ${applied.length} of ${targets.length} processes run ${version}, the others keep the version before`
+  const halted = `; the rollout halted at ${first.node}: ${applied.length} of ${targets.length} nodes run ${version}, the others keep the version before`
   const message = state === 'halted' ? `${first.message}${halted}` : first.message
   throw new ZinError(first.code, message, { status: first.status, details: { operation } })
 }

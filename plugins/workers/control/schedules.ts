@@ -1,6 +1,6 @@
 import type { WorkerRecord } from '../record/record.js'
 import type { StoredWorker } from '../store/contract.js'
-import type { StoreDirectory } from '../store/directory.js'
+import type { StoreRegistry } from '../store/registry.js'
 
 /** The recurring jobs of a worker, which are kept in its queue. */
 export interface WorkerSchedules {
@@ -11,7 +11,7 @@ export interface WorkerSchedules {
 }
 
 export interface MoveParts {
-  readonly directory: StoreDirectory
+  readonly storeRegistry: StoreRegistry
   readonly schedules: WorkerSchedules
 }
 
@@ -31,13 +31,13 @@ export function leftQueues(worker: StoredWorker, next: WorkerRecord): Pick<Store
  * removed, at the same time: hence until they are where the worker takes jobs. Safe to repeat.
  */
 export async function moveSchedules(parts: MoveParts, to: StoredWorker): Promise<void> {
-  const { directory, schedules } = parts
+  const { storeRegistry, schedules } = parts
   let moved = false
   for (const queueName of to.leftQueues ?? []) {
     if (await schedules.moveAll({ ...to.record, queueName }, to.record)) moved = true
   }
   if (!moved) return
-  const now = (await directory.find(to.record.name))?.worker
+  const now = (await storeRegistry.find(to.record.name))?.worker
   if (now?.id !== to.id) await schedules.removeAll(to.record)
   else if (now.record.queueName !== to.record.queueName) await moveSchedules(parts, now)
 }

@@ -1,8 +1,9 @@
-import type { OperationOptions, VersionState, VersionView } from '../contract.js'
+import type { ActivateOptions, OperationOptions, VersionState, VersionView } from '../contract.js'
 import { refuse, workerErrors } from '../errors.js'
 import { checkVersion, versionProblems } from '../record/checks.js'
 import { versionOf } from '../record/make.js'
-import type { RegisterVersion, VersionRecord } from '../record/record.js'
+import type { RefusedVersion, RegisterVersion, VersionRecord, VersionRefusal } from '../record/record.js'
+import { refusalProblems } from '../record/refusal.js'
 import type { ReportedStatus } from '../shared/contract.js'
 import type { SharedState } from '../shared/state.js'
 import type { Desired, StoredWorker } from '../store/contract.js'
@@ -53,7 +54,17 @@ export class Versions {
     return worker.versions.map((version) => viewOf(worker, version, reported))
   }
 
-  async activate(name: string, version: string, step: WorkerStep, options?: OperationOptions): Promise<Applied> {
+  /** @param by the plugin that refuses it. */
+  async refuse(name: string, version: string, by: string, refusal: VersionRefusal, step: WorkerStep): Promise<VersionView> {
+    refuse(refusalProblems(refusal))
+    const { reason, evidence } = refusal
+    const refused = { by, reason, ...(evidence === undefined ? {} : { evidence }), at: this.#parts.now() }
+    const stored = await this.#parts.writes.note(name, (worker) => withRefused(worker, version, refused), step)
+    const record = versionIn(stored, version)
+    return viewOf(stored, record, await this.#parts.shared.statusesOf(name))
+  }
+
+  async activate(name: string, version: string, step: WorkerStep, options: ActivateOptions = {}): Promise<Applied> {
     const fault = checkVersion(version)
     if (fault !== undefined) refuse([fault])
     const { check, now, writes } = this.#parts
@@ -62,8 +73,10 @@ export class Versions {
       'activate',
       async (worker) => {
         demandVersioning(worker)
-        const wanted = worker.versions.find((known) => known.version === version)
-        if (wanted === undefined) throw workerErrors.VERSION_NOT_FOUND(name, version)
+        const { refused, ...wanted } = versionIn(worker, version)
+        // What only a rollout refused is judged anew by the next one.
+        if (refused !== undefined && refused.by !== rollout && options.force !== true)
+          throw workerErrors.VERSION_REFUSED(name, version, refused)
         await check.ofStored(worker.record, wanted)
         const { halted: _, ...known } = worker
         const { desired, versions } = known
@@ -71,7 +84,7 @@ export class Versions {
         const activatedAt = Math.max(now(), (wanted.activatedAt ?? 0) + 1)
         return {
           ...known,
-          versions: versions.map((one) => (one.version === version ? { ...one, activatedAt } : one)),
+          versions: versions.map((one) => (one.version === version ? { ...wanted, activatedAt } : one)),
           desired: { ...withoutCandidate(desired, version), version, previousVersion: fallbackOf(worker, version) },
         }
       },
@@ -93,9 +106,7 @@ export class Versions {
         if (candidates.length > 0) demandVersioning(worker)
         if (candidates.length > mostCandidates) throw workerErrors.TOO_MANY_CANDIDATES(name, mostCandidates)
         for (const version of candidates) {
-          const known = worker.versions.find((one) => one.version === version)
-          if (known === undefined) throw workerErrors.VERSION_NOT_FOUND(name, version)
-          await check.ofStored(worker.record, known)
+          await check.ofStored(worker.record, versionIn(worker, version))
         }
         const { candidates: _, ...desired } = worker.desired
         return { ...worker, desired: candidates.length === 0 ? desired : { ...desired, candidates } }
@@ -106,7 +117,22 @@ export class Versions {
   }
 }
 
-/** What processes run that cannot run the version: never one that was refused. */
+/** Of the refusals that a halted rollout makes. */
+const rollout = 'workers'
+
+/** A worker whose version is refused. */
+export function withRefused(worker: StoredWorker, version: string, refused: RefusedVersion): StoredWorker {
+  const known = versionIn(worker, version)
+  return { ...worker, versions: worker.versions.map((one) => (one === known ? { ...one, refused } : one)) }
+}
+
+function versionIn({ record, versions }: StoredWorker, version: string): VersionRecord {
+  const found = versions.find((known) => known.version === version)
+  if (found === undefined) throw workerErrors.VERSION_NOT_FOUND(record.name, version)
+  return found
+}
+
+/** What nodes run that cannot run the version: never one that was refused. */
 function fallbackOf({ desired, halted }: StoredWorker, version: string): string | null {
   if (version === desired.version) return desired.previousVersion
   if (halted === undefined) return desired.version
@@ -124,7 +150,7 @@ function demandVersioning({ record }: StoredWorker): void {
 }
 
 function viewOf(worker: StoredWorker, record: VersionRecord, reported: readonly ReportedStatus[]): VersionView {
-  const { version, description, processor, healthCheck, createdAt, activatedAt } = record
+  const { version, description, processor, healthCheck, createdAt, activatedAt, refused } = record
   const living = statusesOf(worker, reported).filter((status) => status.alive)
   const nodes = living.filter((status) => status.version === version).map((status) => status.node)
   const draining = living.reduce((sum, status) => sum + (status.draining[version] ?? 0), 0)
@@ -139,6 +165,7 @@ function viewOf(worker: StoredWorker, record: VersionRecord, reported: readonly 
     busy: draining + living.filter((status) => status.version === version).reduce((sum, status) => sum + busyOf(status), 0),
     createdAt: new Date(createdAt).toISOString(),
     activatedAt: activatedAt === null ? null : new Date(activatedAt).toISOString(),
+    ...(refused === undefined ? {} : { refused: { ...refused, at: new Date(refused.at).toISOString() } }),
   }
 }
 
@@ -150,11 +177,12 @@ function busyOf({ busy, candidates = [], draining }: ReportedStatus): number {
 
 function stateOf(
   worker: StoredWorker,
-  { version, activatedAt }: VersionRecord,
+  { version, activatedAt, refused }: VersionRecord,
   seen: { readonly active: number; readonly running: number; readonly draining: number },
 ): VersionState {
   const halted = worker.halted !== undefined
   if (worker.desired.version === version) return halted ? 'refused' : seen.active === seen.running ? 'active' : 'activating'
+  if (refused !== undefined && seen.active === 0 && seen.draining === 0) return 'refused'
   if (activatedAt === null) return 'registered'
   // Nothing replaces it any more.
   if (halted && seen.active > 0) return 'active'

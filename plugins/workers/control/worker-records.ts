@@ -10,16 +10,17 @@ import type { CreateWorker, UpdateWorker, WorkerRecord } from '../record/record.
 import type { WorkerFeatures } from '../record/worker-features.js'
 import type { SharedState } from '../shared/state.js'
 import type { Desired, StoredWorker } from '../store/contract.js'
-import type { StoreDirectory } from '../store/directory.js'
+import type { StoreRegistry } from '../store/registry.js'
 import { snapshotOf } from './change.js'
 import type { GivenCode } from './given-code.js'
 import { leftQueues, moveSchedules, type WorkerSchedules } from './schedules.js'
 import type { VersionCheck } from './version-check.js'
+import { waitUntil } from './wait-until.js'
 import { type Applied, defaultWaitMs, type WorkerStep, type WorkerWrites } from './writes.js'
 
 export interface WorkerRecordsParts {
   readonly writes: WorkerWrites
-  readonly directory: StoreDirectory
+  readonly storeRegistry: StoreRegistry
   readonly shared: SharedState
   readonly check: VersionCheck
   readonly code: GivenCode
@@ -42,13 +43,13 @@ export class WorkerRecords {
 
   /** @param trusted the caller is code of the app, which may name other stores than the app's own. */
   async create(input: CreateWorker, trusted: boolean, step: WorkerStep, options: OperationOptions = {}): Promise<StoredWorker> {
-    const { check, clock, code, defaults, directory, features, queueStore, writes } = this.#parts
+    const { check, clock, code, defaults, storeRegistry, features, queueStore, writes } = this.#parts
     refuse(problemsOf(input))
     refuse(queueStoreProblems(input.infrastructure, queueStore))
     const record = features.complete(recordOf(input, defaults), input)
     const now = clock.now()
     const version = firstVersionOf(input, now)
-    const store = await directory.storeOf(record, { client: input.infrastructure?.persistence?.client, trusted })
+    const store = await storeRegistry.storeOf(record, { client: input.infrastructure?.persistence?.client, trusted })
     await check.ofNew(record, version, input)
     const { start } = autoStart(this.#parts.autoStart, record)
     const worker: StoredWorker = {
@@ -71,7 +72,7 @@ export class WorkerRecords {
     }
     const subjects = () => ({ before: null, after: snapshotOf(worker) })
     await step.allow(subjects)
-    if (!(await directory.insert(store, worker))) throw workerErrors.WORKER_EXISTS(record.name)
+    if (!(await storeRegistry.insert(store, worker))) throw workerErrors.WORKER_EXISTS(record.name)
     step.done(subjects)
     code.keep(record.name, record.name, input)
     // A worker that was created but did not start is there, FAILED, with its error.
@@ -80,7 +81,7 @@ export class WorkerRecords {
   }
 
   async update(name: string, changes: UpdateWorker, step: WorkerStep, options: OperationOptions = {}): Promise<Applied> {
-    const { directory, features, schedules, writes } = this.#parts
+    const { storeRegistry, features, schedules, writes } = this.#parts
     refuse(updateProblems(changes))
     return writes.change(
       name,
@@ -96,12 +97,12 @@ export class WorkerRecords {
       step,
       options,
       // Asked for once more, it also brings those that stayed behind when this failed before.
-      changes.queueName === undefined ? undefined : (written) => moveSchedules({ directory, schedules }, written),
+      changes.queueName === undefined ? undefined : (written) => moveSchedules({ storeRegistry, schedules }, written),
     )
   }
 
   async remove(name: string, step: WorkerStep, { waitMs = defaultWaitMs }: OperationOptions = {}): Promise<void> {
-    const { shared, clock, code, directory, schedules, writes } = this.#parts
+    const { shared, clock, code, storeRegistry, schedules, writes } = this.#parts
     const { store, worker } = await writes.find(name)
     const subjects = () => ({ before: snapshotOf(worker), after: null })
     await step.allow(subjects)
@@ -118,10 +119,13 @@ export class WorkerRecords {
     await removeSchedules()
     code.forget(name)
     await shared.publishChange(name)
-    const deadline = clock.monotonic() + waitMs
-    while (clock.monotonic() < deadline && (await this.#isKnown(name, worker.id))) await new Promise((resolve) => setTimeout(resolve, 20))
+    await waitUntil(
+      () => this.#isKnown(name, worker.id),
+      (known) => !known,
+      { shared, clock, waitMs, concerns: (message) => message.kind === 'forgotten' && message.workerId === worker.id },
+    )
     // One that was created under the name meanwhile keeps what is told of it.
-    if ((await directory.find(name)) === undefined) await shared.erase(name)
+    if ((await storeRegistry.find(name)) === undefined) await shared.erase(name)
   }
 
   async #checkUpdate({ record, versions, desired }: StoredWorker, next: WorkerRecord): Promise<void> {

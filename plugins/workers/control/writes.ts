@@ -4,14 +4,14 @@ import { refuse, workerErrors } from '../errors.js'
 import { checkName } from '../record/checks.js'
 import type { SharedState } from '../shared/state.js'
 import type { StoredWorker } from '../store/contract.js'
-import type { Located, StoreDirectory } from '../store/directory.js'
+import type { Located, StoreRegistry } from '../store/registry.js'
 import { snapshotOf, type WorkerSnapshot } from './change.js'
 import type { ChangeStep } from './changes.js'
 import type { Action, Operations } from './operations.js'
 import { demandSuccess } from './progress.js'
 
 export interface WritesParts {
-  readonly directory: StoreDirectory
+  readonly storeRegistry: StoreRegistry
   readonly shared: SharedState
   readonly operations: Operations
   readonly clock: Clock
@@ -45,7 +45,7 @@ export class WorkerWrites {
   async find(name: string): Promise<Located> {
     const fault = checkName(name)
     if (fault !== undefined) refuse([fault])
-    const located = await this.#parts.directory.find(name)
+    const located = await this.#parts.storeRegistry.find(name)
     if (located === undefined) throw workerErrors.WORKER_NOT_FOUND(name)
     return located
   }

@@ -44,7 +44,7 @@ export class Health {
       halted: worker.halted?.message,
       completed: attempts?.completed ?? 0,
       failed: attempts?.failed ?? 0,
-      lost: attempts?.lost ?? 0,
+      lost: (attempts?.lost ?? 0) + (attempts?.timedOut ?? 0),
       failingChecks: checks.filter((check) => !check.healthy).map((check) => check.error ?? 'no reason given'),
       nodes: worker.desired.state === 'running' ? placed.length : 0,
       nodesDown: placed.filter((status) => !status.alive || status.state === 'FAILED').length,

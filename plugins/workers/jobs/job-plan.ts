@@ -1,5 +1,4 @@
-import type { JobsOptions } from 'bullmq'
-import { isStorableText } from 'zin/plugins/queues'
+import { isStorableText, type JobOptions } from 'zin/plugins/queues'
 import { isAttempts, isBackoff } from '../record/checks.js'
 import { isIntIn, isObject, type Problem, problem, unknownKeys } from '../record/problem.js'
 import type { WorkerRecord } from '../record/record.js'
@@ -39,6 +38,7 @@ const checks: Readonly<Record<keyof EnqueueOptions, { readonly fits: (value: unk
   delay: { fits: (value) => isIntIn(value, 0, maxDelayMs), rule: 'a whole number of ms, at most one year' },
   timeout: { fits: isTimeout, rule: 'a whole number of ms from 1 to 86400000' },
   deduplication: { fits: isDeduplication, rule: '{id: text as a name, of 1 to 128 characters, ttl?: ms from 1 to one year}' },
+  subject: { fits: (value) => isText(value, 200), rule: 'text of 1 to 200 characters, without NUL and halves of surrogate pairs' },
 }
 
 /** All faults of the options of one job, which stand at `path`. Options in `without` are not allowed there. */
@@ -67,6 +67,7 @@ export function jobPlanOf(record: WorkerRecord, options: EnqueueOptions, default
     delay: options.delay ?? 0,
     ...(timeout !== undefined && { timeout }),
     ...(options.deduplication !== undefined && { deduplication: options.deduplication }),
+    ...(options.subject !== undefined && { subject: options.subject }),
   }
 }
 
@@ -74,8 +75,17 @@ export function jobPlanOf(record: WorkerRecord, options: EnqueueOptions, default
  * A plan as BullMQ takes it. It has no option for a time limit, and keeps keys that it does not know beside the job's other options
  * on both backends and in schedules: the wrapper of the processor reads the limit there.
  */
-export function bullOptions({ name: _, priority, ...others }: JobPlan): JobsOptions {
+export function bullOptions({ name: _, priority, ...others }: JobPlan): JobOptions {
   return { ...others, priority: bullPriority(priority) }
+}
+
+/** Of the options of a child in a flow: the id of the flow's root. Kept as the time limit is. */
+export const flowRootKey = 'flowRoot'
+
+/** The id of the root of the flow that a job is a child in, at any depth; undefined for every other job. A route may keep flows together by it. */
+export function flowRootOf({ opts }: { readonly opts: object }): string | undefined {
+  const root = (opts as Readonly<Record<string, unknown>>)[flowRootKey]
+  return typeof root === 'string' ? root : undefined
 }
 
 /** The time limit that `bullOptions` put there, ms. Whatever else stands there is no limit. */

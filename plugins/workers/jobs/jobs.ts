@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { FlowJob as BullFlow, JobNode } from 'bullmq'
 import type { Clock } from 'zin'
 import { isStorableText, type QueueJob, type Queues } from 'zin/plugins/queues'
@@ -5,7 +6,7 @@ import { refuse, workerErrors } from '../errors.js'
 import type { HookSlots } from '../hook-slots.js'
 import type { WorkerRecord } from '../record/record.js'
 import { flowProblems, workersOf } from './flow-plan.js'
-import { bullOptions, type JobDefaults, jobPlanOf, jobProblems } from './job-plan.js'
+import { bullOptions, flowRootKey, type JobDefaults, jobPlanOf, jobProblems } from './job-plan.js'
 import { statusOf, workerJob } from './job-view.js'
 import { type Reach, reachOf } from './reach.js'
 import { isScheduleId, repeatOptions, scheduleIdOf, scheduleProblems, schedulerId, scheduleView } from './schedule-plan.js'
@@ -57,7 +58,7 @@ export class WorkerJobs {
     refuse(flowProblems(flow))
     const records = new Map<string, WorkerRecord>()
     for (const name of workersOf(flow)) records.set(name, await resolve(name))
-    const planned = await this.#flowOf(flow, records, false)
+    const planned = await this.#flowOf(flow, records)
     const added = flowJob(flow, await this.#reach('The flow was not added', (queues) => queues.addFlow(planned.tree)))
     this.#flowAdded(added, planned)
     return added
@@ -77,7 +78,7 @@ export class WorkerJobs {
     return { waiting: waiting + waitingChildren, active, completed, failed, delayed }
   }
 
-  /** Whether somebody paused the queue itself, which stands above its workers. */
+  /** Whether the queue itself is paused, which stops all its workers. */
   async isPaused(record: WorkerRecord): Promise<boolean> {
     return this.#reach('The queue was not read', (queues) => queues.queue(record.queueName).isPaused())
   }
@@ -195,19 +196,20 @@ export class WorkerJobs {
     return changed
   }
 
-  async #flowOf(spec: FlowSpec, records: ReadonlyMap<string, WorkerRecord>, isChild: boolean): Promise<PlannedFlow> {
+  async #flowOf(spec: FlowSpec, records: ReadonlyMap<string, WorkerRecord>, root?: string): Promise<PlannedFlow> {
     const { worker, data, options = {}, children = [] } = spec
     const record = records.get(worker)
     if (record === undefined) throw workerErrors.WORKER_NOT_FOUND(worker)
     const plan = await this.#plan(record, data, options, ['deduplication'])
+    const id = root ?? randomUUID()
     const below: PlannedFlow[] = []
-    for (const child of children) below.push(await this.#flowOf(child, records, true))
+    for (const child of children) below.push(await this.#flowOf(child, records, id))
     const tree: BullFlow = {
       name: plan.name,
       queueName: record.queueName,
       data,
       // Without this the parent of a child that failed for good would wait for ever.
-      opts: { ...bullOptions(plan), ...(isChild && { failParentOnFailure: true }) },
+      opts: { ...bullOptions(plan), ...(root === undefined ? { jobId: id } : { failParentOnFailure: true, [flowRootKey]: root }) },
       ...(below.length > 0 && { children: below.map((child) => child.tree) }),
     }
     return { plan, tree, children: below }

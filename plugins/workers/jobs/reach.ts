@@ -6,13 +6,13 @@ import { workerErrors } from '../errors.js'
 export type Reach = <T>(what: string, work: (queues: Queues) => Promise<T>) => Promise<T>
 
 /**
- * A store that does not answer in time, in ms, or says that it is away, becomes 503 QUEUE_CONNECTION_ERROR. Without a time, for what
+ * A store that does not respond in time, in ms, or reports that it is unavailable, becomes 503 QUEUE_CONNECTION_ERROR. Without a time, for what
  * takes several steps, each step has the deadline that the queues give it.
  */
 export function reachOf(queues: Queues, timeout?: number): Reach {
   return async (what, work) => {
     try {
-      return await (timeout === undefined ? work(queues) : withDeadline(work(queues), timeout, `no answer within ${timeout} ms`))
+      return await (timeout === undefined ? work(queues) : withDeadline(work(queues), timeout, `no response within ${timeout} ms`))
     } catch (error) {
       const away = queues.isUnavailable(error) || (error instanceof ZinError && error.code === 'ZIN_DEADLINE')
       throw away ? workerErrors.QUEUE_CONNECTION_ERROR(what, messageOf(error)) : error

@@ -24,6 +24,8 @@ export interface EnqueueOptions {
   /** Longest run of one attempt in ms. Default: the worker's `jobOptions.timeout`, else none. */
   readonly timeout?: number
   readonly deduplication?: Deduplication
+  /** Whom or what the job is about, such as the id of a person: 1–200 characters, for plugins such as compliance. */
+  readonly subject?: string
 }
 
 /** Job options with every default filled in. */
@@ -36,6 +38,7 @@ export interface JobPlan {
   readonly delay: number
   readonly timeout?: number
   readonly deduplication?: Deduplication
+  readonly subject?: string
 }
 
 /** When a recurring job is added: by a cron pattern, or every so many ms. */
@@ -163,7 +166,7 @@ export interface AddedJob {
   readonly id: string
   readonly queue: string
   readonly name: string
-  /** Priority 0–10, attempts, backoff, delay, and whatever else was asked for. */
+  /** Priority 0–10, attempts, backoff, delay, and all other requested options. */
   readonly options: JobPlan
 }
 

@@ -38,12 +38,12 @@ const mostPending = 1_000
 /** What BullMQ says of a job that lost its process too often. */
 const stalledTooOften = 'job stalled more than allowable limit'
 
-const countedAs: Readonly<Record<AttemptOutcome, 'completed' | 'failed' | 'lost' | undefined>> = {
+const countedAs: Readonly<Record<AttemptOutcome, Exclude<AttemptOutcome, 'deferred'> | undefined>> = {
   completed: 'completed',
   failed: 'failed',
   lost: 'lost',
-  timedOut: 'lost',
-  cancelled: undefined,
+  timedOut: 'timedOut',
+  cancelled: 'cancelled',
   deferred: undefined,
 }
 

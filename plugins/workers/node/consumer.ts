@@ -11,6 +11,7 @@ import { endFetch } from './end-fetch.js'
 import { putBack } from './put-back.js'
 import type { RunningJobs } from './running-jobs.js'
 import type { StopWaits } from './stop-waits.js'
+import type { TimeLimits } from './time-limit.js'
 
 export interface ConsumerParts {
   readonly queues: Queues
@@ -29,6 +30,7 @@ export interface Attempts {
   readonly run: Processor
   readonly running: RunningJobs
   readonly records: AttemptRecords
+  readonly timeLimits: TimeLimits
 }
 
 /** How long a store that may be down gets to note the outcome of ended jobs, and then to close; and to end a fetch. In ms. */
@@ -37,15 +39,20 @@ const closeMs = 2_000
 /** How long a store that answers takes at most to note the outcome of a job, in ms. */
 const settleMs = 500
 
-/** How often a queue is looked at for jobs that lost their process, in ms, at most. */
+/** Longest time between two checks for jobs that lost their node, in ms. */
 const mostStalledCheckMs = 5_000
 
-/** How often one node of each worker looks for jobs that lost their process, in ms. */
+/** How often one of the nodes of a worker looks for jobs that lost their node, in ms: each of them in turn. */
 export function stalledCheckMs(jobLockMs: number): number {
   return Math.min(jobLockMs, mostStalledCheckMs)
 }
 
-/** Of that time, for how long another check of the queue does nothing: a timer that is early must not be for nothing. */
+/** How often a node looks whether its turn has come, in ms: checks of two nodes are hardly ever closer than the share below. */
+export function stalledTickMs(jobLockMs: number): number {
+  return stalledCheckMs(jobLockMs) / 10
+}
+
+/** Of the time between two checks, for how long another check of the queue does nothing. */
 const stalledCheckShare = 0.8
 
 /** How long an idle worker waits on Redis for a job before it asks again, in s: jobs wake it, so this is only what idling costs. */
@@ -59,11 +66,13 @@ export class Consumer {
   readonly #worker: Worker
   readonly #jobs: RunningJobs
   readonly #records: AttemptRecords
+  readonly #timeLimits: TimeLimits
 
-  private constructor(worker: Worker, { records, running }: Attempts) {
+  private constructor(worker: Worker, { records, running, timeLimits }: Attempts) {
     this.#worker = worker
     this.#jobs = running
     this.#records = records
+    this.#timeLimits = timeLimits
   }
 
   /**
@@ -82,7 +91,7 @@ export class Consumer {
       autorun: false,
       lockDuration: parts.jobLockMs,
       ...(queues.backend === 'redis' ? { drainDelay } : {}),
-      // One node does it for all: see `checkStalled`.
+      // Its nodes do it in turn: see `checkStalled`.
       skipStalledCheck: true,
       stalledInterval: Math.floor(stalledCheckMs(parts.jobLockMs) * stalledCheckShare),
       maxStalledCount: parts.maxStalls,
@@ -104,7 +113,7 @@ export class Consumer {
     })
     try {
       const ready = abortable(worker.waitUntilReady(), signal)
-      await withDeadline(ready, parts.connectionTimeout, `no answer within ${parts.connectionTimeout} ms`)
+      await withDeadline(ready, parts.connectionTimeout, `no response within ${parts.connectionTimeout} ms`)
     } catch (error) {
       // Nobody waits for a connection that does not come: it is closed when it gives up.
       worker.close(true).catch(complain)
@@ -117,11 +126,11 @@ export class Consumer {
     return this.#jobs.count
   }
 
-  /** Gives jobs of the queue that lost their process to another. Never rejects. */
+  /** Gives jobs of the queue that lost their node to another. Never rejects. */
   async checkStalled(): Promise<void> {
     try {
       const moved = this.#worker.getBackend().moveStalledJobsToWait()
-      for (const id of await withDeadline(moved, closeMs, `no answer within ${closeMs} ms`)) this.#worker.emit('stalled', id, 'active')
+      for (const id of await withDeadline(moved, closeMs, `no response within ${closeMs} ms`)) this.#worker.emit('stalled', id, 'active')
     } catch (error) {
       if (!this.#worker.closing) this.#worker.emit('error', error instanceof Error ? error : new Error(messageOf(error)))
     }
@@ -168,6 +177,7 @@ export class Consumer {
     waiting.abort()
     await withDeadline(this.#records.settled(), closeMs, '').catch(() => undefined)
     await withDeadline(this.#worker.close(true), closeMs, '').catch(() => undefined)
+    this.#timeLimits.close()
   }
 }
 

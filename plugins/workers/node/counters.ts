@@ -11,6 +11,8 @@ interface Tally {
   completed: number
   failed: number
   lost: number
+  timedOut: number
+  cancelled: number
   totalMs: number
   /** Attempts by the bucket of their run time. */
   readonly durations: Uint32Array
@@ -30,7 +32,7 @@ export class Counters {
     this.#of(version).inFlight--
   }
 
-  /** The next three are called for an attempt whose outcome the store has accepted. */
+  /** The next five are called for an attempt whose outcome the store has accepted. */
   completed(version: string, ms: number): void {
     const tally = this.#of(version)
     tally.completed++
@@ -43,12 +45,23 @@ export class Counters {
     addTime(tally, ms)
   }
 
-  /** A failure that is the code's or the process's rather than the job's: timed out, its sandbox died, or its lock ran out (ms undefined: in another process, for an unknown time). */
+  /** A failed attempt whose node or child ended, or whose lock ran out. @param ms undefined: on another node, for an unknown time. */
   lost(version: string, ms?: number): void {
     const tally = this.#of(version)
     tally.failed++
     tally.lost++
     if (ms !== undefined) addTime(tally, ms)
+  }
+
+  timedOut(version: string, ms: number): void {
+    const tally = this.#of(version)
+    tally.failed++
+    tally.timedOut++
+    addTime(tally, ms)
+  }
+
+  cancelled(version: string): void {
+    this.#of(version).cancelled++
   }
 
   /** Jobs of a version that run right now. */
@@ -60,7 +73,7 @@ export class Counters {
   drain(): readonly VersionCounts[] {
     const drained: VersionCounts[] = []
     for (const [version, { inFlight, durations, ...counts }] of this.#tallies) {
-      const counted = counts.completed > 0 || counts.failed > 0
+      const counted = counts.completed > 0 || counts.failed > 0 || counts.cancelled > 0
       if (counted) drained.push({ version, ...counts, durations: sparse(durations) })
       if (inFlight === 0) this.#tallies.delete(version)
       else if (counted) this.#tallies.set(version, newTally(inFlight))
@@ -70,11 +83,13 @@ export class Counters {
 
   /** Takes back what was drained and could not be passed on. */
   restore(counts: readonly VersionCounts[]): void {
-    for (const { version, completed, failed, lost, totalMs, durations } of counts) {
+    for (const { version, completed, failed, lost, timedOut, cancelled, totalMs, durations } of counts) {
       const tally = this.#of(version)
       tally.completed += completed
       tally.failed += failed
       tally.lost += lost
+      tally.timedOut += timedOut
+      tally.cancelled += cancelled
       tally.totalMs += totalMs
       for (const [bucket, attempts] of Object.entries(durations)) addTimes(tally, Number(bucket), attempts)
     }
@@ -91,7 +106,8 @@ export class Counters {
 }
 
 function newTally(inFlight: number): Tally {
-  return { completed: 0, failed: 0, lost: 0, totalMs: 0, durations: new Uint32Array(durationBounds.length + 1), inFlight }
+  const durations = new Uint32Array(durationBounds.length + 1)
+  return { completed: 0, failed: 0, lost: 0, timedOut: 0, cancelled: 0, totalMs: 0, durations, inFlight }
 }
 
 function addTime(tally: Tally, ms: number): void {

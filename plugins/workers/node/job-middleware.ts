@@ -2,6 +2,7 @@ import type { Job } from 'bullmq'
 import { delayRequest } from '../jobs/deferral.js'
 import type { Attempt } from './attempt.js'
 import { promiseOf } from './promise-of.js'
+import { PutBack } from './put-back.js'
 
 /** What a job middleware knows of the attempt that it wraps. */
 export interface JobContext {
@@ -23,6 +24,21 @@ export interface JobContext {
    * It rejects with an error that {@link isDeferral} knows, which the middlewares outside of this one see.
    */
   delay(ms: number): Promise<never>
+  /**
+   * Aborts `signal`, and gives the job back to its queue without using up an attempt when the attempt then ends with an error. What
+   * completes all the same is complete. Not for an attempt that was aborted before.
+   *
+   * @example
+   * workers.useJobMiddleware(
+   *   ({ putBack }, next) =>
+   *     next().catch((error: unknown) => {
+   *       putBack('the mail server is away')
+   *       throw error
+   *     }),
+   *   { plugin: 'mail-guard' },
+   * )
+   */
+  putBack(reason: string): void
 }
 
 /**
@@ -127,6 +143,10 @@ class AttemptContext implements JobContext {
   /** Not made before somebody asks for it. */
   get signal(): AbortSignal {
     return this.#attempt.signal
+  }
+
+  get putBack(): JobContext['putBack'] {
+    return (reason) => this.#attempt.abort(new PutBack(reason))
   }
 
   /** A function of its own, so that it can be taken out of the context. */

@@ -43,16 +43,16 @@ export class LoadedVersions {
   /**
    * Loads a version, else the one before it: a process that begins amid a bad rollout works on.
    *
-   * `doubted`: it was refused before, or replaces another one, so its health check must say that it is healthy.
+   * @param options.gate its health check must pass first: it was refused before, or replaces another one.
    */
   async begin(
     worker: StoredWorker,
     version: string,
-    { doubted, signal }: { readonly doubted: boolean; readonly signal: AbortSignal },
+    { gate, signal }: { readonly gate: boolean; readonly signal: AbortSignal },
   ): Promise<Refusal | undefined> {
     const { previousVersion } = worker.desired
     const replaces = this.#last !== undefined && this.#last !== version
-    const load = (doubted || replaces) && version !== previousVersion ? loadHealthyVersion : loadVersion
+    const load = (gate || replaces) && version !== previousVersion ? loadHealthyVersion : loadVersion
     try {
       this.#activate(await load(worker, version, this.#processors, signal))
       return undefined

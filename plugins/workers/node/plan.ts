@@ -1,33 +1,11 @@
 import type { WorkerState } from '../shared/contract.js'
+import type { DesiredState } from './desired-state.js'
+import { awaitsStart, isRefused, type LocalState } from './local-state.js'
 
-/** What one process should do for a worker right now. */
-export interface Goal {
-  readonly generation: number
-  readonly run: boolean
-  readonly paused: boolean
-  readonly starts: number
-  readonly restarts: number
-  readonly version: string
-  /** Differs for each activation of a version. */
-  readonly activation: string
-  readonly concurrency: number
-  /** Equal for records whose consumer would be the same one. */
-  readonly consumerKey: string
-}
-
-/** What one process last did for a worker. */
-export interface Seen extends Goal {
-  readonly state: WorkerState
-  /** The last start failed or was denied: the plan waits for a start, a restart or an activation. */
-  readonly gaveUp: boolean
-  /** The activation whose version cannot run here. */
-  readonly refused?: string
-}
-
-/** A start leaves what should be paused so. */
+/** A worker that should be paused starts paused. */
 export type Step = 'stop' | 'start' | 'switch' | 'resize' | 'pause' | 'resume'
 
-const holdsConsumer: Readonly<Record<WorkerState, boolean>> = {
+const hasConsumer: Readonly<Record<WorkerState, boolean>> = {
   stopped: false,
   starting: false,
   FAILED: false,
@@ -38,23 +16,24 @@ const holdsConsumer: Readonly<Record<WorkerState, boolean>> = {
 }
 
 /**
- * The steps that take a process from what it does to what it should do; none when that is the same. News that is older than what
- * was applied changes nothing, and a worker that FAILED waits for a start, a restart or an activation.
+ * The steps from what this node does for a worker to what it should do; none when both are the same. A desired state older than the
+ * observed one changes nothing.
  */
-export function plan(goal: Goal, seen: Seen | undefined): readonly Step[] {
-  if (seen !== undefined && goal.generation < seen.generation) return []
-  const holds = seen !== undefined && holdsConsumer[seen.state]
-  if (!goal.run) return holds || seen?.state === 'FAILED' || seen?.state === 'starting' ? ['stop'] : []
-  if (!holds) return seen?.gaveUp === true && !asksAnew(goal, seen) ? [] : ['start']
-  if (seen.restarts !== goal.restarts || seen.consumerKey !== goal.consumerKey) return ['stop', 'start']
+export function plan(desired: DesiredState, local: LocalState): readonly Step[] {
+  const { observed } = local
+  if (observed !== undefined && desired.generation < observed.generation) return []
+  const consumes = observed !== undefined && hasConsumer[observed.state]
+  if (!desired.run) return consumes || observed?.state === 'FAILED' || observed?.state === 'starting' ? ['stop'] : []
+  if (!consumes) return awaitsStart(local) && !asksForStart(desired, observed) ? [] : ['start']
+  if (observed.restarts !== desired.restarts || observed.consumerKey !== desired.consumerKey) return ['stop', 'start']
   return [
-    ...(seen.version !== goal.version && seen.refused !== goal.activation ? (['switch'] as const) : []),
-    ...(seen.concurrency !== goal.concurrency ? (['resize'] as const) : []),
-    ...(seen.paused !== goal.paused ? ([goal.paused ? 'pause' : 'resume'] as const) : []),
+    ...(observed.version !== desired.version && !isRefused(local, desired.activation) ? (['switch'] as const) : []),
+    ...(observed.concurrency !== desired.concurrency ? (['resize'] as const) : []),
+    ...(observed.paused !== desired.paused ? ([desired.paused ? 'pause' : 'resume'] as const) : []),
   ]
 }
 
 /** Whether somebody asked for another start. */
-function asksAnew(goal: Goal, seen: Goal): boolean {
-  return seen.starts !== goal.starts || seen.restarts !== goal.restarts || seen.activation !== goal.activation
+function asksForStart(desired: DesiredState, observed: DesiredState | undefined): boolean {
+  return observed?.starts !== desired.starts || observed.restarts !== desired.restarts || observed.activation !== desired.activation
 }

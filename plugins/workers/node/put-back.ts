@@ -1,6 +1,9 @@
 import type { Job } from 'bullmq'
 import { messageOf } from 'zin'
 
+/** The reason that the signal of an attempt is aborted with when a job middleware gives the job back. */
+export class PutBack extends Error {}
+
 /**
  * Gives a job back to its queue without using up one of its attempts. It resolves to what the attempt must end with: `error` when
  * the job did not go back.

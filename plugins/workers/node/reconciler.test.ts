@@ -3,8 +3,8 @@ import { describe, it } from 'node:test'
 import type { Logger } from 'zin'
 import { fakeClock } from 'zin/testing'
 import type { StoredWorker } from '../store/contract.js'
-import { StoreDirectory } from '../store/directory.js'
 import { memoryStore } from '../store/memory.js'
+import { StoreRegistry } from '../store/registry.js'
 import { localState } from '../testing/helpers.js'
 import { stored } from '../testing/stored-worker.js'
 import { Reconciler } from './reconciler.js'
@@ -31,15 +31,15 @@ const setUp = async (apply: (worker: StoredWorker) => Promise<void>) => {
       return store.get(name)
     },
   }
-  const slot = { version: undefined, apply }
-  const node = { id: 'here', find: () => slot, slot: () => slot, restore: async () => undefined, forget: async () => undefined }
+  const local = { version: undefined, status: () => undefined, suspendAtBoot: () => undefined, apply }
+  const node = { id: 'here', find: () => local, localWorker: () => local, restore: async () => undefined, forget: async () => undefined }
   const reconciler = new Reconciler({
-    directory: new StoreDirectory([watched], () => watched),
+    storeRegistry: new StoreRegistry([watched], () => watched),
     shared,
     node: node as unknown as WorkerNode,
     audits: () => state.audits,
     rule: { global: false, driver: 'memory' },
-    wake: async (worker) => worker,
+    applyAutoStart: async (worker) => worker,
     log: quiet,
     now: () => clock.now(),
     emit: () => undefined,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ReportedStatus } from '../shared/contract.js'
 import type { StoredWorker } from '../store/contract.js'
-import { asksOthers, versionFor } from './rollout.js'
+import { needsStatuses, versionFor } from './rollout.js'
 
 const worker = { id: 'a', generation: 7, desired: { version: '2.0.0', previousVersion: '1.0.0' } } as StoredWorker
 const halted = { ...worker, halted: { activation: '2.0.0 1', node: 'n1', code: 'VERSION_UNHEALTHY', message: 'no', at: 1 } }
@@ -51,7 +51,7 @@ describe('a rollout', () => {
   })
 
   it('asks what others say only where that decides', () => {
-    const asks = (stored: StoredWorker, current: string | undefined, begins: boolean) => asksOthers(stored, { current, begins })
+    const asks = (stored: StoredWorker, current: string | undefined, begins: boolean) => needsStatuses(stored, { current, begins })
     assert.deepEqual(
       [asks(worker, '1.0.0', false), asks(worker, undefined, true), asks(worker, '2.0.0', false), asks(worker, undefined, false)],
       [true, true, false, false],

@@ -1,43 +1,53 @@
 import type { ReportedStatus } from '../shared/contract.js'
 import type { StoredWorker } from '../store/contract.js'
 
-/** What one process knows when it asks which version to run. */
+/** What one node knows when it asks which version to run. */
 export interface RolloutView {
   readonly me: string
-  /** What it runs now; undefined: nothing. */
+  /** The version that it runs now; undefined: none. */
   readonly current: string | undefined
-  /** It has done nothing for this worker yet. */
+  /** It has not done anything for this worker yet. */
   readonly begins: boolean
-  /** The processes of the placement. */
+  /** The nodes of the placement, in its order. */
   readonly order: readonly string[]
-  /** What the processes say of the worker. */
+  /** What the nodes report of the worker. */
   readonly statuses: readonly ReportedStatus[]
 }
 
 /**
- * The version that a process should run now. A new version is rolled out one process after another in the order of the placement,
- * with no leader: a process that runs another one takes its turn when every process ahead of it runs the new one, or nothing. One
- * that begins meanwhile takes the version before, and its turn like the others. A halted rollout goes no further.
+ * Where a node stands in a rollout: `ready` to run the version that was activated last, `waiting` for nodes ahead of it, or `halted`,
+ * since a node could not run the version.
  */
+export type RolloutPhase = 'ready' | 'waiting' | 'halted'
+
+/** The version that a node should run now: the new one when it is ready, otherwise the one that it runs, or the previous one. */
 export function versionFor(worker: StoredWorker, view: RolloutView): string {
   const { version, previousVersion } = worker.desired
-  const { begins, current } = view
-  if (worker.halted !== undefined) return current ?? previousVersion ?? version
-  if (current === version) return version
-  const statuses = view.statuses.filter((status) => status.alive && status.workerId === worker.id)
-  if (current !== undefined) return isDue(version, view, statuses) ? version : current
-  const rolling = begins && statuses.some((status) => status.version !== null && status.version !== version)
-  return rolling ? (previousVersion ?? version) : version
+  return rolloutPhase(worker, view) === 'ready' ? version : (view.current ?? previousVersion ?? version)
 }
 
-/** Whether the answer depends on what other processes say. */
-export function asksOthers({ desired, halted }: StoredWorker, { current, begins }: Pick<RolloutView, 'current' | 'begins'>): boolean {
+/**
+ * A rollout needs no leader: the nodes take the new version in the order of the placement, each when all nodes ahead of it run it, or run
+ * nothing. A node that begins meanwhile takes the previous version first, and then its turn.
+ */
+export function rolloutPhase({ id, desired, halted }: StoredWorker, view: RolloutView): RolloutPhase {
+  const { begins, current, me, order } = view
+  const { version } = desired
+  if (halted !== undefined) return 'halted'
+  if (current === version) return 'ready'
+  const statuses = view.statuses.filter((status) => status.alive && status.workerId === id)
+  if (current === undefined) {
+    const rolling = begins && statuses.some((status) => status.version !== null && status.version !== version)
+    return rolling ? 'waiting' : 'ready'
+  }
+  const ahead = order.slice(0, Math.max(0, order.indexOf(me)))
+  const known = statuses.filter((status) => ahead.includes(status.node))
+  const passed = known.length === ahead.length && known.every((status) => status.version === version || status.version === null)
+  return passed ? 'ready' : 'waiting'
+}
+
+/** Whether the phase depends on the statuses of other nodes. */
+export function needsStatuses({ desired, halted }: StoredWorker, { current, begins }: Pick<RolloutView, 'current' | 'begins'>): boolean {
   if (halted !== undefined || current === desired.version) return false
   return current !== undefined || (begins && desired.previousVersion !== null)
-}
-
-function isDue(version: string, { me, order }: RolloutView, statuses: readonly ReportedStatus[]): boolean {
-  const ahead = order.slice(0, Math.max(0, order.indexOf(me)))
-  const told = statuses.filter((status) => ahead.includes(status.node))
-  return told.length === ahead.length && told.every((status) => status.version === version || status.version === null)
 }

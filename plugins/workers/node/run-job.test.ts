@@ -14,6 +14,7 @@ import { Counters } from './counters.js'
 import { JobMiddlewares } from './job-middleware.js'
 import { jobRunner } from './run-job.js'
 import { RunningJobs } from './running-jobs.js'
+import { TimeLimits } from './time-limit.js'
 
 const job = (more: object = {}): Job =>
   ({
@@ -48,6 +49,7 @@ function setUp(run: WorkerProcessor, { hooks = fakeHooks(), reason }: { hooks?: 
   const runner = jobRunner({
     ...shared,
     records,
+    timeLimits: new TimeLimits(systemClock),
     select: (one) => ({ version: one.name === 'canary' ? '2.0.0' : '1.0.0', run: reason === undefined ? run : aborted }),
     middlewares: () => middlewares.chain,
     defaults: () => ({}),
@@ -146,14 +148,14 @@ describe('the wrapper of an attempt', () => {
       [named('WaitingChildrenError'), undefined, [0, 0, 0]],
       [named('RateLimitError'), undefined, [0, 0, 0]],
       [named('Error', 'bullmq:rateLimitExceeded'), undefined, [0, 0, 0]],
-      [new Error('heard'), cancelled, [0, 0, 0]],
+      [new Error('heard'), cancelled, [0, 0, 0, 1]],
       [named('UnrecoverableError'), stopReason, [0, 1, 0]],
     ]
     for (const [thrown, reason, counts] of rows) {
       const { counters, runner } = setUp(() => Promise.reject(thrown), reason === undefined ? {} : { reason })
       await assert.rejects(async () => runner(job()))
-      const [found = { completed: 0, failed: 0, lost: 0 }] = counters.drain()
-      assert.deepEqual([found.completed, found.failed, found.lost], counts, String(thrown))
+      const [found = { completed: 0, failed: 0, lost: 0, cancelled: 0 }] = counters.drain()
+      assert.deepEqual([found.completed, found.failed, found.lost, found.cancelled], [...counts, 0].slice(0, 4), String(thrown))
       assert.equal(counters.inFlight('1.0.0'), 0)
     }
   })

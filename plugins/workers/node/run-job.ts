@@ -15,9 +15,9 @@ import type { AttemptRecords } from './attempt-records.js'
 import type { Counters } from './counters.js'
 import { type AttemptPlace, type JobMiddleware, runInside } from './job-middleware.js'
 import { promiseOf } from './promise-of.js'
-import { putBack, putOff } from './put-back.js'
+import { PutBack, putBack, putOff } from './put-back.js'
 import type { RunningJobs } from './running-jobs.js'
-import { runInTime } from './time-limit.js'
+import type { TimeLimits } from './time-limit.js'
 
 export interface RunnerParts extends AttemptPlace {
   /** The version that does this job; asked once for each attempt. */
@@ -27,6 +27,7 @@ export interface RunnerParts extends AttemptPlace {
   readonly counters: Counters
   readonly running: RunningJobs
   readonly records: AttemptRecords
+  readonly timeLimits: TimeLimits
   readonly clock: Clock
   readonly hooks: Pick<HookSlots, 'onJobStart'>
   /** The worker's defaults of now, for jobs that were added without them. */
@@ -41,7 +42,7 @@ const lostCodes = new Set(['PROCESSOR_DIED'])
  * recorded once the store has accepted it.
  */
 export function jobRunner(parts: RunnerParts): Processor {
-  const { clock, counters, defaults, hooks, middlewares, records, running, select, worker } = parts
+  const { clock, counters, defaults, hooks, middlewares, records, running, select, timeLimits, worker } = parts
   const { onJobStart } = hooks
 
   const begin = (job: Job, token: string | undefined): Promise<unknown> => {
@@ -56,7 +57,7 @@ export function jobRunner(parts: RunnerParts): Processor {
     }
     const work = chain.length === 0 ? process : () => runInside(chain, attempt, parts, process)
     const outcome =
-      ms === undefined ? promiseOf(work) : runInTime(work, { ms, late: () => timeOut(attempt, worker, ms), stands: isDeferral })
+      ms === undefined ? promiseOf(work) : timeLimits.run(work, { ms, late: () => timeOut(attempt, worker, ms), stands: isDeferral })
     return outcome.then(
       (result) => complete(attempt, result),
       (thrown: unknown) => fail(attempt, thrown),
@@ -99,7 +100,8 @@ async function failureOf(attempt: Attempt, error: Error): Promise<AttemptResult 
   if (error instanceof DelayRequest) return takenBack(await putOff(job, token, error.delayMs))
   if (isDeferral(error)) return { outcome: 'deferred', error }
   if (isCancelReason(reason)) return { outcome: 'cancelled', error: unrecoverable(error, reason) }
-  if (reason === stopReason && error.name !== 'UnrecoverableError') return takenBack(await putBack(job, token, error))
+  if ((reason === stopReason || reason instanceof PutBack) && error.name !== 'UnrecoverableError')
+    return takenBack(await putBack(job, token, error))
   if (!('code' in error) || typeof error.code !== 'string') return { outcome: 'failed', error }
   if (error.code === 'JOB_TIMEOUT') return { outcome: 'timedOut', error }
   return { outcome: lostCodes.has(error.code) ? 'lost' : 'failed', error }

@@ -3,10 +3,10 @@ import { workerErrors } from '../errors.js'
 import type { HookSlots } from '../hook-slots.js'
 
 /** Throws WORKER_START_DENIED when a plugin says so. */
-export async function demandLeave(worker: string, { beforeWorkerStart }: HookSlots): Promise<void> {
+export async function demandStartAllowed(worker: string, { beforeWorkerStart }: HookSlots): Promise<void> {
   if (!beforeWorkerStart.active) return
   const verdict = await beforeWorkerStart.call(worker)
-  if (verdict.denied) throw workerErrors.WORKER_START_DENIED(worker, verdict.plugin, verdict.reason)
+  if (verdict.denied) throw verdict.error ?? workerErrors.WORKER_START_DENIED(worker, verdict.plugin, verdict.reason)
 }
 
 export function isDenial(error: unknown): boolean {

@@ -1,10 +1,22 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it, mock } from 'node:test'
-import { runInTime } from './time-limit.js'
+import { fakeClock } from 'zin/testing'
+import { TimeLimits } from './time-limit.js'
 
 describe('work with a time limit', () => {
-  beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }))
+  let clock = fakeClock()
+  let limits = new TimeLimits(clock)
+  beforeEach(() => {
+    mock.timers.enable({ apis: ['setTimeout'] })
+    clock = fakeClock()
+    limits = new TimeLimits(clock)
+  })
   afterEach(() => mock.timers.reset())
+
+  const pass = (ms: number): void => {
+    clock.advance(ms)
+    mock.timers.tick(ms)
+  }
 
   /** Work that ends when it is told that it is late, by the outcome given. */
   const start = (onLate: (resolve: (value: unknown) => void, reject: (error: Error) => void) => void, stands = false) => {
@@ -17,25 +29,25 @@ describe('work with a time limit', () => {
       told()
       return new Error('late')
     }
-    return runInTime(work, { ms: 100, late, stands: () => stands })
+    return limits.run(work, { ms: 100, late, stands: () => stands })
   }
 
   it('gives its outcome when it ends in time', async () => {
     const limit = { ms: 100, late: () => assert.fail('it was in time'), stands: () => false }
-    assert.equal(await runInTime(() => 7, limit), 7)
+    assert.equal(await limits.run(() => 7, limit), 7)
     await assert.rejects(
-      runInTime(() => {
+      limits.run(() => {
         throw new Error('own')
       }, limit),
       /own/,
     )
-    mock.timers.tick(10_000)
+    pass(10_000)
   })
 
   it('is late whatever it answers after its time', async () => {
     const resolves = start((resolve) => resolve('done after all'))
     const rejects = start((_resolve, reject) => reject(new Error('aborted')))
-    mock.timers.tick(100)
+    pass(100)
     await assert.rejects(resolves, /late/)
     await assert.rejects(rejects, /late/)
   })
@@ -45,17 +57,48 @@ describe('work with a time limit', () => {
     const run = start(() => undefined).finally(() => {
       ended = true
     })
-    mock.timers.tick(100)
-    mock.timers.tick(1999)
+    pass(100)
+    pass(1999)
     await new Promise(setImmediate)
     assert.equal(ended, false)
-    mock.timers.tick(1)
+    pass(1)
     await assert.rejects(run, /late/)
   })
 
   it('stands by an outcome that has happened elsewhere', async () => {
     const run = start((_resolve, reject) => reject(new Error('put off')), true)
-    mock.timers.tick(100)
+    pass(100)
     await assert.rejects(run, /put off/)
+  })
+
+  it('has its own limit, whatever limits other work has', async () => {
+    const late: number[] = []
+    const run = (ms: number) =>
+      limits.run(() => new Promise(() => undefined), { ms, late: () => new Error(String(late.push(ms))), stands: () => false })
+    const runs = Promise.allSettled([run(300), run(100), run(200)])
+    pass(100)
+    assert.deepEqual(late, [100])
+    pass(50)
+    const later = run(20)
+    pass(20)
+    assert.deepEqual(late, [100, 20])
+    pass(30)
+    pass(100)
+    assert.deepEqual(late, [100, 20, 200, 300])
+    pass(1_700)
+    pass(100)
+    pass(200)
+    await Promise.all([runs, assert.rejects(later)])
+  })
+
+  it('has no limit any more once the limits are closed', async () => {
+    const work = limits.run(() => new Promise((resolve) => setTimeout(resolve, 200, 'done')), {
+      ms: 100,
+      late: () => assert.fail('the limits are closed'),
+      stands: () => false,
+    })
+    limits.close()
+    pass(200)
+    assert.equal(await work, 'done')
   })
 })

@@ -67,7 +67,7 @@ async function demandHealthy(name: string, version: string, check: WorkerHealthC
   let reason: string | undefined
   try {
     const asked = Promise.resolve(check(name, abort.signal))
-    const result = await withDeadline(abortable(asked, signal), gateMs, `no answer within ${gateMs} ms`)
+    const result = await withDeadline(abortable(asked, signal), gateMs, `no response within ${gateMs} ms`)
     if (result.healthy) return
     reason = result.error
   } catch (error) {

@@ -5,15 +5,16 @@ import { systemClock } from 'zin'
 import { MemoryHub } from 'zin/plugins/cluster'
 import type { Queues } from 'zin/plugins/queues'
 import { fakeClock } from 'zin/testing'
+import { eventually } from '../../../scripts/testing/eventually.js'
 import type { HookSlots } from '../hook-slots.js'
 import type { Processors } from '../processors/processors.js'
 import { memoryState } from '../shared/memory.js'
 import { placementOf } from '../shared/placement.js'
-import { StoreDirectory } from '../store/directory.js'
 import { memoryStore } from '../store/memory.js'
-import { eventually, localState, silentLog } from '../testing/helpers.js'
+import { StoreRegistry } from '../store/registry.js'
+import { localState, silentLog } from '../testing/helpers.js'
 import { desired, stored } from '../testing/stored-worker.js'
-import { goalOf } from './goal.js'
+import { desiredStateOf } from './desired-state.js'
 import { JobMiddlewares } from './job-middleware.js'
 import { Reconciler } from './reconciler.js'
 import { VersionRoutes } from './version-routes.js'
@@ -60,10 +61,10 @@ it('a worker that was created again begins with its own version, also where nobo
   })
   const reconciler = new Reconciler({
     ...parts,
-    directory: new StoreDirectory([store], () => store),
+    storeRegistry: new StoreRegistry([store], () => store),
     node,
     rule: { global: true, driver: 'memory' },
-    wake: async (worker) => worker,
+    applyAutoStart: async (worker) => worker,
     now: () => systemClock.now(),
     audits: () => false,
     emit: () => undefined,
@@ -91,8 +92,8 @@ it('a worker that was created again begins with its own version, also where nobo
   await store.insert(again)
   await shared.publishChange('again')
   await runs(again.id, '1.0.1')
-  await Promise.all([reconciler.close(), node.close({ drainMs: 0, cancelMs: 0 })])
-  await reconciler.leave()
+  await Promise.all([reconciler.close(), node.close({ drainMs: 0, cancelMs: 0, reportMs: 2_000 })])
+  await reconciler.deregister()
   await Promise.all([cluster.close(), other.cluster.close()])
 })
 
@@ -125,8 +126,9 @@ it('an attempt that was lost with its process counts for the version that ran th
     halt: async () => undefined,
   })
   const worker = stored('mail', { desired: desired({ state: 'running' }) })
-  const slot = node.slot({ name: 'mail', id: worker.id })
-  await slot.apply(worker, async () => ({ goal: goalOf(worker, { run: true, version: '1.0.0' }), placed: true, checksStalled: true }))
+  const local = node.localWorker({ name: 'mail', id: worker.id })
+  const should = desiredStateOf(worker, { run: true, version: '1.0.0' })
+  await local.apply(worker, async () => ({ desired: should, assigned: true, stalledTurn: { index: 0, of: 1 } }))
   const minutes = async () => {
     await node.flush()
     return (await shared.counts(['mail'], { since: 0, byVersion: true })).map(({ version, failed, lost }) => [version, failed, lost])
@@ -137,7 +139,7 @@ it('an attempt that was lost with its process counts for the version that ran th
 
   const died = localState({ clock, node: 'died', hub, store })
   await died.cluster.open()
-  await died.shared.report([{ ...(slot.status() ?? assert.fail('it runs')), version: '0.9.0' }])
+  await died.shared.report([{ ...(local.status() ?? assert.fail('it runs')), version: '0.9.0' }])
   clock.advance(15_001)
   await cluster.heartbeat()
   opened[0]?.emit('stalled', '8')
@@ -146,6 +148,6 @@ it('an attempt that was lost with its process counts for the version that ran th
     ['0.9.0', 1, 1],
     ['1.0.0', 1, 1],
   ])
-  await node.close({ drainMs: 0, cancelMs: 0 })
+  await node.close({ drainMs: 0, cancelMs: 0, reportMs: 2_000 })
   await Promise.all([cluster.close(), died.cluster.close()])
 })

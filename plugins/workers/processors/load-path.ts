@@ -2,8 +2,8 @@ import { realpath, stat } from 'node:fs/promises'
 import { isAbsolute, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { messageOf, ZinError } from 'zin'
-import { workerErrors } from '../errors.js'
 import { checkProcessorPath } from '../record/processor-path.js'
+import { processorErrors } from './errors.js'
 import { type ExportNames, exportedFunction, missingExport } from './exported.js'
 
 /** Where processor files are, as absolute folders. */
@@ -24,7 +24,7 @@ const otherFile = /\.(?:test|spec)\.[cm]?[jt]s$|\.d\.[cm]?ts$|(?:^|\/)zin\.confi
 export async function locateProcessor(
   path: string,
   { app, folders }: ProcessorRoots,
-  refusal = workerErrors.INVALID_PROCESSOR_PATH,
+  refusal = processorErrors.INVALID_PROCESSOR_PATH,
 ): Promise<string> {
   const fault = checkProcessorPath('processor', path)
   if (fault !== undefined) throw new ZinError(fault.code, fault.message, { status: 400 })
@@ -56,7 +56,7 @@ async function pathInside(root: string, path: string): Promise<InsidePath | unde
 async function checkedFile(
   path: string,
   { file, inside }: InsidePath,
-  refusal: typeof workerErrors.INVALID_PROCESSOR_PATH,
+  refusal: typeof processorErrors.INVALID_PROCESSOR_PATH,
 ): Promise<string> {
   // The link's target is what runs, so it is what must have a proper name.
   const fault = checkProcessorPath('processor', file)
@@ -76,10 +76,10 @@ export async function loadExport(path: string, roots: ProcessorRoots, names: Exp
   try {
     module = (await import(pathToFileURL(file).href)) as Record<string, unknown>
   } catch (error) {
-    throw workerErrors.PROCESSOR_LOAD_FAILED(path, messageOf(error))
+    throw processorErrors.PROCESSOR_LOAD_FAILED(path, messageOf(error))
   }
   const found = exportedFunction(module, names)
-  if (found === undefined) throw workerErrors.PROCESSOR_LOAD_FAILED(path, missingExport(names))
+  if (found === undefined) throw processorErrors.PROCESSOR_LOAD_FAILED(path, missingExport(names))
   return found
 }
 

@@ -1,10 +1,10 @@
 import type { Clock, HostView, Logger, SlotOf } from 'zin'
 import { withDeadline } from 'zin'
-import { workerErrors } from '../errors.js'
 import type { WorkerHealthCheck } from '../health/check.js'
 import type { WorkerHooks } from '../hooks.js'
 import type { WorkersOptions } from '../options.js'
 import { isUrl } from '../record/processor-url.js'
+import { processorErrors } from './errors.js'
 import { fileExports, healthCheckExports, urlExports } from './exported.js'
 import { loadExport, locateProcessor, type ProcessorRoots } from './load-path.js'
 import type { LoadedProcessor, ProcessorSpec, WorkerProcessor } from './processor.js'
@@ -65,7 +65,7 @@ export class Processors {
     if (found.kind === 'url') this.#remote.check(found.text)
     if (found.kind === 'path') await locateProcessor(found.text, this.#parts.roots)
     if (healthCheck !== null)
-      await locateProcessor(this.#healthCheckPath(healthCheck), this.#parts.roots, workerErrors.INVALID_HEALTH_CHECK)
+      await locateProcessor(this.#healthCheckPath(healthCheck), this.#parts.roots, processorErrors.INVALID_HEALTH_CHECK)
   }
 
   /** Whether this process knows where the code of a version comes from. */
@@ -104,8 +104,8 @@ export class Processors {
   }
 
   #healthCheckPath(path: string): string {
-    if (this.#edge) throw workerErrors.PROCESSOR_NOT_PREBUILT(path)
-    if (isUrl(path)) throw workerErrors.INVALID_HEALTH_CHECK(shownUrl(path), 'it must be the path of a file under a processor root')
+    if (this.#edge) throw processorErrors.PROCESSOR_NOT_PREBUILT(path)
+    if (isUrl(path)) throw processorErrors.INVALID_HEALTH_CHECK(shownUrl(path), 'it must be the path of a file under a processor root')
     return path
   }
 
@@ -134,11 +134,11 @@ export class Processors {
 
   async #find(spec: FoundSpec): Promise<Found> {
     const found = await this.#lookUp(spec)
-    if (found === undefined) throw workerErrors.MISSING_PROCESSOR_SPEC(spec.worker)
+    if (found === undefined) throw processorErrors.MISSING_PROCESSOR_SPEC(spec.worker)
     if (found.kind !== 'function') {
-      if (this.#edge) throw workerErrors.PROCESSOR_NOT_PREBUILT(shownUrl(found.text))
+      if (this.#edge) throw processorErrors.PROCESSOR_NOT_PREBUILT(shownUrl(found.text))
     } else if (spec.isolation !== 'inline' && !found.prebuilt) {
-      throw workerErrors.PROCESSOR_NOT_ISOLATED(spec.worker, spec.isolation)
+      throw processorErrors.PROCESSOR_NOT_ISOLATED(spec.worker, spec.isolation)
     }
     return found
   }

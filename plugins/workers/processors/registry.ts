@@ -57,7 +57,7 @@ export class ProcessorRegistry {
   }
 }
 
-/** Sets an entry; the returned function removes it unless somebody replaced it. */
+/** Sets an entry; the returned function removes it unless it was replaced. */
 function put<T>(map: Map<string, T>, name: string, value: T): () => void {
   map.set(name, value)
   return () => {

@@ -12,7 +12,7 @@ const minuteMs = 60_000
 const mostNames = 1_000
 const mostMinutes = 100_000
 
-/** What is asked for, with its defaults. Refuses what is malformed, and what would keep a store busy for long. */
+/** The query with its defaults. Rejects a malformed query, and one that would keep a store busy for long. */
 export function countsQuery(names: readonly string[], options: CountsOptions, now: number): CountsQuery {
   refuse(malformed(names, options))
   const { since = now - hourMs, byVersion = false, byMinute = false } = options

@@ -40,7 +40,7 @@ function infrastructureOf(input: CreateWorker['infrastructure'], defaults: Recor
   const { driver, connection, table, keyPrefix, client } = input?.persistence ?? {}
   const persistence: PersistencePlace = {
     driver: driver ?? defaults.driver,
-    // A client wins over the name of a connection, so that name would tell a wrong place.
+    // A client takes precedence over the name of a connection, so that name would show a wrong location.
     ...(connection === undefined || client !== undefined ? {} : { connection }),
     ...(table === undefined ? {} : { table }),
     ...(keyPrefix === undefined ? {} : { keyPrefix }),

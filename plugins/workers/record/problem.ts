@@ -1,13 +1,10 @@
-/** One fault of an input. The first one gives the answer its code; all are listed in its details. */
-export interface Problem {
-  readonly field: string
-  readonly code: string
-  readonly message: string
-}
+import type { Problem, ProblemCode } from './errors.js'
+
+export type { Problem } from './errors.js'
 
 export type Check = (value: unknown) => Problem | undefined
 
-export function problem(field: string, code: string, message: string): Problem {
+export function problem(field: string, code: ProblemCode, message: string): Problem {
   return { field, code, message }
 }
 

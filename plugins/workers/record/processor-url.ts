@@ -16,7 +16,7 @@ export function isUrl(value: string): boolean {
   return scheme.test(value)
 }
 
-/** Reads `https://host/path` with an optional `#sha256-<hex or base64>`; undefined when it is none. Asks nobody. */
+/** Reads `https://host/path` with an optional `#sha256-<hex or base64>`; undefined when it is invalid. Does no I/O. */
 export function processorUrl(value: string): ProcessorUrl | undefined {
   // URL parsers drop blanks and turn backslashes around: what is stored would not be what is fetched.
   if (value.length > 2048 || !/^[\u0021-\u005b\u005d-\u007e]+$/.test(value) || !URL.canParse(value)) return undefined

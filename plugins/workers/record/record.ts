@@ -61,7 +61,7 @@ export interface Backoff {
   readonly delay: number
 }
 
-/** What a worker was scaled to, beside what its user asked for. */
+/** The scaled concurrency of a worker, beside the configured one. */
 export interface Scaled {
   /** Parallel jobs in one node, 1–1000. */
   readonly concurrency: number
@@ -144,7 +144,7 @@ export type UpdateWorker = Partial<
 export interface WorkerRecord {
   readonly name: string
   readonly queueName: string
-  /** As its user asked for. What a node runs is `scaled.concurrency` while that is there. */
+  /** As configured. `scaled.concurrency`, when present, is the effective number. */
   readonly concurrency: number
   readonly scaled?: Scaled
   readonly activeStatus: boolean
@@ -174,6 +174,26 @@ export interface VersionRecord {
   readonly createdAt: number
   /** When it was activated last, ms since 1970; null: never. */
   readonly activatedAt: number | null
+  /** Until it is activated again. */
+  readonly refused?: RefusedVersion
+}
+
+/** Why a version must not run: its rollout halted, or a plugin refused it. */
+export interface RefusedVersion {
+  /** `workers`: its rollout halted. Else the plugin that called `refuseVersion`. */
+  readonly by: string
+  readonly reason: string
+  readonly evidence?: Readonly<Record<string, unknown>>
+  /** ms since 1970. */
+  readonly at: number
+}
+
+/** What `refuseVersion` takes. */
+export interface VersionRefusal {
+  /** One sentence for people, at most 500 characters. */
+  readonly reason: string
+  /** What led to it: at most 4096 characters of JSON. */
+  readonly evidence?: Readonly<Record<string, unknown>>
 }
 
 /** What `registerVersion` takes. */

@@ -13,7 +13,7 @@ export function scaleProblems(concurrency: unknown, reason: unknown): readonly P
     : [...problems, problem('reason', 'INVALID_SCALE_REASON', `"reason" must be text of at most ${longestReason} characters`)]
 }
 
-/** Parallel jobs in one node: as many as it was scaled to, else as many as its user asked for. */
+/** Effective parallel jobs on one node: the scaled number, else the configured one. */
 export function actingConcurrency({ concurrency, scaled }: Pick<WorkerRecord, 'concurrency' | 'scaled'>): number {
   return scaled?.concurrency ?? concurrency
 }

@@ -57,8 +57,8 @@ export class WorkerFeatures {
   }
 
   /**
-   * A record with the parts of plugins in it: as they were asked for, with defaults filled in; those of plugins that are not asked about
-   * stay as they are. Throws what is wrong with what was asked for.
+   * A record with the requested data of plugins, with defaults filled in; data of plugins that the request does not mention
+   * stays unchanged. Throws the problems of the request.
    *
    * @param before absent at creation.
    */

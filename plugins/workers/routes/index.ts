@@ -1,5 +1,6 @@
-import type { EventStreams, Route } from 'zin'
+import type { Clock, EventStreams, Route } from 'zin'
 import type { Workers } from '../contract.js'
+import { countsRoutes } from './counts.js'
 import { eventRoutes } from './events.js'
 import { jobRoutes } from './jobs.js'
 import type { Demand } from './shared.js'
@@ -7,6 +8,12 @@ import { versionRoutes } from './versions.js'
 import { workerRoutes } from './workers.js'
 
 /** The worker API. */
-export function routesOf(workers: Workers, streams: EventStreams, demand: Demand): readonly Route[] {
-  return [...workerRoutes(workers, demand), ...versionRoutes(workers, demand), ...jobRoutes(workers), ...eventRoutes(workers, streams)]
+export function routesOf(workers: Workers, streams: EventStreams, demand: Demand, clock: Clock): readonly Route[] {
+  return [
+    ...workerRoutes(workers, demand),
+    ...versionRoutes(workers, demand),
+    ...countsRoutes(workers, clock),
+    ...jobRoutes(workers),
+    ...eventRoutes(workers, streams),
+  ]
 }

@@ -22,7 +22,7 @@ const outcomes: Readonly<Record<CancelOutcome, string>> = {
   removed: 'The job was waiting and is removed',
   failed: 'The job was waiting and has failed; the job that waits for it takes it so',
   cancelled: 'The job runs and was told to stop',
-  orphaned: 'No process that answers runs the job; it fails when its lock ends, unless a process that does not answer completes it',
+  orphaned: 'No reachable node runs the job; it fails when its lock ends, unless an unreachable node completes it',
 }
 
 /** Jobs of a worker, and what adds them by itself. */
@@ -63,7 +63,7 @@ export function jobRoutes(workers: Workers): readonly Route[] {
     defineRoute({
       method: 'POST',
       path: '/api/workers/:name/jobs/:id/cancel',
-      summary: 'Remove a waiting job, or tell a running one to stop, wherever it runs',
+      summary: 'Remove a waiting job, or abort the signal of a running one on whichever node runs it',
       tag,
       use,
       params: jobParams,

@@ -1,7 +1,7 @@
 import { defineRoute, type Route } from 'zin'
 import type { Workers } from '../contract.js'
 import { documented } from '../documented.js'
-import { nameParams, operationAnswer, versionAnswer, versionBody, versionParams, versionsAnswer, waitQuery } from '../schema.js'
+import { activateQuery, nameParams, operationAnswer, versionAnswer, versionBody, versionParams, versionsAnswer } from '../schema.js'
 import { answerOf, type Demand, onMissing, recordLimit, tag, use } from './shared.js'
 
 /** Versions of a worker. */
@@ -45,12 +45,12 @@ export function versionRoutes(workers: Workers, demand: Demand): readonly Route[
       use,
       params: versionParams,
       documented: documented.activate,
-      query: waitQuery,
+      query: activateQuery,
       response: { 200: operationAnswer, 202: operationAnswer },
       handler: async (ctx) => {
         await demand(ctx, 'workers:deploy')
         const { params, query } = ctx.input
-        return answerOf(ctx, await workers.activate(params.name, params.version, { waitMs: query.wait }))
+        return answerOf(ctx, await workers.activate(params.name, params.version, { waitMs: query.wait, force: query.force }))
       },
     }),
   ]

@@ -4,6 +4,7 @@ import type { Database } from 'zin/plugins/database'
 import type { Kv } from 'zin/plugins/kv'
 import { stateMigration } from '../migrations/0002-create-state.js'
 import { durationsMigration } from '../migrations/0004-create-durations.js'
+import { outcomeCountsMigration } from '../migrations/0005-add-outcome-counts.js'
 import { onConnection } from '../on-connection.js'
 import type { PersistenceDriver } from '../record/record.js'
 import type { WorkerSettings } from '../settings.js'
@@ -51,7 +52,8 @@ export function chooseState({ settings, services, host, clock, log }: ChooseOpti
     const connection = settings.WORKER_PERSISTENCE_DB_CONNECTION
     const prefix = settings.WORKER_PERSISTENCE_TABLE.replace(/s$/, '')
     const store = sqlState({ database, connection, prefix })
-    return { cluster, store, migrations: onConnection(database, connection, [stateMigration(prefix), durationsMigration(prefix)]) }
+    const migrations = [stateMigration(prefix), durationsMigration(prefix), outcomeCountsMigration(prefix)]
+    return { cluster, store, migrations: onConnection(database, connection, migrations) }
   }
   const local = localCluster({ node: cluster.node, clock, log, leaseMs: settings.WORKER_INTERVAL_MS * 3 })
   return { cluster: local, local, store: memoryState({ clock }), migrations: [] }

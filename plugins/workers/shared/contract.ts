@@ -4,7 +4,7 @@ import type { DurationBuckets } from './durations.js'
 /** A node of the app, as far as workers care. */
 export interface WorkerNodeInfo {
   readonly id: string
-  /** Its lease runs. */
+  /** Whether its lease is valid. */
   readonly alive: boolean
   /** WORKER_REGION. */
   readonly region: string
@@ -24,7 +24,7 @@ export interface KnownNode extends WorkerNodeInfo {
   readonly leaseMs: number
 }
 
-/** `unknown`: it should run, and no process that lives tells. `paused`: it runs and takes no jobs. */
+/** `unknown`: it should run, and no live node reports it. `paused`: it runs and takes no jobs. */
 export type WorkerState = 'stopped' | 'starting' | 'running' | 'paused' | 'stopping' | 'FAILED' | 'unknown'
 
 export interface StatusError {
@@ -47,7 +47,7 @@ export interface CandidateStatus {
   readonly error?: StatusError
 }
 
-/** What one process does for one worker. */
+/** The status of one worker on one node. */
 export interface NodeStatus {
   readonly worker: string
   /** Id of the stored worker that this is about. */
@@ -55,7 +55,7 @@ export interface NodeStatus {
   /** The generation that it has applied, or has tried to apply. */
   readonly generation: number
   readonly state: WorkerState
-  /** Whether the placement chose this process. */
+  /** Whether the placement chose this node. */
   readonly placed: boolean
   /** The version that takes new jobs here; null when none does. */
   readonly version: string | null
@@ -81,36 +81,41 @@ export interface StoredStatus extends NodeStatus {
 }
 
 export interface ReportedStatus extends StoredStatus {
-  /** False when that process's lease has ended. */
+  /** False when the lease of that node has ended. */
   readonly alive: boolean
 }
 
-/** What nodes tell each other of workers. What one misses it finds with its next poll. */
+/** Messages between nodes about workers. A node finds what it missed with its next poll. */
 export type WorkerMessage =
   /** The stored worker was written or removed. */
   | { readonly kind: 'change'; readonly worker: string; readonly revision: number }
   | { readonly kind: 'status'; readonly node: string; readonly status: NodeStatus }
   | { readonly kind: 'cancel'; readonly request: string; readonly queue: string; readonly job: string; readonly reason: string }
   | { readonly kind: 'cancelled'; readonly request: string; readonly node: string }
+  /** A node has stopped a removed worker, and deleted its status. */
+  | { readonly kind: 'forgotten'; readonly worker: string; readonly workerId: string }
 
 /** What changed since a revision. */
 export interface News {
   readonly revision: number
   /** Worker → revision of its last change. `all`: more than are listed, so that everything has to be read. */
   readonly changed: ReadonlyMap<string, number> | 'all'
-  /** Whether the store has statuses of the node that asks. */
+  /** Whether the store has statuses of the calling node. */
   readonly reported: boolean
 }
 
-/** Attempts whose outcome is stored; neither those that were cancelled nor those that were put off. */
+/** Attempts whose outcome is stored. Deferred ones are not counted. */
 export interface AttemptCounts {
-  /** Of jobs that completed. */
   readonly completed: number
-  /** All others. */
+  /** Attempts that failed for any reason, including `lost` and `timedOut`; not `cancelled`. */
   readonly failed: number
-  /** Of the failed: timed out, stalled, or their sandbox died. */
+  /** Of the failed: the node, the child process or thread ended, or the lock of the job ran out, before the attempt ended. */
   readonly lost: number
-  /** Sum of the run times of all attempts, ms. */
+  /** Of the failed: ran longer than the timeout. */
+  readonly timedOut: number
+  /** Attempts that were cancelled; neither completed nor failed. */
+  readonly cancelled: number
+  /** Sum of the run times of the completed and failed attempts, ms. */
   readonly totalMs: number
 }
 
@@ -128,7 +133,7 @@ export interface WorkerCounts extends AttemptCounts {
   readonly version?: string
   /** With `byMinute`: start of the minute, ms since 1970. */
   readonly minute?: number
-  /** Run times of the attempts. Those that were lost with their node have none. */
+  /** Run times of the completed and failed attempts, by bucket. Those that were lost with their node have none. */
   readonly durations: DurationBuckets
 }
 
@@ -146,13 +151,13 @@ export interface OperationRecord {
   readonly workerId: string
   readonly action: string
   readonly generation: number
-  /** Processes that should apply it. */
+  /** Nodes that should apply it. */
   readonly targets: readonly string[]
   /** What the worker should do from then on. */
   readonly desired: 'running' | 'stopped'
   /** Of an activation: its version. */
   readonly version?: string
-  /** What came of it, once nothing more will. */
+  /** Its final outcome. Absent: pending. */
   readonly outcome?: OperationOutcome
   /** ms since 1970. */
   readonly at: number
@@ -176,16 +181,16 @@ export interface StateStore {
 
   /** Stores statuses of a node; one round trip for all of them. */
   report(node: string, statuses: readonly NodeStatus[]): Promise<void>
-  /** Forgets what a node said of a worker that is gone, not of a later one of its name. */
+  /** Deletes a node's status of a removed worker, not of a later worker with the same name. */
   forget(node: string, worker: string, workerId: string): Promise<void>
-  /** Forgets everything that a node said. */
+  /** Deletes all statuses of a node. */
   forgetNode(node: string): Promise<void>
-  /** What any node said of these workers; one round trip. */
+  /** The statuses of these workers on all nodes; one round trip. */
   statuses(workers: readonly string[]): Promise<readonly StoredStatus[]>
-  /** Names of workers that one of these nodes says are `running`; one round trip. */
+  /** Names of workers that one of these nodes reports as `running`; one round trip. */
   running(nodes: readonly string[]): Promise<ReadonlySet<string>>
 
-  /** Notes that a stored worker changed: the new revision. */
+  /** Records that a stored worker changed, and returns the new revision. */
   change(worker: string): Promise<number>
   /** What changed since a revision; one round trip. A revision that was never given, as -1, has `all`. */
   news(node: string, since: number): Promise<News>
@@ -193,19 +198,22 @@ export interface StateStore {
   saveOperation(operation: OperationRecord): Promise<void>
   operation(id: string): Promise<OperationRecord | undefined>
 
-  /** Adds attempts to the totals and to the current minute of the store's clock: all of them or, when it rejects, usually none. */
-  count(deltas: readonly AttemptDelta[]): Promise<void>
-  /** Attempts since the worker was made, over all nodes and versions, by worker name; one round trip. Absent: none. */
+  /**
+   * Adds attempts to the totals and to the current minute of the store's clock, and resolves to how many of the deltas, from the first on:
+   * as many as one transaction of the store takes. When it rejects, usually none.
+   */
+  count(deltas: readonly AttemptDelta[]): Promise<number>
+  /** Attempts since the worker was created, over all nodes and versions, by worker name; one round trip. Absent: none. */
   totals(workers: readonly string[]): Promise<ReadonlyMap<string, AttemptCounts>>
   /**
    * Attempts of these workers, of those with any, in the order of the names, then of the minutes, then of the versions; one round trip.
    * Kept for 24 h.
    */
   counts(workers: readonly string[], query: CountsQuery): Promise<readonly WorkerCounts[]>
-  /** Forgets counts, statuses and operations of a worker that was removed. */
+  /** Deletes counts, statuses and operations of a removed worker. */
   erase(worker: string): Promise<void>
 
-  /** Forgets what is older than it is kept for, and statuses of nodes that are not among these. For the leader; short statements. */
+  /** Deletes expired entries, and statuses of nodes that are not among these. For the leader; short statements. */
   sweep(nodes: readonly string[]): Promise<void>
 
   isUnavailable(error: unknown): boolean

@@ -89,8 +89,9 @@ class MemoryState implements StateStore {
     return operation !== undefined && operation.at > this.#clock.now() - dayMs ? operation : undefined
   }
 
-  async count(deltas: readonly AttemptDelta[]): Promise<void> {
+  async count(deltas: readonly AttemptDelta[]): Promise<number> {
     this.#counts.add(deltas)
+    return deltas.length
   }
 
   async totals(workers: readonly string[]): Promise<ReadonlyMap<string, AttemptCounts>> {

@@ -9,8 +9,8 @@ export function couldNotStart({ state, error }: Pick<NodeStatus, 'state' | 'erro
 const none: ReadonlySet<string> = new Set()
 
 /**
- * Ids of the processes that should run a worker: living ones that consume jobs and whose region fits, all of them or the first so
- * many. Every process computes the same from the same nodes, and a process that joins or leaves moves only its own share. The order
+ * Ids of the nodes that should run a worker: live ones that consume jobs and whose region matches, all of them or the first so
+ * many. Every node computes the same from the same nodes, and a node that joins or leaves moves only its own share. The order
  * is that of a rolling activation.
  *
  * @param failing processes that could not start it: of so many, they come last.

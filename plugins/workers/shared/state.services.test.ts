@@ -2,61 +2,38 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { database, databaseService } from 'zin/plugins/database'
-import { openRedis, type RedisClient, redisTarget } from 'zin/plugins/redis'
+import type { RedisClient } from 'zin/plugins/redis'
 import { createTestHost } from 'zin/testing'
+import { eventually } from '../../../scripts/testing/eventually.js'
 import { mysqlEnv } from '../../../scripts/testing/mysql-database.js'
+import { connectRedis, monitorRedis, redisClusterServer, storesOnRedis, testRedisUrl } from '../../../scripts/testing/redis-client.js'
 import { type RedisServer, redisServer } from '../../../scripts/testing/redis-server.js'
 import { createStateTables } from '../migrations/0002-create-state.js'
 import { createDurationsTable } from '../migrations/0004-create-durations.js'
-import { eventually, nodeStatus, silentLog } from '../testing/helpers.js'
+import { addOutcomeCounts } from '../migrations/0005-add-outcome-counts.js'
+import { nodeStatus } from '../testing/helpers.js'
 import { redisState } from './redis/redis.js'
 import { sqlState } from './sql/sql.js'
 import { tableNames } from './sql/tables.js'
 import { stateContract, type TestedState } from './state.contract.js'
 
 const unique = randomUUID().slice(0, 8)
-const redisUrl = process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set'
 const keyPrefix = `test-${unique}:kv:`
 const base = 'app:{workers}'
 
-const connect = (url: string): Promise<RedisClient> => {
-  const target = redisTarget('TEST_REDIS_URL', url)
-  return openRedis({
-    target,
-    setting: 'TEST_REDIS_URL',
-    name: `test-${unique}`,
-    connectTimeoutMs: 5000,
-    log: silentLog,
-    mode: 'fail-fast',
-    keyPrefix,
-  })
-}
-
+const asClient = { name: `test-${unique}`, keyPrefix }
 const stateOn = (client: RedisClient | undefined) => redisState({ redis: () => client, prefix: 'app' })
 
-/** Two clients, as of two processes. */
-const onRedis = async (url: string): Promise<TestedState> => {
-  const clients: RedisClient[] = []
-  return {
-    async open() {
-      const client = await connect(url)
-      clients.push(client)
-      return stateOn(client)
-    },
-    async close() {
-      for (const client of clients) client.disconnect()
-    },
-  }
-}
+const onRedis = (url: string): TestedState => storesOnRedis(url, asClient, stateOn)
 
-stateContract('Redis', () => onRedis(redisUrl))
+stateContract('Redis', async () => onRedis(testRedisUrl))
 
 describe('what nodes share of workers on Redis', { timeout: 60_000 }, () => {
   let server: RedisServer
   let client: RedisClient
   before(async () => {
     server = await redisServer()
-    client = await connect(server.url)
+    client = await connectRedis(server.url, asClient)
   })
   beforeEach(() => client.flushall())
   after(async () => {
@@ -67,19 +44,18 @@ describe('what nodes share of workers on Redis', { timeout: 60_000 }, () => {
   it('takes one command for each thing, whatever the number of workers', async () => {
     const state = stateOn(client)
     const names = Array.from({ length: 100 }, (_, index) => `worker-${index}`)
-    const watcher = await connect(server.url)
-    assert.ok('monitor' in watcher)
-    const monitor = await watcher.monitor()
-    const commands: string[] = []
-    monitor.on('monitor', (_time: string, args: string[], source: string) => {
-      if (source !== 'lua') commands.push(String(args[0]).toLowerCase())
-    })
-    const seen = async (): Promise<readonly string[]> => {
-      await watcher.call('ECHO', 'end')
-      await eventually('all commands', () => commands.at(-1) === 'echo')
-      return commands.splice(0).slice(0, -1)
-    }
-    const counts = names.map((worker) => ({ worker, version: '1.0.0', completed: 1, failed: 0, lost: 0, totalMs: 1, durations: { 8: 1 } }))
+    const monitor = await monitorRedis(server.url, asClient)
+    const counts = names.map((worker) => ({
+      worker,
+      version: '1.0.0',
+      completed: 1,
+      failed: 0,
+      lost: 0,
+      timedOut: 0,
+      cancelled: 0,
+      totalMs: 1,
+      durations: { 8: 1 },
+    }))
     const calls = {
       report: () =>
         state.report(
@@ -96,20 +72,21 @@ describe('what nodes share of workers on Redis', { timeout: 60_000 }, () => {
       erase: () => state.erase('worker-1'),
       sweep: () => state.sweep(['a']),
     }
-    await seen()
+    await monitor.take()
     for (const [name, call] of Object.entries(calls)) {
       await call()
-      assert.deepEqual(await seen(), ['eval'], name)
+      assert.deepEqual(await monitor.take(), ['eval'], name)
     }
-    monitor.disconnect()
-    watcher.disconnect()
+    monitor.close()
   })
 
   it('has all keys under one prefix and in one slot, and keeps what is of a day for little longer', async () => {
     const state = stateOn(client)
     await state.report('a', [nodeStatus('emails')])
     await state.change('emails')
-    await state.count([{ worker: 'emails', version: '1.0.0', completed: 1, failed: 0, lost: 0, totalMs: 1, durations: { 8: 1 } }])
+    await state.count([
+      { worker: 'emails', version: '1.0.0', completed: 1, failed: 0, lost: 0, timedOut: 0, cancelled: 0, totalMs: 1, durations: { 8: 1 } },
+    ])
     const operation = { worker: 'emails', workerId: 'i', action: 'stop', generation: 1, targets: [], desired: 'running', at: 1 } as const
     await state.saveOperation({ id: 'o', ...operation })
     const keys = await client.keys('*')
@@ -144,15 +121,11 @@ describe('what nodes share of workers on Redis', { timeout: 60_000 }, () => {
 describe('with a Redis Cluster', () => {
   let server: RedisServer
   before(async () => {
-    server = await redisServer('--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1')
-    const one = await connect(server.url)
-    await one.call('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383)
-    await eventually('the cluster is whole', async () => String(await one.call('CLUSTER', 'INFO')).includes('cluster_state:ok'))
-    one.disconnect()
+    server = await redisClusterServer(asClient)
   })
   after(() => server.stop())
 
-  stateContract('Redis Cluster', () => onRedis(server.url.replace('redis:', 'redis-cluster:')))
+  stateContract('Redis Cluster', async () => onRedis(server.url))
 })
 
 const mysqlHost = () => createTestHost({ plugins: [database()], env: mysqlEnv() })
@@ -175,6 +148,7 @@ describe('with MySQL or MariaDB', () => {
         const service = host.service(databaseService)
         await createStateTables(service.tables(), prefix)
         await createDurationsTable(service.tables(), prefix)
+        await addOutcomeCounts(service.tables(), prefix)
         return sqlState({ database: service, connection: 'default', prefix })
       },
       async close() {

@@ -3,11 +3,14 @@ import { describe, it } from 'node:test'
 import { systemClock } from 'zin'
 import { MemoryHub } from 'zin/plugins/cluster'
 import { type Database, database, databaseService } from 'zin/plugins/database'
+import { edgeProxy } from 'zin/plugins/edge-proxy'
 import { createTestHost, fakeClock } from 'zin/testing'
+import { eventually } from '../../../scripts/testing/eventually.js'
 import { stateMigration } from '../migrations/0002-create-state.js'
 import { durationsMigration } from '../migrations/0004-create-durations.js'
+import { outcomeCountsMigration } from '../migrations/0005-add-outcome-counts.js'
 import { onConnection } from '../on-connection.js'
-import { eventually, localState, nodeStatus } from '../testing/helpers.js'
+import { localState, nodeStatus } from '../testing/helpers.js'
 import type { OperationRecord, StateStore, WorkerMessage } from './contract.js'
 import { durationBounds } from './durations.js'
 import { dayMs } from './keep.js'
@@ -23,10 +26,10 @@ stateContract('memory', async (): Promise<TestedState> => {
 
 const stateOf = (service: Database, prefix = 'zin_worker', connection = 'default') => sqlState({ database: service, connection, prefix })
 
-const stateMigrations = [stateMigration('zin_worker'), durationsMigration('zin_worker')]
+const stateMigrations = [stateMigration('zin_worker'), durationsMigration('zin_worker'), outcomeCountsMigration('zin_worker')]
 
-async function sqlite() {
-  const host = await createTestHost({ plugins: [database()] })
+async function sqlite(env: Readonly<Record<string, string>> = {}) {
+  const host = await createTestHost({ plugins: [database()], env })
   const service = host.service(databaseService)
   for (const migration of stateMigrations) await migration.up(service.tables())
   return { host, service }
@@ -35,6 +38,26 @@ async function sqlite() {
 stateContract('SQLite', async (): Promise<TestedState> => {
   const { host, service } = await sqlite()
   return { open: async () => stateOf(service), close: async () => void (await host.stop()) }
+})
+
+it('behind the edge proxy, counts of many workers are written and read in parts that it takes', async () => {
+  const secrets = { EDGE_REMOTE_SECRET: 'a secret of the tests of shared state', EDGE_REMOTE_MODE: 'sql' }
+  const proxy = await createTestHost({ plugins: [edgeProxy()], env: { ...secrets, EDGE_RATE_PER_MINUTE: '0' }, listen: true })
+  const env = { ...secrets, DB_CONNECTION: 'edge-remote', EDGE_REMOTE_URL: proxy.url, EDGE_REMOTE_KEY_ID: 'app' }
+  const { host, service } = await sqlite(env)
+  const store = stateOf(service)
+  const durations = Object.fromEntries(Array.from({ length: durationBounds.length + 1 }, (_, bucket) => [bucket, bucket + 1]))
+  const deltas = Array.from({ length: 100 }, (_, n) => ({ ...delta, worker: `worker-${n}`, durations }))
+  const parts: number[] = []
+  for (let counted = 0; counted < deltas.length; counted += parts.at(-1) ?? 0) parts.push(await store.count(deltas.slice(counted)))
+  assert.ok(parts.length > 1 && parts.every((part) => part > 0), parts.join())
+  const names = deltas.map(({ worker }) => worker)
+  assert.deepEqual(
+    (await store.counts(names, { since: 0 })).map(({ worker, completed, durations }) => ({ worker, completed, durations })),
+    names.map((worker) => ({ worker, completed: 1, durations })),
+  )
+  await host.stop()
+  await proxy.stop()
 })
 
 const operation: OperationRecord = {
@@ -47,14 +70,24 @@ const operation: OperationRecord = {
   desired: 'running',
   at: 1,
 }
-const delta = { worker: 'w', version: '1.0.0', completed: 1, failed: 0, lost: 0, totalMs: 1, durations: { 8: 1 } }
+const delta = {
+  worker: 'w',
+  version: '1.0.0',
+  completed: 1,
+  failed: 0,
+  lost: 0,
+  timedOut: 0,
+  cancelled: 0,
+  totalMs: 1,
+  durations: { 8: 1 },
+}
 
 async function keepsForADay(store: StateStore, at: number, age: (ms: number) => Promise<void>): Promise<void> {
   await store.count([delta])
   await store.saveOperation({ ...operation, at })
   await store.sweep([])
   assert.deepEqual(await store.counts(['w'], { since: 0 }), [
-    { worker: 'w', completed: 1, failed: 0, lost: 0, totalMs: 1, durations: { 8: 1 } },
+    { worker: 'w', completed: 1, failed: 0, lost: 0, timedOut: 0, cancelled: 0, totalMs: 1, durations: { 8: 1 } },
   ])
   assert.deepEqual(await store.operation('o'), { ...operation, at })
   await age(dayMs + 60_000)
@@ -72,7 +105,7 @@ describe('what nodes share', () => {
 
   it('is kept for a day on SQLite, whose migration can be repeated and undone', async () => {
     const { host, service } = await sqlite()
-    for (const migration of stateMigrations) await migration.up(service.tables())
+    for (const migration of [...stateMigrations, ...stateMigrations]) await migration.up(service.tables())
     const store = stateOf(service)
     await store.change('w')
     // More rows than one statement inserts or deletes.

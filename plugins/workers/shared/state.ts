@@ -77,7 +77,7 @@ export class SharedState {
     return this.#cluster.onMissed(listener)
   }
 
-  /** Stores what this process does, and tells the others: one write and one message for all of them. */
+  /** Stores and publishes the statuses of this node: one write and one message for all of them. */
   async report(statuses: readonly NodeStatus[]): Promise<void> {
     if (statuses.length === 0) return
     await this.#store.report(this.node, statuses)
@@ -89,8 +89,10 @@ export class SharedState {
     return this.#store.report(this.node, statuses)
   }
 
-  forget(worker: string, workerId: string): Promise<void> {
-    return this.#store.forget(this.node, worker, workerId)
+  /** Deletes the status of a removed worker on this node, and tells those who wait for that. */
+  async forget(worker: string, workerId: string): Promise<void> {
+    await this.#store.forget(this.node, worker, workerId)
+    await this.send({ kind: 'forgotten', worker, workerId })
   }
 
   /** Forgets everything that this process said. */
@@ -164,7 +166,7 @@ export class SharedState {
     return this.#store.operation(id)
   }
 
-  count(deltas: readonly AttemptDelta[]): Promise<void> {
+  count(deltas: readonly AttemptDelta[]): Promise<number> {
     return this.#store.count(deltas)
   }
 

@@ -6,18 +6,20 @@ export interface Tally {
   readonly completed: number
   readonly failed: number
   readonly lost: number
+  readonly timedOut: number
+  readonly cancelled: number
   /** µs. */
   readonly totalUs: number
 }
 
-export const noTally: Tally = { completed: 0, failed: 0, lost: 0, totalUs: 0 }
+export const noTally: Tally = { completed: 0, failed: 0, lost: 0, timedOut: 0, cancelled: 0, totalUs: 0 }
 
-export function tallyOf({ completed, failed, lost, totalMs }: AttemptCounts): Tally {
-  return { completed, failed, lost, totalUs: Math.round(totalMs * 1000) }
+export function tallyOf({ completed, failed, lost, timedOut, cancelled, totalMs }: AttemptCounts): Tally {
+  return { completed, failed, lost, timedOut, cancelled, totalUs: Math.round(totalMs * 1000) }
 }
 
-export function countsOf({ completed, failed, lost, totalUs }: Tally): AttemptCounts {
-  return { completed, failed, lost, totalMs: totalUs / 1000 }
+export function countsOf({ totalUs, ...counts }: Tally): AttemptCounts {
+  return { ...counts, totalMs: totalUs / 1000 }
 }
 
 export function sum(a: Tally, b: Tally): Tally {
@@ -25,6 +27,8 @@ export function sum(a: Tally, b: Tally): Tally {
     completed: a.completed + b.completed,
     failed: a.failed + b.failed,
     lost: a.lost + b.lost,
+    timedOut: a.timedOut + b.timedOut,
+    cancelled: a.cancelled + b.cancelled,
     totalUs: a.totalUs + b.totalUs,
   }
 }

@@ -1,5 +1,5 @@
 import type { Expression, ExpressionBuilder, SqlBool } from 'kysely'
-import type { Database } from 'zin/plugins/database'
+import { type Database, inList } from 'zin/plugins/database'
 import { createWorkersTable, workersMigration } from '../migrations/0001-create-workers.js'
 import { unicodeWorkersMigration } from '../migrations/0003-use-unicode.js'
 import { onConnection } from '../on-connection.js'
@@ -41,7 +41,9 @@ export function dbStore(database: Database, { connection, table, migrated }: DbP
     async page(query) {
       const names = namesOf(query)
       if (names?.length === 0) return emptyPage
-      const where = conditionOf(query, names)
+      const { without } = query
+      const listed = names ?? (without !== undefined && without.size > 0 ? [...without] : undefined)
+      const where = conditionOf(query, listed && (await inList(tables(), 'name', listed)), names !== undefined)
       // A page behind the last one has no rows, and still its total: hence a join rather than a window.
       const rows = await database
         .tables(connection)
@@ -89,11 +91,7 @@ function isWorker(row: PageRow): row is PageRow & WorkerRow {
   return row.name !== null
 }
 
-function conditionOf({ inactive, without }: PageQuery, names: readonly string[] | undefined) {
+function conditionOf({ inactive }: PageQuery, listed: Expression<SqlBool> | undefined, wanted: boolean) {
   return (eb: ExpressionBuilder<Tables, string>): Expression<SqlBool> =>
-    eb.and([
-      ...(inactive ? [] : [eb('active', '=', 1)]),
-      ...(names === undefined ? [] : [eb('name', 'in', names)]),
-      ...(names !== undefined || without === undefined || without.size === 0 ? [] : [eb('name', 'not in', [...without])]),
-    ])
+    eb.and([...(inactive ? [] : [eb('active', '=', 1)]), ...(listed === undefined ? [] : [wanted ? listed : eb.not(listed)])])
 }

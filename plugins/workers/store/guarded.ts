@@ -24,7 +24,7 @@ export function guarded(
       throw isUnavailable(error) || error instanceof DeadlineError ? unavailable(error) : error
     }
   }
-  const guard = <T>(work: Promise<T>): Promise<T> => reach(withDeadline(work, waitMs, `no answer within ${waitMs} ms`))
+  const guard = <T>(work: Promise<T>): Promise<T> => reach(withDeadline(work, waitMs, `no response within ${waitMs} ms`))
   return {
     ...store,
     // Making a table may take longer.

@@ -1,28 +1,35 @@
-import type { Kv } from 'zin/plugins/kv'
-import { workerErrors } from '../errors.js'
+import { KeyIndex, type Kv, updateKey } from 'zin/plugins/kv'
 import type { StoredWorker, WorkerStore } from './contract.js'
-import { entryOf, type KvEntry } from './kv-entry.js'
-import { KvSlots } from './kv-slots.js'
 import { pageOf } from './page.js'
 
-/** What is left of a removed worker for a while: a name that is free again. */
+/** The value of a removed worker, for a while: its name is free again. */
 const removed = ''
 const removedMs = 60_000
-/** How often a change of the key is tried when others write it at the same time. */
-const tries = 100
 
 /**
  * Workers in any key-value store, shared by all processes of the app. For one that is not Redis: that has a store of its own.
- *
- * The contract has no sets, so a worker takes a numbered slot that names it, and a slot counts only when the worker points back
- * at it. Every write names the value that it replaces; there is no such removal, so a removed worker becomes an empty value that ends.
+ * Each has a key of its own, and one key lists them all. Every write names the value that it replaces.
  */
 export function kvStore(kv: Kv, keyPrefix: string): WorkerStore {
   const workerKey = (name: string): string => `${keyPrefix}:workers:${name}`
-  const slots = new KvSlots(kv, keyPrefix, workerKey)
-  const textOf = (entry: KvEntry): string => JSON.stringify(entry)
-  const free = async (key: string, text: string): Promise<boolean> =>
-    (await kv.set(key, text, { ifAbsent: true })) || kv.set(key, text, { ifValue: removed })
+  const index = new KeyIndex(() => kv, `${keyPrefix}:workers`)
+  /** The workers as they were listed last, so that the next list is one round trip. */
+  let known: readonly string[] = []
+
+  const listed = async (): Promise<readonly StoredWorker[]> => {
+    const [indexed, ...values] = await kv.getMany([index.key, ...known.map(workerKey)])
+    const members = index.read(indexed)
+    const names = [...new Set(members.values())]
+    const read = new Map(known.map((name, position) => [name, values[position]]))
+    const unread = names.filter((name) => !read.has(name))
+    const others = unread.length === 0 ? [] : await kv.getMany(unread.map(workerKey))
+    for (const [position, name] of unread.entries()) read.set(name, others[position])
+    known = names
+    return names.flatMap((name) => {
+      const worker = workerOf(read.get(name))
+      return worker !== undefined && members.has(worker.id) ? [worker] : []
+    })
+  }
 
   return {
     driver: 'kvstore',
@@ -30,44 +37,43 @@ export function kvStore(kv: Kv, keyPrefix: string): WorkerStore {
     shared: true,
     async prepare() {},
     async insert(worker) {
-      const { name } = worker.record
-      const slot = await slots.take(name)
-      if (await free(workerKey(name), textOf({ slot, worker }))) return true
-      await slots.free(slot)
-      return false
+      const { id, record } = worker
+      await index.add(id, record.name)
+      const next = { value: JSON.stringify(worker) }
+      const written = await updateKey(kv, workerKey(record.name), (text) => (workerOf(text) === undefined ? next : undefined))
+      if (written === undefined) await index.remove(id)
+      return written !== undefined
     },
     async get(name) {
-      return entryOf(await kv.get(workerKey(name)))?.worker
+      return workerOf(await kv.get(workerKey(name)))
     },
     async page(query) {
-      return pageOf(await slots.workers(), query)
+      return pageOf(await listed(), query)
     },
     async all() {
-      return pageOf(await slots.workers(), { offset: 0, limit: Number.POSITIVE_INFINITY, inactive: true }).workers
+      return pageOf(await listed(), { offset: 0, limit: Number.POSITIVE_INFINITY, inactive: true }).workers
     },
     async replace(worker) {
       const key = workerKey(worker.record.name)
       const text = await kv.get(key)
-      const stored = entryOf(text)
-      if (text === null || stored === undefined || !isBefore(stored.worker, worker)) return false
-      return kv.set(key, textOf({ slot: stored.slot, worker }), { ifValue: text })
+      if (text === null || !isBefore(workerOf(text), worker)) return false
+      return kv.set(key, JSON.stringify(worker), { ifValue: text })
     },
     async remove({ id, record: { name } }) {
-      const key = workerKey(name)
-      for (let attempt = 0; attempt < tries; attempt++) {
-        const text = await kv.get(key)
-        const stored = entryOf(text)
-        if (text === null || stored?.worker.id !== id) return false
-        if (!(await kv.set(key, removed, { ifValue: text, ttlMs: removedMs }))) continue
-        await slots.free(stored.slot)
-        return true
-      }
-      throw workerErrors.WORKER_CHANGED(name)
+      const written = await updateKey(kv, workerKey(name), (text) =>
+        workerOf(text)?.id === id ? { value: removed, ttlMs: removedMs } : undefined,
+      )
+      if (written !== undefined) await index.remove(id)
+      return written !== undefined
     },
   }
 }
 
+function workerOf(text: string | null | undefined): StoredWorker | undefined {
+  return text ? (JSON.parse(text) as StoredWorker) : undefined
+}
+
 /** Whether one generation of a worker comes right before another. */
-function isBefore(stored: StoredWorker, next: StoredWorker): boolean {
-  return stored.id === next.id && stored.generation === next.generation - 1
+function isBefore(stored: StoredWorker | undefined, next: StoredWorker): boolean {
+  return stored?.id === next.id && stored.generation === next.generation - 1
 }

@@ -6,10 +6,10 @@ import { type Kv, kv, kvService } from 'zin/plugins/kv'
 import { createTestHost } from 'zin/testing'
 import { workerSettings } from '../settings.js'
 import { stored } from '../testing/stored-worker.js'
-import { StoreDirectory } from './directory.js'
 import { kvStore } from './kv.js'
 import { Mongo } from './mongo.js'
 import { openStores } from './open.js'
+import { StoreRegistry } from './registry.js'
 
 const settings = Object.fromEntries(Object.entries(workerSettings).map(([name, spec]) => [name, spec.default])) as unknown as SettingValues<
   typeof workerSettings
@@ -30,17 +30,17 @@ describe('where workers are kept', () => {
       ],
     )
     for (const migration of stores.flatMap((store) => store.migrations ?? [])) await migration.up(services.database.tables())
-    const directory = new StoreDirectory(stores, open)
+    const storeRegistry = new StoreRegistry(stores, open)
     const trusted = { trusted: true }
     for (const place of [
       { driver: 'db', connection: 'reports' },
       { driver: 'db', table: 'other' },
       { driver: 'kvstore', keyPrefix: 'other' },
     ]) {
-      const store = await directory.storeOf(placed(place), trusted)
+      const store = await storeRegistry.storeOf(placed(place), trusted)
       const worker = stored(`in-${Object.values(place).join('-')}`)
-      assert.equal(await directory.insert(store, worker), true)
-      assert.deepEqual(await directory.find(worker.record.name), { store, worker })
+      assert.equal(await storeRegistry.insert(store, worker), true)
+      assert.deepEqual(await storeRegistry.find(worker.record.name), { store, worker })
     }
     assert.equal((await services.database.tables('reports').selectFrom('zin_workers').selectAll().execute()).length, 1)
     const refused = { code: 'INVALID_PERSISTENCE_CONFIG' }
@@ -51,10 +51,10 @@ describe('where workers are kept', () => {
       { driver: 'docstore' },
       { driver: 'edge-sql' },
     ]
-    for (const place of wrong) await assert.rejects(directory.storeOf(placed(place), trusted), refused, JSON.stringify(place))
-    await assert.rejects(directory.storeOf(placed({ driver: 'db' }), { trusted: true, client: services.kv }), refused)
-    await assert.rejects(directory.storeOf(placed({ driver: 'memory' }), { trusted: true, client: {} }), refused)
-    const given = await directory.storeOf(placed({ driver: 'kvstore', keyPrefix: 'given' }), { trusted: true, client: services.kv })
+    for (const place of wrong) await assert.rejects(storeRegistry.storeOf(placed(place), trusted), refused, JSON.stringify(place))
+    await assert.rejects(storeRegistry.storeOf(placed({ driver: 'db' }), { trusted: true, client: services.kv }), refused)
+    await assert.rejects(storeRegistry.storeOf(placed({ driver: 'memory' }), { trusted: true, client: {} }), refused)
+    const given = await storeRegistry.storeOf(placed({ driver: 'kvstore', keyPrefix: 'given' }), { trusted: true, client: services.kv })
     assert.deepEqual(given.place, { keyPrefix: 'given' })
     await close()
     await host.stop()
@@ -92,7 +92,7 @@ describe('where workers are kept', () => {
     await writer.insert(stored('newcomer'))
     assert.equal((await reader.page(query)).total, 30)
     assert.ok((await reader.all()).some(({ record }) => record.name === 'newcomer'))
-    assert.equal(await real.get('shared:worker-slots'), '30', 'a slot that was freed is used again')
+    assert.equal((JSON.parse((await real.get('shared:workers')) ?? '') as unknown[]).length, 30, 'a removed worker leaves the index')
     await host.stop()
   })
 })

@@ -7,7 +7,6 @@ import type { WorkerSettings } from '../settings.js'
 import { isDatabase, isEdgeSqlBinding, isKv, isMongoDb } from './clients.js'
 import type { WorkerStore } from './contract.js'
 import { dbStore } from './db.js'
-import type { OpenStore } from './directory.js'
 import { docStore } from './docstore.js'
 import { edgeSqlStore, isEdgeSqlUnavailable } from './edge-sql.js'
 import { guarded } from './guarded.js'
@@ -15,6 +14,7 @@ import { kvStore } from './kv.js'
 import { memoryStore } from './memory.js'
 import { isMongoUnavailable, Mongo } from './mongo.js'
 import { redisStore } from './redis.js'
+import type { OpenStore } from './registry.js'
 
 export interface StoresInput {
   readonly host: Pick<HostView, 'app'>

@@ -10,8 +10,8 @@ import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
 import { workerHealth } from 'zin/plugins/worker-health'
 import { createTestHost, type TestHost } from 'zin/testing'
+import { eventually } from '../../../scripts/testing/eventually.js'
 import { type WorkerChange, type Workers, workers, workersService } from '../index.js'
-import { eventually } from './helpers.js'
 import { writeProcessors } from './processor-files.js'
 
 type Answer = Awaited<ReturnType<TestHost['inject']>>

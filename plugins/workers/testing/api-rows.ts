@@ -61,6 +61,7 @@ export const apiRows: readonly ApiRow[] = [
   { route: 'GET /api/workers/:name/status', status: 200, shape: shapes.statusAnswer },
   { route: 'GET /api/workers/:name/nodes', status: 200, shape: shapes.workerNodesAnswer },
   { route: 'GET /api/workers/:name/metrics', status: 200, shape: shapes.metricsAnswer },
+  { route: 'GET /api/workers/:name/counts', query: 'minutes=10&byMinute=true', status: 200, shape: shapes.countsAnswer },
   { route: 'POST /api/workers/:name/monitoring/start', action: 'monitoring.start', status: 200, shape: shapes.operationAnswer },
   {
     route: 'GET /api/workers/:name/monitoring/history',

@@ -23,6 +23,7 @@ export const worker: Shape = {
   status: 'string',
   desired: 'string',
   paused: 'boolean',
+  monitored: 'boolean',
   generation: 'number',
   observedGeneration: 'number',
   createdAt: 'string',
@@ -107,6 +108,7 @@ export const metricsAnswer: Shape = {
   ok: 'boolean',
   metrics: { ...metrics, counts: { waiting: 'number', active: 'number', completed: 'number', failed: 'number', delayed: 'number' } },
 }
+export const countsAnswer: Shape = { ok: 'boolean', minutes: 'number', counts: [] }
 export const healthAnswer: Shape = {
   ok: 'boolean',
   health: {

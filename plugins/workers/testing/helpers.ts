@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import type { Clock, Logger } from 'zin'
 import { localCluster, type MemoryHub } from 'zin/plugins/cluster'
 import { type MemoryLogger, memoryLogger } from 'zin/testing'
@@ -41,15 +40,6 @@ export function localState({
 export function nodeStatus(worker: string, changes: Partial<NodeStatus> = {}): NodeStatus {
   const rest = { workerId: 'id', generation: 3, placed: true, version: '1.0.0', draining: { '0.9.0': 2 }, concurrency: 5, busy: 1 }
   return { worker, state: 'running', ...rest, at: 1_900_000_000_123, ...changes }
-}
-
-/** Polls until it is so; fails after 15 s. */
-export async function eventually(what: string, test: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 15_000
-  while (!(await test())) {
-    if (performance.now() > deadline) assert.fail(`never: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
 }
 
 /** How many timers this process has. */

@@ -3,7 +3,7 @@ import { type Attack, accepted, refused, rejected } from '../attack.js'
 import type { Kit } from '../kit.js'
 import { type WireRequest, withHeader } from '../wire.js'
 
-const wire = 'Hash the bytes of the wire before any parser, and refuse Content-Encoding on signed requests.'
+const wire = 'Hash the raw bytes before any parser, and refuse Content-Encoding on signed requests.'
 
 /** The target's body, or a small one for targets that need none. */
 function bodyOf(kit: Kit): Buffer {
@@ -18,8 +18,8 @@ function sending(kit: Kit, signed: Buffer, sent: Buffer, more: Partial<WireReque
 export const bodyAttacks: readonly Attack[] = [
   {
     name: 'body:byte-order-mark',
-    hole: 'the hash is taken of decoded text: a byte order mark in front of the body is not noticed',
-    mend: wire,
+    hole: 'the hash covers decoded text: a leading byte order mark goes unnoticed',
+    fix: wire,
     rounds: (kit) => {
       const body = bodyOf(kit)
       const mark = Buffer.from([0xef, 0xbb, 0xbf])
@@ -28,14 +28,14 @@ export const bodyAttacks: readonly Attack[] = [
   },
   {
     name: 'body:not-utf-8',
-    hole: 'the hash is taken of decoded text: bytes that are no UTF-8 all look the same',
-    mend: wire,
+    hole: 'the hash covers decoded text: all invalid UTF-8 bytes look the same',
+    fix: wire,
     rounds: (kit) => [refused(sending(kit, Buffer.from([0x22, 0xff, 0x22]), Buffer.from([0x22, 0xfe, 0x22])))],
   },
   {
     name: 'body:compressed',
-    hole: 'a compressed body is hashed after it is opened, so that what was sent is not what was signed',
-    mend: wire,
+    hole: 'a compressed body is hashed after decompression, so the bytes on the wire are not the signed ones',
+    fix: wire,
     rounds: (kit) => {
       const body = bodyOf(kit)
       const packed = gzipSync(body)
@@ -45,8 +45,8 @@ export const bodyAttacks: readonly Attack[] = [
   },
   {
     name: 'body:chunked',
-    hole: 'a body that comes in chunks is not compared with the signed hash',
-    mend: wire,
+    hole: 'a chunked body is not compared with the signed hash',
+    fix: wire,
     rounds: (kit) => {
       const body = bodyOf(kit)
       return [
@@ -60,8 +60,8 @@ export const bodyAttacks: readonly Attack[] = [
   },
   {
     name: 'body:unsigned',
-    hole: 'a body is taken on a request that was signed without one',
-    mend: wire,
+    hole: 'a body is accepted on a request that was signed without one',
+    fix: wire,
     rounds: (kit) => [
       refused(
         sending(kit, Buffer.alloc(0), Buffer.from('{"zin":1}')),
@@ -71,14 +71,14 @@ export const bodyAttacks: readonly Attack[] = [
   },
   {
     name: 'body:cut-off',
-    hole: 'a body that breaks off is taken',
-    mend: 'Refuse a request whose body ends before its Content-Length.',
+    hole: 'a truncated body is accepted',
+    fix: 'Refuse a request whose body ends before its Content-Length.',
     rounds: (kit) => [accepted(kit.sign()), rejected(sending(kit, bodyOf(kit), bodyOf(kit), { framing: 'cut' }))],
   },
   {
     name: 'body:two-lengths',
-    hole: 'a request with a Content-Length and a chunked encoding is taken, so that two servers see two bodies',
-    mend: 'Leave the HTTP parser strict: answer 400 to a request with both.',
+    hole: 'a request with both Content-Length and chunked encoding is accepted, so two servers can read different bodies',
+    fix: 'Keep the HTTP parser strict: return 400 for a request with both.',
     rounds: (kit) => [rejected(sending(kit, bodyOf(kit), bodyOf(kit), { framing: 'both' }))],
   },
 ]

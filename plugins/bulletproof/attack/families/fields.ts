@@ -41,32 +41,32 @@ function swappedQueries(kit: Kit, signed: string, sent: string): WireRequest {
 export const fieldAttacks: readonly Attack[] = [
   {
     name: 'changed:signature',
-    hole: 'a signature that is almost right is taken',
-    mend: sign,
+    hole: 'a nearly correct signature is accepted',
+    fix: sign,
     rounds: (kit) => [refused(...[0, 31, 63].map((at) => changed(kit.sign(), names(kit).signature, at)))],
   },
   {
     name: 'changed:timestamp',
-    hole: 'the timestamp is not signed, so a captured request can be made fresh again',
-    mend: sign,
+    hole: 'the timestamp is not signed, so a captured request can be given a new one',
+    fix: sign,
     rounds: (kit) => [refused(changed(kit.sign(), names(kit).timestamp, -1))],
   },
   {
     name: 'changed:nonce',
     hole: 'the nonce is not signed, so a captured request can be sent again under a new one',
-    mend: sign,
+    fix: sign,
     rounds: (kit) => [refused(changed(kit.sign(), names(kit).nonce, -1), changed(kit.sign(), names(kit).nonce, 0))],
   },
   {
     name: 'changed:body-hash',
     hole: 'the body hash header is not signed or not compared',
-    mend: sign,
+    fix: sign,
     rounds: (kit) => [refused(changed(kit.sign(), names(kit).bodySha256, 0), changed(kit.sign(), names(kit).bodySha256, -1))],
   },
   {
     name: 'changed:method',
     hole: 'the method is not signed, so a read can be turned into a write',
-    mend: sign,
+    fix: sign,
     rounds: (kit) => {
       const others = ['GET', 'POST', 'DELETE', 'PUT'].filter((method) => method !== kit.target.method)
       return [refused(...others.map((method) => ({ ...kit.sign({ method }), method: kit.target.method })))]
@@ -74,8 +74,8 @@ export const fieldAttacks: readonly Attack[] = [
   },
   {
     name: 'changed:path',
-    hole: 'the path is not signed, so a signature for one route opens another',
-    mend: sign,
+    hole: 'the path is not signed, so a signature for one route is valid for another',
+    fix: sign,
     rounds: (kit) => {
       const paths = [flip(kit.pathname, -1), '/', `${kit.pathname}/x`].filter((path) => path !== kit.pathname)
       return [refused(...paths.map((path) => ({ ...kit.sign({ path }), target: kit.target.path })))]
@@ -83,8 +83,8 @@ export const fieldAttacks: readonly Attack[] = [
   },
   {
     name: 'changed:query',
-    hole: 'the query is not signed, so parameters can be changed, added and taken away',
-    mend: 'Put the raw query with its "?" into the canonical request, as it came: neither sorted nor decoded.',
+    hole: 'the query is not signed, so parameters can be changed, added and removed',
+    fix: 'Put the raw query with its "?" into the canonical request, as received: neither sorted nor decoded.',
     rounds: (kit) => [
       // First, since a server that never signs queries refuses the honest request of the next round.
       refused({ ...kit.sign(), target: kit.query('zin=1') }),
@@ -95,7 +95,7 @@ export const fieldAttacks: readonly Attack[] = [
   {
     name: 'changed:query-spelling',
     hole: 'the query is sorted or decoded before it is signed, so two queries share a signature',
-    mend: 'Sign the raw query, byte for byte; never sort or decode it.',
+    fix: 'Sign the raw query, byte for byte; never sort or decode it.',
     rounds: (kit) => [
       accepted(kit.sign({ path: kit.query('za=1&zb=2') }), takesNoQuery),
       refused(
@@ -109,8 +109,8 @@ export const fieldAttacks: readonly Attack[] = [
   },
   {
     name: 'changed:body',
-    hole: 'the body is not compared with the signed hash, so it can be exchanged',
-    mend: 'Hash the bytes of the wire before any parser and compare with the signed body hash.',
+    hole: 'the body is not compared with the signed hash, so it can be replaced',
+    fix: 'Hash the raw bytes before any parser, and compare the result with the signed body hash.',
     rounds: (kit) => {
       const { body } = kit.target
       const signed = kit.sign()

@@ -6,7 +6,7 @@ import { headerOf, type WireRequest, withHeader } from '../wire.js'
 import { flip } from './fields.js'
 
 const once = 'Read rawHeaders, and refuse a request that repeats a signature, token, host or content header.'
-const strict = 'Take lower-case hex of exactly 64 characters, and compare bytes.'
+const strict = 'Accept exactly 64 characters of lower-case hex, and compare bytes.'
 const keys = [
   'keyId',
   'timestamp',
@@ -43,38 +43,38 @@ const base64 = (hex: string): string => Buffer.from(hex, 'hex').toString('base64
 export const headerAttacks: readonly Attack[] = [
   {
     name: 'twice:signature-headers',
-    hole: 'a repeated signature header is taken, so that two readers see two requests',
-    mend: once,
+    hole: 'a repeated signature header is accepted, so two readers can see different requests',
+    fix: once,
     rounds: (kit) => keys.map((key) => refused(...twice(kit.sign(), kit.parts.names[key]))),
   },
   {
     name: 'twice:authorization',
-    hole: 'two tokens are taken, of which a proxy may read the other one',
-    mend: once,
+    hole: 'two tokens are accepted, and a proxy may read the other one',
+    fix: once,
     rounds: (kit) => [rejected(...twice(kit.sign(), 'authorization'))],
   },
   {
     name: 'twice:user-agent',
-    hole: 'a repeated User-Agent is taken, of which the binding reads one',
-    mend: once,
+    hole: 'a repeated User-Agent is accepted, and the binding reads only one',
+    fix: once,
     rounds: (kit) => [refused(...twice(kit.sign(), 'user-agent'))],
   },
   {
     name: 'twice:content-type',
-    hole: 'a repeated Content-Type is taken, of which a parser reads one',
-    mend: once,
+    hole: 'a repeated Content-Type is accepted, and a parser reads only one',
+    fix: once,
     rounds: (kit) => [rejected(...twice(kit.sign(), 'content-type'))],
   },
   {
     name: 'twice:host',
-    hole: 'two Host headers are taken',
-    mend: once,
+    hole: 'two Host headers are accepted',
+    fix: once,
     rounds: (kit) => [rejected(...twice(kit.sign(), 'host'))],
   },
   {
     name: 'encoding:signature',
-    hole: 'a signature is taken in several spellings',
-    mend: strict,
+    hole: 'a signature is accepted in several encodings',
+    fix: strict,
     rounds: (kit) => [
       refused(
         ...[
@@ -91,8 +91,8 @@ export const headerAttacks: readonly Attack[] = [
   },
   {
     name: 'encoding:body-hash',
-    hole: 'a body hash is taken in several spellings',
-    mend: strict,
+    hole: 'a body hash is accepted in several encodings',
+    fix: strict,
     rounds: (kit) => {
       const hash = headerOf(kit.sign(), kit.parts.names.bodySha256) ?? ''
       const forms = [hash.toUpperCase(), base64(hash), `sha-256=:${base64(hash)}:`, hash.slice(0, 32), 'UNSIGNED-PAYLOAD']
@@ -101,8 +101,8 @@ export const headerAttacks: readonly Attack[] = [
   },
   {
     name: 'encoding:nonce',
-    hole: 'a nonce may be short, long or of any character',
-    mend: 'Take nonces of 16 to 128 letters, digits, "_" or "-".',
+    hole: 'a nonce may have any length and any characters',
+    fix: 'Accept nonces of 16 to 128 letters, digits, "_" or "-".',
     rounds: (kit) => {
       const nonces = ['a', '123456789012345', 'a'.repeat(129), 'nonce with blanks 0', 'nonce:with:colons:0', 'nonce\u00e9nonce\u00e9nonce']
       return [refused(...nonces.map((nonce) => kit.sign({ nonce })))]
@@ -110,8 +110,8 @@ export const headerAttacks: readonly Attack[] = [
   },
   {
     name: 'header:control-characters',
-    hole: 'control characters in a header are taken',
-    mend: 'Leave the HTTP parser strict (no --insecure-http-parser).',
+    hole: 'control characters in a header are accepted',
+    fix: 'Keep the HTTP parser strict (no --insecure-http-parser).',
     rounds: (kit) => {
       const { names } = kit.parts
       const values = ['nonce-0123456789\u0000', 'nonce-0123456789\u0001', 'nonce-0123\r4567890']
@@ -120,8 +120,8 @@ export const headerAttacks: readonly Attack[] = [
   },
   {
     name: 'header:oversized',
-    hole: 'headers of any length are taken',
-    mend: 'Limit the length of each credential, and the size of all headers.',
+    hole: 'headers of any length are accepted',
+    fix: 'Limit the length of each credential, and the size of all headers.',
     rounds: (kit) => {
       const { me } = kit.parts
       return [
@@ -132,14 +132,14 @@ export const headerAttacks: readonly Attack[] = [
   },
   {
     name: 'header:method-override',
-    hole: 'a header that is not signed changes the method',
-    mend: 'Refuse X-HTTP-Method-Override on signed requests.',
+    hole: 'an unsigned header changes the method',
+    fix: 'Refuse X-HTTP-Method-Override on signed requests.',
     rounds: (kit) => [refused(...['DELETE', 'POST', 'GET'].map((method) => withHeader(kit.sign(), 'x-http-method-override', method)))],
   },
   {
     name: 'header:second-profile',
-    hole: 'a request may carry signatures of two kinds, of which only one is checked',
-    mend: 'Refuse a request that is signed by the five headers and by RFC 9421 at the same time.',
+    hole: 'a request may carry two kinds of signature, only one of which is verified',
+    fix: 'Refuse a request that is signed by the five headers and by RFC 9421 at the same time.',
     rounds: (kit) => {
       const { keyId } = kit.parts.me
       const input = (alg: string): string =>
@@ -158,15 +158,15 @@ export const headerAttacks: readonly Attack[] = [
   },
   {
     name: 'header:early-data',
-    hole: 'a request that changes something is taken from TLS early data, which anybody can repeat',
-    mend: 'Answer 425 to Early-Data: 1 unless the method is GET or HEAD.',
+    hole: 'a write is accepted from TLS early data, which anyone can replay',
+    fix: 'Return 425 for Early-Data: 1 unless the method is GET or HEAD.',
     unless: (kit) => (['GET', 'HEAD'].includes(kit.target.method) ? 'the target only reads; pass --method and --path' : undefined),
     rounds: (kit) => [rejected(withHeader(kit.sign(), 'early-data', '1'))],
   },
   {
     name: 'header:unsigned-extras',
-    hole: 'a header that clients may not set changes who the caller is',
-    mend: 'Take who the caller is from the verified token alone.',
+    hole: 'a header set by the client changes the identity of the caller',
+    fix: 'Derive the identity of the caller from the verified token alone.',
     rounds: (kit) => {
       const wrong = withHeader(kit.sign(), kit.parts.names.signature, '0'.repeat(64))
       const extras = ['x-user-id', 'x-forwarded-user', 'x-verified', 'x-internal', 'x-original-url', 'x-rewrite-url', 'x-forwarded-for']

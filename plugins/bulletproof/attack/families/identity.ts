@@ -25,19 +25,19 @@ function signersBeside(kit: Kit): readonly Omit<Credential, 'token'>[] {
   ]
 }
 
-/** Good parts of different callers put together. */
+/** Combines valid credentials of different callers. */
 export const identityAttacks: readonly Attack[] = [
   {
     name: 'key:renamed',
-    hole: 'a token that names one device is taken from another key id',
-    mend: bind,
+    hole: 'a token issued for one device is accepted with another key id',
+    fix: bind,
     unless: namesNoDevice,
     rounds: (kit) => [refused(kit.sign({ as: me(kit, { keyId: `zin-attack-${randomUUID().slice(0, 8)}` }) }))],
   },
   {
     name: 'key:device-id',
     hole: 'the device id header may differ from the key id',
-    mend: bind,
+    fix: bind,
     rounds: (kit) => {
       const { names, me: own } = kit.parts
       const others = ['zin-attack-device', own.keyId.slice(0, -1) || 'x', `${own.keyId}x`]
@@ -47,8 +47,8 @@ export const identityAttacks: readonly Attack[] = [
   {
     name: 'key:of-another',
     hole: 'another key may sign for the device that the header and the token name',
-    mend: bind,
-    unless: (kit) => namesNoDevice(kit) ?? (signersBeside(kit).length === 0 ? 'it needs a second key; log in with --email' : undefined),
+    fix: bind,
+    unless: (kit) => namesNoDevice(kit) ?? (signersBeside(kit).length === 0 ? 'a second key is required; log in with --email' : undefined),
     rounds: (kit) => {
       const { names, me: own } = kit.parts
       const requests = signersBeside(kit).map(({ keyId, secret }) => kit.sign({ as: { keyId, secret, token: own.token } }))
@@ -57,8 +57,8 @@ export const identityAttacks: readonly Attack[] = [
   },
   {
     name: 'key:guessable',
-    hole: 'a secret that anybody can guess signs: empty, a common word, the key id or the token',
-    mend: 'Refuse an empty secret, and give every device 32 random bytes.',
+    hole: 'a guessable secret is accepted: empty, a common word, the key id or the token',
+    fix: 'Refuse an empty secret, and give every device 32 random bytes.',
     rounds: (kit) => {
       const { keyId, token } = kit.parts.me
       const guesses = ['', 'secret', 'changeme', 'undefined', 'null', keyId, token, `Bearer ${token}`]
@@ -67,8 +67,8 @@ export const identityAttacks: readonly Attack[] = [
   },
   {
     name: 'key:unknown',
-    hole: 'a key id that nobody has is taken with any secret',
-    mend: 'Refuse key ids without a secret; check their MAC against a random key so that it takes as long.',
+    hole: 'an unknown key id is accepted with any secret',
+    fix: 'Refuse key ids without a secret; verify their MAC against a random key, so that it takes the same time.',
     rounds: (kit) => {
       const secret = randomUUID()
       const ids = ['__proto__', 'constructor', `zin-attack-${secret.slice(0, 8)}`]
@@ -77,9 +77,9 @@ export const identityAttacks: readonly Attack[] = [
   },
   {
     name: 'device:other-of-user',
-    hole: "another device of the user can use this device's token, or sign in its name",
-    mend: bind,
-    unless: (kit) => (kit.parts.second === undefined ? 'it needs a second device of the user; log in with --email' : namesNoDevice(kit)),
+    hole: "another device of the user can use this device's token, or sign on its behalf",
+    fix: bind,
+    unless: (kit) => (kit.parts.second === undefined ? 'a second device of the user is required; log in with --email' : namesNoDevice(kit)),
     rounds: (kit) => {
       const { second, me: own } = kit.parts
       const { keyId, secret } = second as Credential
@@ -92,7 +92,7 @@ export const identityAttacks: readonly Attack[] = [
   {
     name: 'user:borrowed-token',
     hole: "one user's token works with another user's device",
-    mend: owner,
+    fix: owner,
     unless: (kit) => (kit.parts.other === undefined ? noOther : undefined),
     rounds: (kit) => {
       const { other, me: own } = kit.parts
@@ -110,7 +110,7 @@ export const identityAttacks: readonly Attack[] = [
   {
     name: 'user:stolen-token-without-device',
     hole: "a stolen token that names no device works with any other user's device",
-    mend: owner,
+    fix: owner,
     unless: (kit) => (kit.parts.shared ? 'the shared secret signs for every user' : kit.parts.mint === undefined ? noKey : undefined),
     rounds: async (kit) => {
       const { mint } = kit.parts
@@ -120,8 +120,8 @@ export const identityAttacks: readonly Attack[] = [
   },
   {
     name: 'binding:time-zone',
-    hole: 'a token that is bound to a time zone is taken without it, or from another one',
-    mend: 'Compare the time zone header with the tz claim whenever the claim is there.',
+    hole: 'a token bound to a time zone is accepted without one, or from another one',
+    fix: 'Compare the time zone header with the tz claim whenever the claim is present.',
     unless: (kit) => (kit.parts.mint === undefined && kit.claims.tz === undefined ? noKey : undefined),
     rounds: async (kit) => {
       const { mint, me: own, names } = kit.parts
@@ -135,8 +135,8 @@ export const identityAttacks: readonly Attack[] = [
   },
   {
     name: 'binding:user-agent',
-    hole: 'a token that is bound to a user agent is taken without it, or from another one',
-    mend: 'Compare the SHA-256 of User-Agent with the uaHash claim whenever the claim is there.',
+    hole: 'a token bound to a user agent is accepted without one, or from another one',
+    fix: 'Compare the SHA-256 of User-Agent with the uaHash claim whenever the claim is present.',
     unless: (kit) => (kit.parts.mint === undefined && kit.claims.uaHash === undefined ? noKey : undefined),
     rounds: async (kit) => {
       const { mint, me: own } = kit.parts

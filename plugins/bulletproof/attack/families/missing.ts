@@ -10,14 +10,14 @@ const headers = {
   signature: 'signature',
   'device-id': 'deviceId',
 } as const satisfies Readonly<Record<string, keyof SignatureHeaderNames>>
-const mend = 'Refuse a request unless all five signature headers and the device id are there, each once and not empty.'
+const fix = 'Require all five signature headers and the device id, each exactly once and not empty.'
 
 /** Headers taken away or emptied. */
 export const missingAttacks: readonly Attack[] = [
   {
     name: 'missing:everything',
-    hole: 'the route is not guarded: the target answers without any credentials; it does not list "auth" and "bulletproof"',
-    mend: 'List use: ["auth", "bulletproof"] on the route.',
+    hole: 'the route is not guarded: the target accepts requests without credentials; it does not list "auth" and "bulletproof"',
+    fix: 'List use: ["auth", "bulletproof"] on the route.',
     rounds: (kit) => {
       const { names } = kit.parts
       const bare = ['authorization', ...Object.values(headers).map((key) => names[key])].reduce(
@@ -29,8 +29,8 @@ export const missingAttacks: readonly Attack[] = [
   },
   {
     name: 'missing:signature-headers',
-    hole: 'a token alone is enough: a request without any signature header is taken, so a stolen token opens everything',
-    mend: 'List "bulletproof" on the route, and refuse requests without signature headers even when the token is good.',
+    hole: 'a token alone is enough: a request without signature headers is accepted, so a stolen token gives full access',
+    fix: 'List "bulletproof" on the route, and refuse requests without signature headers even when the token is valid.',
     rounds: (kit) => [
       refused(
         Object.values(headers)
@@ -41,8 +41,8 @@ export const missingAttacks: readonly Attack[] = [
   },
   {
     name: 'missing:authorization',
-    hole: 'a signature alone is enough: no token is asked for',
-    mend: 'List "auth" before "bulletproof", and refuse a request without a bearer token.',
+    hole: 'a signature alone is enough: no token is required',
+    fix: 'List "auth" before "bulletproof", and refuse a request without a bearer token.',
     rounds: (kit) => [
       refused(
         withHeader(kit.sign(), 'authorization', undefined),
@@ -57,7 +57,7 @@ export const missingAttacks: readonly Attack[] = [
     ([name, key]): Attack => ({
       name: `missing:${name}`,
       hole: `a request without its ${name} header, or with an empty one, is taken`,
-      mend,
+      fix,
       rounds: (kit) => [refused(withHeader(kit.sign(), kit.parts.names[key], undefined), withHeader(kit.sign(), kit.parts.names[key], ''))],
     }),
   ),

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { type Attack, accepted, refused } from '../attack.js'
 import { withHeader } from '../wire.js'
 
-const mend =
-  'Claim the nonce atomically (SET NX, INSERT … ON CONFLICT DO NOTHING) once the signature and the body fit, and keep it until timestamp + window.'
+const fix =
+  'Claim the nonce atomically (SET NX, INSERT … ON CONFLICT DO NOTHING) once the signature and the body hash match, and keep it until timestamp + window.'
 
 /** How many copies race. */
 export const raceCopies = 50
@@ -13,7 +13,7 @@ export const replayAttacks: readonly Attack[] = [
   {
     name: 'replay:again',
     hole: 'a captured request can be sent again: its nonce is not remembered',
-    mend,
+    fix,
     rounds: (kit) => {
       const request = kit.sign()
       return [accepted(request), refused(request), refused(request, request)]
@@ -21,14 +21,14 @@ export const replayAttacks: readonly Attack[] = [
   },
   {
     name: 'replay:race',
-    hole: 'copies that arrive together are taken more than once: looking the nonce up and remembering it are two steps',
-    mend,
+    hole: 'concurrent copies are accepted more than once: the nonce is checked and stored in two steps',
+    fix,
     rounds: (kit) => [{ requests: Array<ReturnType<typeof kit.sign>>(raceCopies).fill(kit.sign()), expect: 'once' }],
   },
   {
     name: 'replay:other-key-id',
     hole: 'a captured request can be sent again under another key id: nonces are kept per header instead of per secret',
-    mend: 'Scope the nonce by the secret that verified the request, never by the key id that the request names.',
+    fix: 'Scope the nonce by the secret that verified the request, never by the key id that the request names.',
     rounds: (kit) => {
       const { names } = kit.parts
       const request = kit.sign()
@@ -38,8 +38,8 @@ export const replayAttacks: readonly Attack[] = [
   },
   {
     name: 'replay:ahead-of-time',
-    hole: 'a request dated ahead can be sent again',
-    mend,
+    hole: 'a request dated in the future can be sent again',
+    fix,
     rounds: (kit) => {
       const request = kit.sign({ timestamp: String(kit.parts.now() + kit.parts.windowMs - kit.parts.marginMs) })
       return [accepted(request, 'the app takes no request dated ahead'), refused(request)]
@@ -47,9 +47,9 @@ export const replayAttacks: readonly Attack[] = [
   },
   {
     name: 'replay:after-window',
-    hole: 'a request dated ahead can be sent again one window later: its nonce is forgotten before its timestamp is too old',
-    mend: 'Keep the nonce until timestamp + window, not for one window from its arrival.',
-    unless: (kit) => (kit.parts.patient ? undefined : 'it waits for a whole window; pass --slow'),
+    hole: 'a request dated in the future can be sent again one window later: its nonce is forgotten before its timestamp is too old',
+    fix: 'Keep the nonce until timestamp + window, not for one window after its arrival.',
+    unless: (kit) => (kit.parts.patient ? undefined : 'it waits for a full window; pass --slow'),
     rounds: (kit) => {
       const { windowMs, marginMs, now } = kit.parts
       const request = kit.sign({ timestamp: String(now() + windowMs - marginMs) })

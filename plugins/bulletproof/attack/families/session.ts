@@ -7,8 +7,8 @@ const noSessions = (kit: Kit): string | undefined =>
   kit.parts.sessions === undefined ? 'it needs more sessions of the user; log in with --email' : undefined
 const noLogin = 'the app does not let the user log in again'
 const noMessages = 'the app takes no requests signed by RFC 9421'
-const revocation = 'Keep the jti of a token that was logged out until its exp, and ask for it on every request.'
-const tombstone = 'Remember the ids of removed devices for longer than a token lives, and let them fall back to no other secret.'
+const revocation = 'Store the jti of a logged-out token until its exp, and check it on every request.'
+const tombstone = 'Remember the ids of removed devices for longer than the lifetime of a token, and accept no other secret for them.'
 
 /** The token of a session that was logged out, and its device in use again, so that nothing but the revocation refuses it. */
 async function loggedOut(kit: Kit): Promise<{ readonly renewed: Credential; readonly revoked: Credential } | string> {
@@ -34,8 +34,8 @@ async function removed(kit: Kit): Promise<Credential | string> {
 export const sessionAttacks: readonly Attack[] = [
   {
     name: 'session:revoked-token',
-    hole: 'a token is taken after its logout',
-    mend: revocation,
+    hole: 'a token is accepted after logout',
+    fix: revocation,
     unless: noSessions,
     rounds: async (kit) => {
       const found = await loggedOut(kit)
@@ -45,8 +45,8 @@ export const sessionAttacks: readonly Attack[] = [
   },
   {
     name: 'session:removed-device',
-    hole: 'a device signs after it was removed',
-    mend: 'Erase the secret of a device when it is removed, and keep no copy of it for longer than a request.',
+    hole: 'a removed device can still sign',
+    fix: 'Erase the secret of a device when it is removed, and do not cache it beyond a request.',
     unless: noSessions,
     rounds: async (kit) => {
       const device = await removed(kit)
@@ -56,8 +56,8 @@ export const sessionAttacks: readonly Attack[] = [
   },
   {
     name: 'session:removed-device-shared',
-    hole: 'the shared secret signs in the name of a device that was removed',
-    mend: tombstone,
+    hole: 'the shared secret is accepted for the id of a removed device',
+    fix: tombstone,
     unless: (kit) =>
       noSessions(kit) ??
       (kit.parts.sharedSecret === undefined || kit.parts.mint === undefined
@@ -77,8 +77,8 @@ export const sessionAttacks: readonly Attack[] = [
   },
   {
     name: 'message:revoked-token',
-    hole: 'a token is taken after its logout from a device that signs by RFC 9421',
-    mend: revocation,
+    hole: 'a token is accepted after logout from a device that signs by RFC 9421',
+    fix: revocation,
     unless: noSessions,
     rounds: async (kit) => {
       const found = await loggedOut(kit)
@@ -88,8 +88,8 @@ export const sessionAttacks: readonly Attack[] = [
   },
   {
     name: 'message:weak-key',
-    hole: 'a device may enrol a public key of small order, for which one signature fits any message',
-    mend: 'Refuse the points of small order and every encoding that is not the canonical one, before a key is enrolled.',
+    hole: 'a device may enroll a public key of small order, for which one signature is valid for any message',
+    fix: 'Refuse points of small order and non-canonical encodings before a key is enrolled.',
     unless: noSessions,
     rounds: async (kit) => {
       const { begin } = kit.parts.sessions as Sessions

@@ -2,7 +2,7 @@ import { type Attack, unreached } from '../attack.js'
 import type { Kit } from '../kit.js'
 import type { WireRequest } from '../wire.js'
 
-const mend = 'Refuse request targets that a URL parser would rewrite, match paths strictly, and decide by the matched route.'
+const fix = 'Refuse request targets that a URL parser would rewrite, match paths strictly, and authorize by the matched route.'
 
 /** Spellings of a path that some reader takes for the path itself. */
 const spellings: Readonly<Record<string, (path: string, host: string) => readonly string[]>> = {
@@ -38,8 +38,8 @@ function tried(kit: Kit, spelled: string): readonly WireRequest[] {
 /** The target in other spellings on the request line. */
 export const targetAttacks: readonly Attack[] = Object.entries(spellings).map(([name, spell]) => ({
   name: `target:${name}`,
-  hole: 'another spelling of the path reaches the route with a signature for the plain one, or past its checks',
-  mend,
+  hole: 'another encoding of the path reaches the route with a signature for the plain one, or bypasses its checks',
+  fix,
   rounds: (kit) => {
     const all = spell(kit.pathname, kit.parts.host).filter((spelled) => spelled !== kit.pathname)
     return [unreached(...all.flatMap((spelled) => tried(kit, spelled)))]

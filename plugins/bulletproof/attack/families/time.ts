@@ -3,7 +3,7 @@ import type { Kit } from '../kit.js'
 import type { WireRequest } from '../wire.js'
 
 const day = 86_400_000
-const grammar = 'Take a timestamp of exactly 13 digits (ms since 1970), and sign the header as it is.'
+const grammar = 'Accept a timestamp of exactly 13 digits (ms since 1970), and sign the header verbatim.'
 
 function dated(kit: Kit, ms: number): WireRequest {
   return kit.sign({ timestamp: String(kit.parts.now() + ms) })
@@ -13,20 +13,20 @@ function dated(kit: Kit, ms: number): WireRequest {
 export const timeAttacks: readonly Attack[] = [
   {
     name: 'skew:old',
-    hole: 'requests older than the window are taken',
-    mend: 'Refuse timestamps that are more than the window before the present.',
+    hole: 'requests older than the window are accepted',
+    fix: 'Refuse timestamps that are older than the window.',
     rounds: (kit) => [refused(dated(kit, -kit.parts.windowMs - kit.parts.marginMs), dated(kit, -day), dated(kit, -365 * day))],
   },
   {
     name: 'skew:ahead',
-    hole: 'requests dated further ahead than the window are taken, so they can be stored and used later',
-    mend: 'Refuse timestamps that are more than the window after the present.',
+    hole: 'requests dated beyond the window are accepted, so they can be stored and used later',
+    fix: 'Refuse timestamps that are further in the future than the window.',
     rounds: (kit) => [refused(dated(kit, kit.parts.windowMs + kit.parts.marginMs), dated(kit, day), dated(kit, 3650 * day))],
   },
   {
     name: 'timestamp:grammar',
-    hole: 'timestamps of odd forms are read as numbers, so that two texts mean one time',
-    mend: grammar,
+    hole: 'malformed timestamps are parsed as numbers, so two strings can mean the same time',
+    fix: grammar,
     rounds: (kit) => {
       const now = String(kit.parts.now())
       const seconds = now.slice(0, 10)

@@ -5,7 +5,7 @@ import type { WireRequest } from '../wire.js'
 import { flip } from './fields.js'
 import { ownClaims } from './identity.js'
 
-const pin = 'Pin one algorithm and one set of keys for tokens; believe nothing of the token header but a known kid.'
+const pin = 'Pin one algorithm and one set of keys for tokens; trust nothing in the token header but a known kid.'
 
 function encode(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url')
@@ -35,8 +35,8 @@ function signedWith(secret: string, header: unknown, body: string): string {
 export const tokenAttacks: readonly Attack[] = [
   {
     name: 'jwt:alg-none',
-    hole: 'a token without a signature is taken',
-    mend: pin,
+    hole: 'an unsigned token is accepted',
+    fix: pin,
     rounds: (kit) => {
       const { header, body, signature } = parts(kit)
       const heads = ['none', 'None', 'NONE', 'nOnE', ''].map((alg) => encode({ ...header, alg }))
@@ -53,7 +53,7 @@ export const tokenAttacks: readonly Attack[] = [
   {
     name: 'jwt:tampered',
     hole: 'claims of a token can be changed',
-    mend: pin,
+    fix: pin,
     rounds: (kit) => {
       const { header, signature, body } = parts(kit)
       const head = kit.parts.me.token.split('.')[0] ?? ''
@@ -83,8 +83,8 @@ export const tokenAttacks: readonly Attack[] = [
   },
   {
     name: 'jwt:forged',
-    hole: 'a token that somebody without the key signed is taken',
-    mend: `${pin} Make the key of 32 random bytes or more.`,
+    hole: 'a token signed with another key is accepted',
+    fix: `${pin} Use a key of 32 random bytes or more.`,
     rounds: (kit) => {
       const { header, body } = parts(kit)
       const { secret, keyId } = kit.parts.me
@@ -103,8 +103,8 @@ export const tokenAttacks: readonly Attack[] = [
   },
   {
     name: 'jwt:expired',
-    hole: 'a token that has expired is taken',
-    mend: 'Require exp, and compare it with the present.',
+    hole: 'an expired token is accepted',
+    fix: 'Require exp, and compare it with the current time.',
     unless: mintsNone,
     rounds: async (kit) => {
       const [known, unknown] = await Promise.all([
@@ -121,8 +121,8 @@ export const tokenAttacks: readonly Attack[] = [
   },
   {
     name: 'jwt:not-yet',
-    hole: 'a token is taken before its time',
-    mend: 'Compare nbf with the present whenever the claim is there.',
+    hole: 'a token is accepted before its nbf',
+    fix: 'Compare nbf with the current time whenever the claim is present.',
     unless: mintsNone,
     rounds: async (kit) => {
       const early = await kit.parts.mint?.({ ...ownClaims(kit), nbf: Math.floor(kit.parts.now() / 1000) + 3600 })
@@ -131,8 +131,8 @@ export const tokenAttacks: readonly Attack[] = [
   },
   {
     name: 'jwt:audience',
-    hole: 'a token that was made for another app is taken',
-    mend: 'Require aud, and that it names this app.',
+    hole: 'a token issued for another app is accepted',
+    fix: 'Require an aud that names this app.',
     unless: mintsNone,
     rounds: async (kit) => [
       accepted(withToken(kit, await mint(kit)), takesNone),
@@ -141,8 +141,8 @@ export const tokenAttacks: readonly Attack[] = [
   },
   {
     name: 'jwt:issuer',
-    hole: 'a token that somebody else issued is taken',
-    mend: 'Require iss, and that it is the one that this app trusts.',
+    hole: 'a token from another issuer is accepted',
+    fix: 'Require the iss that this app trusts.',
     unless: mintsNone,
     rounds: async (kit) => [
       accepted(withToken(kit, await mint(kit)), takesNone),

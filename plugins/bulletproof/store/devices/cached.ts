@@ -7,7 +7,7 @@ import type { DeviceRecord, DeviceStore } from './contract.js'
 
 /** How long a record is believed, in ms, should word of a change be lost. */
 const LIFE = 60_000
-/** Records of devices, and apart from them ids that are no device, so that made-up ids push no device out. */
+/** Records of devices and, separately, ids that match no device, so that invented ids do not evict devices. */
 const MAX_KNOWN = 10_000
 const MAX_ABSENT = 1_000
 

@@ -96,7 +96,7 @@ function rowOf(record: DeviceRecord): DeviceRow {
   }
 }
 
-/** A profile that this version does not know is not one to fall back from: the record then has no usable secret. */
+/** An unknown profile must not fall back to a weaker one: the record then has no usable secret. */
 function recordOf(row: DeviceRow): DeviceRecord {
   return {
     deviceId: row.device_id,

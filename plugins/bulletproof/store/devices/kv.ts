@@ -1,13 +1,11 @@
-import type { Kv } from 'zin/plugins/kv'
+import { randomUUID } from 'node:crypto'
+import { KeyIndex, type Kv, updateKey } from 'zin/plugins/kv'
 import type { Pending } from '../../pending.js'
 import type { DeviceRecord, DeviceStore } from './contract.js'
 
-/** Places for device ids per user. More than a user may have, so that a free one is always found. */
-const SLOTS = 128
-
-/** What is written under a device's key: the record, and, while it is in use, the user's slot that points to it. */
+/** The value of a device's key: the record, and, while the device is in use, its id in the index of its user. */
 interface Stored extends DeviceRecord {
-  readonly slot?: number
+  readonly indexId?: string
 }
 
 interface Rewrite {
@@ -17,34 +15,28 @@ interface Rewrite {
 
 const deviceKey = (deviceId: string): string => `bulletproof:device:${deviceId}`
 const seenKey = (deviceId: string): string => `bulletproof:seen:${deviceId}`
-const slotKey = (userId: string, slot: number): string => `bulletproof:user:${userId}:${slot}`
 
 /**
- * Devices in the kv store: one key for each, in use or removed, which is written over only by who has read what it holds, so
- * that no write undoes another. Their last use is a key of its own. The devices of a user are found through a ring of slots.
+ * Devices in the kv store. Each has one key, in use or removed, which every write replaces by compare-and-set. The last use of a
+ * device is in a separate key, and one key per user lists the devices in use.
  */
 export function kvDevices(kvNow: () => Kv, tombstoneMs: number): DeviceStore {
-  const takeSlot = async ({ userId, deviceId }: DeviceRecord): Promise<number> => {
-    const kv = kvNow()
-    const first = await kv.increment(`bulletproof:user:${userId}:next`)
-    for (let step = 0; step < SLOTS; step += 1) {
-      const slot = (first + step) % SLOTS
-      if (await kv.set(slotKey(userId, slot), deviceId, { ifAbsent: true })) return slot
-    }
-    throw new Error(`all ${SLOTS} device slots of the user are taken`)
+  const indexOf = (userId: string): KeyIndex => new KeyIndex(kvNow, `bulletproof:user:${userId}`)
+
+  const addToIndex = async ({ userId, deviceId }: DeviceRecord): Promise<string> => {
+    const id = randomUUID()
+    await indexOf(userId).add(id, deviceId)
+    return id
   }
 
-  /** Changes what a device holds, anew when another write came first. `undefined` when there is nothing to change. */
+  /** Undefined when there is nothing to change. */
   const rewrite = async (deviceId: string, change: (stored: Stored) => Pending<Stored | undefined>): Promise<Rewrite | undefined> => {
-    const kv = kvNow()
-    for (;;) {
-      const text = await kv.get(deviceKey(deviceId))
+    const updated = await updateKey(kvNow(), deviceKey(deviceId), async (text) => {
       const before = parse(text)
       const after = before && (await change(before))
-      if (text === null || before === undefined || after === undefined) return undefined
-      const life = after.removedAt === undefined ? {} : { ttlMs: tombstoneMs }
-      if (await kv.set(deviceKey(deviceId), JSON.stringify(after), { ifValue: text, ...life })) return { before, after }
-    }
+      return after && { value: JSON.stringify(after), ...(after.removedAt === undefined ? {} : { ttlMs: tombstoneMs }) }
+    })
+    return updated && { before: JSON.parse(updated.before ?? '') as Stored, after: JSON.parse(updated.after) as Stored }
   }
 
   return {
@@ -55,26 +47,22 @@ export function kvDevices(kvNow: () => Kv, tombstoneMs: number): DeviceStore {
     }),
 
     async insert(record) {
-      const kv = kvNow()
-      const slot = await takeSlot(record)
-      const written = await kv.set(deviceKey(record.deviceId), JSON.stringify({ ...record, slot }), { ifAbsent: true })
-      if (!written) await kv.delete(slotKey(record.userId, slot))
+      const indexId = await addToIndex(record)
+      const written = await kvNow().set(deviceKey(record.deviceId), JSON.stringify({ ...record, indexId }), { ifAbsent: true })
+      if (!written) await indexOf(record.userId).remove(indexId)
       return written
     },
 
     async replace(record) {
-      const kv = kvNow()
-      const { deviceId, userId } = record
-      let taken: number | undefined
-      const slotOf = async ({ slot }: Stored): Promise<number> => {
-        if (slot === undefined) taken ??= await takeSlot(record)
-        return slot ?? (taken as number)
-      }
-      const done = await rewrite(deviceId, async (stored) =>
-        stored.userId === userId ? { ...record, slot: await slotOf(stored) } : undefined,
-      )
-      if (taken !== undefined && done?.after.slot !== taken) await kv.delete(slotKey(userId, taken))
-      if (done !== undefined) await kv.set(seenKey(deviceId), String(record.lastSeenAt))
+      const { deviceId, userId, lastSeenAt } = record
+      let added: string | undefined
+      const done = await rewrite(deviceId, async (stored) => {
+        if (stored.userId !== userId) return undefined
+        if (stored.indexId === undefined) added ??= await addToIndex(record)
+        return { ...record, indexId: stored.indexId ?? (added as string) }
+      })
+      if (added !== undefined && done?.after.indexId !== added) await indexOf(userId).remove(added)
+      if (done !== undefined) await kvNow().set(seenKey(deviceId), String(lastSeenAt), { ttlMs: tombstoneMs })
       return done !== undefined
     },
 
@@ -90,27 +78,27 @@ export function kvDevices(kvNow: () => Kv, tombstoneMs: number): DeviceStore {
 
     async list(userId) {
       const kv = kvNow()
-      const slots = Array.from({ length: SLOTS }, (_, slot) => slotKey(userId, slot))
-      const ids = (await kv.getMany(slots)).filter((id): id is string => id !== null)
-      if (ids.length === 0) return []
-      const values = await kv.getMany(ids.flatMap((id) => [deviceKey(id), seenKey(id)]))
-      return ids.flatMap((_, index) => {
-        const [device = null, seen = null] = values.slice(index * 2, index * 2 + 2)
-        const record = recordOf(device)
-        if (record === undefined || record.removedAt !== undefined || record.userId !== userId) return []
+      const index = indexOf(userId)
+      const members = [...index.read(await kv.get(index.key))]
+      if (members.length === 0) return []
+      const values = await kv.getMany(members.flatMap(([, deviceId]) => [deviceKey(deviceId), seenKey(deviceId)]))
+      return members.flatMap(([id], position) => {
+        const [device = null, seen = null] = values.slice(position * 2, position * 2 + 2)
+        const stored = parse(device)
+        if (stored?.indexId !== id) return []
+        const { indexId: _, ...record } = stored
         return [seen === null ? record : { ...record, lastSeenAt: Number(seen) }]
       })
     },
 
     async remove(deviceId, at) {
-      const kv = kvNow()
-      const done = await rewrite(deviceId, ({ slot: _, ...stored }) =>
+      const done = await rewrite(deviceId, ({ indexId: _, ...stored }) =>
         stored.removedAt === undefined ? { ...stored, signingSecret: '', removedAt: at } : undefined,
       )
       if (done === undefined) return false
-      await kv.delete(seenKey(deviceId))
-      const { userId, slot } = done.before
-      if (slot !== undefined) await kv.delete(slotKey(userId, slot))
+      // The time of its last use expires with the record.
+      const { userId, indexId } = done.before
+      if (indexId !== undefined) await indexOf(userId).remove(indexId)
       return true
     },
 
@@ -118,7 +106,7 @@ export function kvDevices(kvNow: () => Kv, tombstoneMs: number): DeviceStore {
       await kvNow().set(seenKey(deviceId), String(at), { ttlMs: tombstoneMs })
     },
 
-    // Removals have a life of their own.
+    // Removed devices expire.
     async sweep() {},
   }
 }
@@ -126,7 +114,7 @@ export function kvDevices(kvNow: () => Kv, tombstoneMs: number): DeviceStore {
 function recordOf(text: string | null): DeviceRecord | undefined {
   const stored = parse(text)
   if (stored === undefined) return undefined
-  const { slot: _, ...record } = stored
+  const { indexId: _, ...record } = stored
   return record
 }
 

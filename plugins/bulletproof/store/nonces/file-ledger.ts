@@ -13,7 +13,7 @@ const OUTAGE_MS = 1_000
 
 /**
  * A ledger of lines in files, for apps without a database: it outlives the process, and every process on this machine that
- * has the same data folder may use it. What matters after a power cut is on the disk before a claim is answered; claims that
+ * has the same data folder may use it. What matters after a power cut is on the disk before a claim returns; claims that
  * come together wait for it together.
  *
  * @param shared whether other processes write too; then the files are looked at each time, and what is only a little ahead

@@ -2,7 +2,15 @@ import { type Logger, messageOf } from 'zin'
 import { isRedisUnavailable, type RedisClient, RedisScripts } from 'zin/plugins/redis'
 import type { NodeInfo } from '../../contract.js'
 import { clusterErrors } from '../../errors.js'
-import { type ClusterStore, type Envelope, type NodeList, nodesChanged, type Renewal, roleVacant, type StoreListener } from '../contract.js'
+import {
+  type ClusterStore,
+  type Envelope,
+  type NodeList,
+  nodesChanged,
+  type Renewal,
+  roleReleased,
+  type StoreListener,
+} from '../contract.js'
 import { leased } from '../lease.js'
 import * as scripts from './scripts.js'
 import { Subscriber } from './subscriber.js'
@@ -97,7 +105,7 @@ class RedisStore implements ClusterStore {
   }
 
   async release(role: string, node: string): Promise<void> {
-    await this.#run(scripts.release, role, node, textOf({ kind: roleVacant, from: node, body: role }))
+    await this.#run(scripts.release, role, node, textOf({ kind: roleReleased, from: node, body: role }))
   }
 
   async sweep(): Promise<void> {

@@ -1,6 +1,6 @@
 import { AsyncResource } from 'node:async_hooks'
 import { type Clock, type Logger, messageOf } from 'zin'
-import { deleteBefore } from 'zin/plugins/database'
+import { deleteBefore, inList } from 'zin/plugins/database'
 import type { Envelope, StoreListener } from '../contract.js'
 import type { SqlConnection } from './connection.js'
 import { Cursor } from './cursor.js'
@@ -147,14 +147,15 @@ export class SqlMessages {
   /** Includes rows of other clusters without their body, so that their numbers are not awaited. */
   #read(cursor: Cursor): Promise<readonly { readonly id: number; readonly body: string | null }[]> {
     const { last, missing } = cursor
-    return this.#connection.run(({ db }) =>
-      db
+    return this.#connection.run(async ({ db }) => {
+      const skipped = await inList(db, 'id', missing)
+      return db
         .selectFrom(table)
         .select((eb) => ['id', eb.case().when('cluster', '=', this.#connection.cluster).then(eb.ref('body')).else(null).end().as('body')])
-        .where((eb) => (missing.length === 0 ? eb('id', '>', last) : eb.or([eb('id', '>', last), eb('id', 'in', missing)])))
+        .where((eb) => (missing.length === 0 ? eb('id', '>', last) : eb.or([eb('id', '>', last), skipped])))
         .orderBy('id')
         .limit(pageSize)
-        .execute(),
-    )
+        .execute()
+    })
   }
 }

@@ -1,4 +1,4 @@
-import { roleVacant } from '../contract.js'
+import { roleReleased } from '../contract.js'
 import type { SqlConnection } from './connection.js'
 import type { SqlMessages } from './messages.js'
 
@@ -55,6 +55,6 @@ export class SqlRoles {
         .where('node', '=', node)
         .executeTakeFirst(),
     )
-    if (given.numUpdatedRows > 0n) await this.#messages.send({ kind: roleVacant, from: node, body: role })
+    if (given.numUpdatedRows > 0n) await this.#messages.send({ kind: roleReleased, from: node, body: role })
   }
 }

@@ -8,6 +8,7 @@ import { Counters } from '../../node/counters.js'
 import type { JobMiddleware } from '../../node/job-middleware.js'
 import { jobRunner } from '../../node/run-job.js'
 import { RunningJobs } from '../../node/running-jobs.js'
+import { TimeLimits } from '../../node/time-limit.js'
 import type { WorkerProcessor } from '../../processors/processor.js'
 import type { WorkerRecord } from '../../record/record.js'
 import { workerRecord } from '../../testing/worker-record.js'
@@ -110,6 +111,7 @@ export class JobLab {
       hooks: this.hooks,
       makeAttempts: (hooks) => {
         const running = new RunningJobs(systemClock)
+        const timeLimits = new TimeLimits(systemClock)
         cancel = (id, reason) => running.cancel(id, reason)
         const shared = {
           worker: of.name,
@@ -126,19 +128,22 @@ export class JobLab {
         const run = jobRunner({
           ...shared,
           records,
+          timeLimits,
           select: () => ({ version, run: processor }),
           middlewares: () => this.middlewares,
           defaults: () => of.jobOptions,
         })
-        return { run, running, records }
+        return { run, running, records, timeLimits }
       },
     })
     this.#opened.push({ queue: of.queueName, worker, cancel: (id, reason) => cancel(id, reason) })
     return worker
   }
 
-  /** What was counted since the last call, without times. */
-  counted() {
-    return this.counters.drain().map(({ totalMs: _, durations: _times, ...counts }) => counts)
+  /** The counts since the last call that are not zero, without times. */
+  counted(): readonly object[] {
+    return this.counters.drain().map(({ totalMs: _, durations: _times, ...counts }) => {
+      return Object.fromEntries(Object.entries(counts).filter(([, value]) => value !== 0))
+    })
   }
 }

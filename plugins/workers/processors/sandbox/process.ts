@@ -2,8 +2,8 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { ChildHandle, ChildOptions } from './child-handle.js'
 import { type FromChild, watchFd } from './protocol.js'
-import type { Vehicle, VehicleOptions } from './vehicle.js'
 
 /** What a process takes beside its heap of old objects before it counts as too much, in MiB: Node itself, code, new objects. */
 const besideHeapMb = 192
@@ -11,7 +11,7 @@ const besideHeapMb = 192
 /** How long the last words of a killed process may take, in ms. */
 const wordsMs = 500
 
-export function startProcess({ entry, env, memoryMb }: VehicleOptions): Vehicle {
+export function startProcess({ entry, env, memoryMb }: ChildOptions): ChildHandle {
   const child = fork(entry.file, [String(memoryMb + besideHeapMb)], {
     env: { ...env },
     // Not those of the app: its debugging port is taken.

@@ -56,5 +56,5 @@ export type FromChild =
   | { readonly type: 'done'; readonly run: number; readonly json: string | undefined }
   | { readonly type: 'failed'; readonly run: number; readonly error: WireError }
   | { readonly type: 'call'; readonly run: number; readonly call: number; readonly method: JobMethod; readonly args: readonly unknown[] }
-  /** It is about to end because of an error that nobody caught. */
+  /** It is about to end because of an uncaught error. */
   | { readonly type: 'fatal'; readonly error: WireError }

@@ -1,20 +1,20 @@
 import type { Job } from 'bullmq'
 import { type Clock, type Logger, messageOf, withDeadline } from 'zin'
-import { workerErrors } from '../../errors.js'
+import { processorErrors } from '../errors.js'
 import type { LoadedProcessor } from '../processor.js'
-import { Member, type MemberCode, type MemberLimits } from './member.js'
+import type { ChildOptions } from './child-handle.js'
+import { Executor, type ExecutorCode, type ExecutorLimits } from './executor.js'
 import { OutputLog } from './output.js'
 import { startProcess } from './process.js'
 import { startThread } from './thread.js'
-import type { VehicleOptions } from './vehicle.js'
 
-export interface SandboxOptions extends VehicleOptions {
+export interface SandboxOptions extends ChildOptions {
   readonly kind: 'thread' | 'process'
-  readonly code: Omit<MemberCode, 'file'>
-  /** The file of the processor, asked for before each start. */
+  readonly code: Omit<ExecutorCode, 'file'>
+  /** Returns the file of the processor; called before each start. */
   readonly locate: () => Promise<string>
   readonly concurrency: number
-  readonly limits: MemberLimits
+  readonly limits: ExecutorLimits
   /** How long one more thread or process than needed is kept, in ms. */
   readonly idleMs: number
   readonly clock: Clock
@@ -22,7 +22,7 @@ export interface SandboxOptions extends VehicleOptions {
 }
 
 interface Waiter {
-  readonly resolve: (member: Member) => void
+  readonly resolve: (executor: Executor) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -34,10 +34,10 @@ export class Sandbox implements LoadedProcessor {
   readonly #options: SandboxOptions
   readonly #output: OutputLog
   /** Everything that has not ended yet. */
-  readonly #alive = new Set<Member>()
-  readonly #ready = new Set<Member>()
+  readonly #alive = new Set<Executor>()
+  readonly #ready = new Set<Executor>()
   /** The longest idle one first. */
-  readonly #idle = new Map<Member, number>()
+  readonly #idle = new Map<Executor, number>()
   readonly #waiters: Waiter[] = []
   #starting = 0
   #concurrency: number
@@ -56,11 +56,11 @@ export class Sandbox implements LoadedProcessor {
   }
 
   readonly run = async (job: Job, token?: string, signal?: AbortSignal): Promise<unknown> => {
-    const member = await this.#take(signal)
+    const executor = await this.#take(signal)
     try {
-      return await member.run(job, token, signal)
+      return await executor.run(job, token, signal)
     } finally {
-      this.#release(member)
+      this.#release(executor)
     }
   }
 
@@ -71,9 +71,9 @@ export class Sandbox implements LoadedProcessor {
 
   resize(concurrency: number): void {
     this.#concurrency = Math.max(1, concurrency)
-    for (const member of this.#idle.keys()) {
+    for (const executor of this.#idle.keys()) {
       if (this.size <= this.#concurrency) break
-      this.#drop(member)
+      this.#drop(executor)
     }
     this.#pump()
   }
@@ -82,8 +82,8 @@ export class Sandbox implements LoadedProcessor {
     this.#closed = true
     clearTimeout(this.#sweep)
     for (const waiter of this.#waiters.splice(0)) waiter.reject(this.#closedError())
-    for (const member of this.#alive) member.kill()
-    const ended = Promise.all([...this.#alive].map((member) => member.ended))
+    for (const executor of this.#alive) executor.kill()
+    const ended = Promise.all([...this.#alive].map((executor) => executor.ended))
     try {
       await withDeadline(ended, endMs, `some did not end within ${endMs} ms`)
     } catch (error) {
@@ -92,11 +92,11 @@ export class Sandbox implements LoadedProcessor {
     this.#output.close()
   }
 
-  async #take(signal: AbortSignal | undefined): Promise<Member> {
+  async #take(signal: AbortSignal | undefined): Promise<Executor> {
     if (this.#closed) throw this.#closedError()
     if (signal?.aborted === true) throw reasonOf(signal)
     let onAbort = (): void => undefined
-    const taken = new Promise<Member>((resolve, reject) => {
+    const taken = new Promise<Executor>((resolve, reject) => {
       const waiter: Waiter = { resolve, reject }
       onAbort = () => {
         const index = this.#waiters.indexOf(waiter)
@@ -114,21 +114,21 @@ export class Sandbox implements LoadedProcessor {
     }
   }
 
-  #release(member: Member): void {
-    if (member.dead) this.#ready.delete(member)
-    else if (this.#closed || this.size > this.#concurrency) this.#drop(member)
-    else this.#idle.set(member, this.#options.clock.monotonic())
+  #release(executor: Executor): void {
+    if (executor.dead) this.#ready.delete(executor)
+    else if (this.#closed || this.size > this.#concurrency) this.#drop(executor)
+    else this.#idle.set(executor, this.#options.clock.monotonic())
     this.#pump()
     this.#planSweep()
   }
 
-  /** Gives idle members to those who wait, and starts what is missing. */
+  /** Gives idle executors to those who wait, and starts what is missing. */
   #pump(): void {
     while (this.#waiters.length > 0 && this.#idle.size > 0) {
       // The one that was busy last, so that others can be ended.
-      const member = [...this.#idle.keys()].at(-1) as Member
-      this.#idle.delete(member)
-      this.#waiters.shift()?.resolve(member)
+      const executor = [...this.#idle.keys()].at(-1) as Executor
+      this.#idle.delete(executor)
+      this.#waiters.shift()?.resolve(executor)
     }
     while (!this.#closed && this.#starting < this.#waiters.length && this.size < this.#concurrency) void this.#start()
   }
@@ -136,11 +136,11 @@ export class Sandbox implements LoadedProcessor {
   async #start(): Promise<void> {
     this.#starting++
     try {
-      const member = this.#begin(await this.#options.locate())
-      await member.ready
+      const executor = this.#begin(await this.#options.locate())
+      await executor.ready
       this.#starting--
-      this.#ready.add(member)
-      this.#release(member)
+      this.#ready.add(executor)
+      this.#release(executor)
     } catch (error) {
       this.#starting--
       this.#waiters.shift()?.reject(error)
@@ -148,26 +148,26 @@ export class Sandbox implements LoadedProcessor {
     }
   }
 
-  #begin(file: string): Member {
+  #begin(file: string): Executor {
     if (this.#closed) throw this.#closedError()
     const { kind, code, limits } = this.#options
-    const vehicle = (kind === 'thread' ? startThread : startProcess)(this.#options)
-    this.#output.follow(vehicle.stdout, vehicle.stderr)
-    const member = new Member(vehicle, { ...code, file }, limits)
-    this.#alive.add(member)
-    void member.ended.then(() => {
-      this.#alive.delete(member)
-      this.#ready.delete(member)
-      this.#idle.delete(member)
+    const child = (kind === 'thread' ? startThread : startProcess)(this.#options)
+    this.#output.follow(child.stdout, child.stderr)
+    const executor = new Executor(child, { ...code, file }, limits)
+    this.#alive.add(executor)
+    void executor.ended.then(() => {
+      this.#alive.delete(executor)
+      this.#ready.delete(executor)
+      this.#idle.delete(executor)
       this.#pump()
     })
-    return member
+    return executor
   }
 
-  #drop(member: Member): void {
-    this.#ready.delete(member)
-    this.#idle.delete(member)
-    member.kill()
+  #drop(executor: Executor): void {
+    this.#ready.delete(executor)
+    this.#idle.delete(executor)
+    executor.kill()
   }
 
   #planSweep(): void {
@@ -176,15 +176,15 @@ export class Sandbox implements LoadedProcessor {
     this.#sweep = setTimeout(() => {
       this.#sweep = undefined
       const before = clock.monotonic() - idleMs
-      for (const [member, since] of this.#idle) {
-        if (since <= before && this.#ready.size > 1) this.#drop(member)
+      for (const [executor, since] of this.#idle) {
+        if (since <= before && this.#ready.size > 1) this.#drop(executor)
       }
       this.#planSweep()
     }, idleMs).unref()
   }
 
   #closedError(): Error {
-    return workerErrors.PROCESSOR_CLOSED(this.#options.code.worker)
+    return processorErrors.PROCESSOR_CLOSED(this.#options.code.worker)
   }
 }
 

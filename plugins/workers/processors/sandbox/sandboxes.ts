@@ -1,5 +1,5 @@
 import type { Clock, Logger } from 'zin'
-import { workerErrors } from '../../errors.js'
+import { processorErrors } from '../errors.js'
 import type { ExportNames } from '../exported.js'
 import type { LoadedProcessor } from '../processor.js'
 import { childEntry, type Entry } from './entry.js'
@@ -46,7 +46,7 @@ export class Sandboxes {
     this.#entry ??= childEntry()
     // Only known now: the processor of a path may be a link to it.
     const typescript = this.#entry.tsx === undefined && (await locate()).endsWith('.ts')
-    if (this.#closed) throw workerErrors.PROCESSOR_CLOSED(worker)
+    if (this.#closed) throw processorErrors.PROCESSOR_CLOSED(worker)
     const sandbox = new Sandbox({
       kind,
       entry: this.#entry,

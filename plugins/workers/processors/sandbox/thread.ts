@@ -1,9 +1,9 @@
 import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
+import type { ChildHandle, ChildOptions } from './child-handle.js'
 import type { Entry } from './entry.js'
-import type { Vehicle, VehicleOptions } from './vehicle.js'
 
-export function startThread({ entry, env, memoryMb }: VehicleOptions): Vehicle {
+export function startThread({ entry, env, memoryMb }: ChildOptions): ChildHandle {
   const shared = { env, execArgv: [], argv: [], stdout: true, stderr: true, resourceLimits: { maxOldGenerationSizeMb: memoryMb } }
   const worker = entry.tsx === undefined ? new Worker(entry.file, shared) : new Worker(typescriptEntry(entry), { ...shared, eval: true })
   let cause = ''

@@ -36,7 +36,7 @@ export class CodeCache {
   async read(sha256: string): Promise<Buffer | undefined> {
     const file = this.#file(sha256)
     const code = await contentOf(file)
-    // What is wrong stays until it is replaced: somebody else may have done that just now.
+    // A corrupt file stays until it is replaced: another process may have done that just now.
     if (code === undefined || sha256Of(code) !== sha256) return undefined
     // Its time is when it was used last.
     const now = new Date()

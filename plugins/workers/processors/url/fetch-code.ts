@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type EgressOptions, type EgressResponse, egressFetch, messageOf, ZinError } from 'zin'
-import { workerErrors } from '../../errors.js'
+import { processorErrors } from '../errors.js'
 import type { CodeSource } from './source.js'
 
 export interface FetchLimits {
@@ -34,7 +34,7 @@ export async function fetchCode(input: FetchInput): Promise<EgressResponse> {
   for (let attempt = 1; ; attempt++) {
     const outcome = await attemptOnce(input)
     if (typeof outcome !== 'string') return outcome
-    if (attempt >= limits.attempts) throw workerErrors.PROCESSOR_FETCH_FAILED(source.shown, `${outcome}; attempts: ${attempt}`)
+    if (attempt >= limits.attempts) throw processorErrors.PROCESSOR_FETCH_FAILED(source.shown, `${outcome}; attempts: ${attempt}`)
     await delay(limits.backoffMs * 2 ** (attempt - 1), undefined, { signal })
   }
 }
@@ -53,23 +53,23 @@ async function attemptOnce({ source, allowHosts, etag, limits, egress, signal }:
     })
   } catch (error) {
     const code = error instanceof ZinError ? error.code : ''
-    if (code === 'EGRESS_TOO_LARGE') throw workerErrors.PROCESSOR_FETCH_SIZE_EXCEEDED(source.shown, limits.maxBytes)
-    if (code !== 'EGRESS_FAILED' && code !== 'EGRESS_TIMEOUT') throw workerErrors.PROCESSOR_FETCH_FAILED(source.shown, messageOf(error))
+    if (code === 'EGRESS_TOO_LARGE') throw processorErrors.PROCESSOR_FETCH_SIZE_EXCEEDED(source.shown, limits.maxBytes)
+    if (code !== 'EGRESS_FAILED' && code !== 'EGRESS_TIMEOUT') throw processorErrors.PROCESSOR_FETCH_FAILED(source.shown, messageOf(error))
     return messageOf(error)
   }
   const { status, headers } = answer
   if (status === 429 || status >= 500) return `its host answered ${status}`
   if (status !== 304 && status >= 300 && status < 400) {
-    throw workerErrors.PROCESSOR_FETCH_FAILED(
+    throw processorErrors.PROCESSOR_FETCH_FAILED(
       source.shown,
       `its host answered ${status}, and redirects are not followed; give the URL that the code is at`,
     )
   }
   if (status !== 200 && (status !== 304 || etag === null)) {
-    throw workerErrors.PROCESSOR_FETCH_FAILED(source.shown, `its host answered ${status}`)
+    throw processorErrors.PROCESSOR_FETCH_FAILED(source.shown, `its host answered ${status}`)
   }
   const encoding = headers['content-encoding'] ?? 'identity'
   if (encoding !== 'identity')
-    throw workerErrors.PROCESSOR_FETCH_FAILED(source.shown, `it came compressed (${encoding}), which nobody asked for`)
+    throw processorErrors.PROCESSOR_FETCH_FAILED(source.shown, `it came compressed (${encoding}), which nobody asked for`)
   return answer
 }

@@ -1,5 +1,5 @@
 import { type Clock, messageOf, ZinError } from 'zin'
-import { workerErrors } from '../../errors.js'
+import { processorErrors } from '../errors.js'
 import { CodeCache, sha256Of } from './code-cache.js'
 import { type Egress, type FetchLimits, fetchCode, guardedEgress } from './fetch-code.js'
 import { type FreshnessLimits, freshFor } from './freshness.js'
@@ -68,7 +68,7 @@ export class RemoteCode {
     } catch (error) {
       if (error instanceof ZinError) throw error
       // A full or read-only disk.
-      throw workerErrors.PROCESSOR_LOAD_FAILED(source.shown, messageOf(error))
+      throw processorErrors.PROCESSOR_LOAD_FAILED(source.shown, messageOf(error))
     }
   }
 
@@ -77,7 +77,7 @@ export class RemoteCode {
     if (kept !== undefined) return kept
     const { body } = await this.#fetch(source, null)
     const found = sha256Of(body)
-    if (found !== sha256) throw workerErrors.PROCESSOR_PIN_MISMATCH(source.shown, found)
+    if (found !== sha256) throw processorErrors.PROCESSOR_PIN_MISMATCH(source.shown, found)
     return body
   }
 

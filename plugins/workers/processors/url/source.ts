@@ -1,5 +1,6 @@
 import { workerErrors } from '../../errors.js'
 import { checkProcessorUrl, processorUrl } from '../../record/processor-url.js'
+import { processorErrors } from '../errors.js'
 
 /** Where code comes from, and what it must be. */
 export interface CodeSource {
@@ -17,14 +18,14 @@ export interface SourceRules {
   readonly pinRequired: boolean
 }
 
-/** Reads a processor's URL, or throws INVALID_PROCESSOR_URL, INVALID_PROCESSOR_URL_HOST or PROCESSOR_PIN_REQUIRED. Asks nobody. */
+/** Reads a processor's URL, or throws INVALID_PROCESSOR_URL, INVALID_PROCESSOR_URL_HOST or PROCESSOR_PIN_REQUIRED. Does no I/O. */
 export function codeSource(text: string, { allowHosts, pinRequired }: SourceRules): CodeSource {
   const found = processorUrl(text)
-  if (found === undefined) throw workerErrors.INVALID_PROCESSOR_URL(shownUrl(text), checkProcessorUrl('processor', text)?.message ?? '')
+  if (found === undefined) throw processorErrors.INVALID_PROCESSOR_URL(shownUrl(text), checkProcessorUrl('processor', text)?.message ?? '')
   const { url, sha256 } = found
-  if (!isAllowed(url, allowHosts)) throw workerErrors.INVALID_PROCESSOR_URL_HOST(url.host)
+  if (!isAllowed(url, allowHosts)) throw processorErrors.INVALID_PROCESSOR_URL_HOST(url.host)
   const shown = shownUrl(text)
-  if (sha256 === undefined && pinRequired) throw workerErrors.PROCESSOR_PIN_REQUIRED(shown)
+  if (sha256 === undefined && pinRequired) throw processorErrors.PROCESSOR_PIN_REQUIRED(shown)
   return { url: url.href, shown, sha256 }
 }
 

@@ -93,13 +93,15 @@ class RedisState implements StateStore {
     return text === null ? undefined : (JSON.parse(text) as OperationRecord)
   }
 
-  async count(deltas: readonly AttemptDelta[]): Promise<void> {
-    if (deltas.length === 0) return
+  async count(deltas: readonly AttemptDelta[]): Promise<number> {
+    if (deltas.length === 0) return 0
     const rows = deltas.flatMap((delta) => {
-      const { completed, failed, lost, totalUs } = tallyOf(delta)
-      return [delta.worker, delta.version ?? '', completed, failed, lost, totalUs, durationsText(delta.durations)]
+      const { completed, failed, lost, timedOut, cancelled, totalUs } = tallyOf(delta)
+      const counts = [completed, failed, lost, totalUs, timedOut, cancelled]
+      return [delta.worker, delta.version ?? '', ...counts, durationsText(delta.durations)]
     })
     await this.#scripts.run(scripts.count, ...rows)
+    return deltas.length
   }
 
   async totals(workers: readonly string[]): Promise<ReadonlyMap<string, AttemptCounts>> {

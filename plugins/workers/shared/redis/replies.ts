@@ -55,8 +55,8 @@ function durationsOf(text: string): DurationBuckets {
 }
 
 function tallyOf(counts: readonly (string | null)[]): Tally {
-  const [completed = 0, failed = 0, lost = 0, totalUs = 0] = counts.map(Number)
-  return { completed, failed, lost, totalUs }
+  const [completed = 0, failed = 0, lost = 0, totalUs = 0, timedOut = 0, cancelled = 0] = counts.map(Number)
+  return { completed, failed, lost, timedOut, cancelled, totalUs }
 }
 
 function pairs(list: readonly string[]): readonly (readonly [string, string])[] {

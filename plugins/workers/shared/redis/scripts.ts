@@ -101,23 +101,24 @@ export const operation = script(`
 return redis.call('GET', base .. ':operation:' .. ARGV[1])`)
 
 /**
- * For each delta: worker, version (empty: in the totals only), completed, failed, lost, µs, run times as `bucket:attempts …`. A minute is
- * one field, `<completed> <failed> <lost> <µs>;<run times>`, so that an hour stays compact in memory.
+ * For each delta: worker, version (empty: in the totals only), completed, failed, lost, µs, timed out, cancelled, run times as
+ * `bucket:attempts …`. A minute is one field, `<completed> <failed> <lost> <µs> <timed out> <cancelled>;<run times>`, so that an hour
+ * stays compact in memory. Totals and minutes written before there were six counts have the first four.
  */
 export const count = script(`${timed}
+local names = { 'completed', 'failed', 'lost', 'us', 'timedOut', 'cancelled' }
 local minute = math.floor(now / 60000)
-for i = 1, #ARGV, 7 do
-  for j, name in ipairs({ 'completed', 'failed', 'lost', 'us' }) do
-    redis.call('HINCRBY', base .. ':total:' .. ARGV[i], name, ARGV[i + 1 + j])
+for i = 1, #ARGV, 9 do
+  for j, name in ipairs(names) do
+    if j == 1 or ARGV[i + 1 + j] ~= '0' then redis.call('HINCRBY', base .. ':total:' .. ARGV[i], name, ARGV[i + 1 + j]) end
   end
   if ARGV[i + 1] ~= '' then
     local minutes, field = minutesOf(ARGV[i], math.floor(minute / 60)), text(minute) .. ':' .. ARGV[i + 1]
-    local known = redis.call('HGET', minutes, field) or '0 0 0 0;'
+    local known = redis.call('HGET', minutes, field) or ';'
     local sums, times, parts = {}, {}, {}
-    for value in string.gmatch(string.match(known, '^[^;]*'), '%d+') do
-      sums[#sums + 1] = text(tonumber(value) + ARGV[i + 2 + #sums])
-    end
-    for _, list in ipairs({ string.match(known, ';.*'), ARGV[i + 6] }) do
+    for value in string.gmatch(string.match(known, '^[^;]*'), '%d+') do sums[#sums + 1] = value end
+    for j = 1, #names do sums[j] = text((sums[j] or 0) + ARGV[i + 1 + j]) end
+    for _, list in ipairs({ string.match(known, ';.*'), ARGV[i + 8] }) do
       for bucket, attempts in string.gmatch(list, '(%d+):(%d+)') do times[bucket] = (times[bucket] or 0) + attempts end
     end
     for bucket, attempts in pairs(times) do parts[#parts + 1] = bucket .. ':' .. text(attempts) end
@@ -126,10 +127,12 @@ for i = 1, #ARGV, 7 do
   end
 end`)
 
-/** workers → for each: completed, failed, lost, µs */
+/** workers → for each: completed, failed, lost, µs, timed out, cancelled */
 export const totals = script(`
 local reply = {}
-for i = 1, #ARGV do reply[i] = redis.call('HMGET', base .. ':total:' .. ARGV[i], 'completed', 'failed', 'lost', 'us') end
+for i = 1, #ARGV do
+  reply[i] = redis.call('HMGET', base .. ':total:' .. ARGV[i], 'completed', 'failed', 'lost', 'us', 'timedOut', 'cancelled')
+end
 return reply`)
 
 /** since, workers → for each: `minute:version`, counts, … */

@@ -1,4 +1,4 @@
-import { deleteBefore, upsertRows } from 'zin/plugins/database'
+import { deleteBefore, upsertQueries } from 'zin/plugins/database'
 import { mostChanges, type News } from '../contract.js'
 import { dayMs } from '../keep.js'
 import type { StateConnection } from './connection.js'
@@ -12,17 +12,22 @@ export class SqlChanges {
   }
 
   add(worker: string): Promise<number> {
-    return this.#connection.run(({ names, now, transaction }) =>
-      transaction(async (tx) => {
-        // The row is locked until the end: whoever sees a revision sees the change as well.
-        await upsertRows(tx, { table: names.revisions, key: ['id'], rows: [{ id: 1, revision: 1 }], existing: 'add' })
-        const row = await tx.selectFrom(names.revisions).select('revision').where('id', '=', 1).executeTakeFirstOrThrow()
-        const revision = Number(row.revision)
-        const rows = [{ worker, revision, changed_at: now }]
-        await upsertRows(tx, { table: names.changes, key: ['worker'], rows, existing: 'replace' })
-        return revision
-      }),
-    )
+    return this.#connection.run(async ({ db, names, now, batch }) => {
+      const current = db.selectFrom(names.revisions).select('revision').where('id', '=', 1)
+      // The first statement locks the row until the end: whoever sees a revision sees the change as well.
+      const results = await batch([
+        ...(await upsertQueries(db, { table: names.revisions, key: ['id'], rows: [{ id: 1, revision: 1 }], existing: 'add' })),
+        ...(await upsertQueries(db, {
+          table: names.changes,
+          key: ['worker'],
+          rows: [{ worker, revision: current, changed_at: now }],
+          existing: 'replace',
+        })),
+        current,
+      ])
+      const [row] = (results.at(-1)?.rows ?? []) as readonly { readonly revision: number | string }[]
+      return Number(row?.revision)
+    })
   }
 
   /** One statement. */

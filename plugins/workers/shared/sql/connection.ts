@@ -1,4 +1,4 @@
-import type { Kysely, Transaction } from 'kysely'
+import type { Compilable, Kysely, QueryResult } from 'kysely'
 import { messageOf } from 'zin'
 import { type Database, type SqlTools, sqlTools } from 'zin/plugins/database'
 import { workerErrors } from '../../errors.js'
@@ -7,7 +7,8 @@ import { type StateTables, type TableNames, tableNames } from './tables.js'
 export interface StateStatement extends SqlTools {
   readonly db: Kysely<StateTables>
   readonly names: TableNames
-  transaction<T>(statements: (tx: Transaction<StateTables>) => Promise<T>): Promise<T>
+  /** All or nothing, in order. */
+  batch(queries: readonly Compilable[]): Promise<readonly QueryResult<unknown>[]>
 }
 
 /** Where the tables are. */
@@ -31,7 +32,7 @@ export class StateConnection {
       return await work({
         db,
         names: this.#names,
-        transaction: (statements) => this.#database.transaction(statements, this.#connection),
+        batch: (queries) => this.#database.batch(queries, this.#connection),
         ...(await this.#tools),
       })
     } catch (error) {

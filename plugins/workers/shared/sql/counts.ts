@@ -1,11 +1,18 @@
-import { deleteBefore, upsertRows } from 'zin/plugins/database'
+import { deleteBefore, inList, maxParameters, upsertQueries } from 'zin/plugins/database'
 import type { AttemptCounts, AttemptDelta, CountsQuery, WorkerCounts } from '../contract.js'
 import { dayMs, minuteOf } from '../keep.js'
 import { countsBy, countsOf, type MinuteTally, noTally, type Tally, tallies } from '../tally.js'
-import type { StateConnection } from './connection.js'
+import type { StateConnection, StateStatement } from './connection.js'
+import type { CountColumns } from './tables.js'
 
 /** Rows of run times that one statement inserts: a database bounds the values of a statement. */
 const rowsAtOnce = 1_000
+/** A connection whose statements take fewer parameters is behind a proxy, which bounds the statements and the bytes of a batch, too. */
+const fewParameters = 1_000
+/** Values of a batch behind a proxy: 16 statements with the parameters that the edge proxy takes, and less than 100 KB. */
+const valuesBehindProxy = 1_600
+/** Workers of a read behind a proxy: with all buckets of run times they have less than the 10,000 rows that it sends. */
+const workersBehindProxy = 50
 
 /** Attempts, in all and by minutes. */
 export class SqlCounts {
@@ -15,51 +22,70 @@ export class SqlCounts {
     this.#connection = connection
   }
 
-  async add(deltas: readonly AttemptDelta[]): Promise<void> {
-    if (deltas.length === 0) return
+  /** Resolves to the number of deltas that it added, from the first on. */
+  async add(deltas: readonly AttemptDelta[]): Promise<number> {
+    return this.#connection.run(async (statement) => {
+      const taken = deltas.slice(0, isBehindProxy(statement.db) ? fitting(deltas) : deltas.length)
+      if (taken.length > 0) await this.#addAll(taken, statement)
+      return taken.length
+    })
+  }
+
+  async #addAll(deltas: readonly AttemptDelta[], { db, batch, names, minute }: StateStatement): Promise<void> {
     const totals = tallies(deltas, ({ worker }) => worker).map(([worker, tally]) => ({ worker, ...columnsOf(tally) }))
     const versioned = deltas.filter(({ version }) => version !== null)
     const versions = tallies(versioned, ({ worker, version }) => `${worker}\n${version}`)
-    await this.#connection.run(({ transaction, names, minute }) => {
-      const rows = versions.map(([key, tally, durations]) => {
-        const [worker, version] = key.split('\n')
-        return { key: { worker, minute, version }, tally, durations: Object.entries(durations) }
-      })
-      const minutes = rows.map(({ key, tally }) => ({ ...key, ...columnsOf(tally) }))
-      const durations = rows.flatMap(({ key, durations }) =>
-        durations.map(([bucket, attempts]) => ({ ...key, bucket: Number(bucket), attempts })),
-      )
-      return transaction(async (tx) => {
-        await upsertRows(tx, { table: names.totals, key: ['worker'], rows: totals, existing: 'add' })
-        if (minutes.length > 0)
-          await upsertRows(tx, { table: names.minutes, key: ['worker', 'minute', 'version'], rows: minutes, existing: 'add' })
-        for (let from = 0; from < durations.length; from += rowsAtOnce) {
-          const rows = durations.slice(from, from + rowsAtOnce)
-          await upsertRows(tx, { table: names.durations, key: ['worker', 'minute', 'version', 'bucket'], rows, existing: 'add' })
-        }
-      })
+    const rows = versions.map(([key, tally, durations]) => {
+      const [worker, version] = key.split('\n')
+      return { key: { worker, minute, version }, tally, durations: Object.entries(durations) }
     })
+    const minutes = rows.map(({ key, tally }) => ({ ...key, ...columnsOf(tally) }))
+    const durations = rows.flatMap(({ key, durations }) =>
+      durations.map(([bucket, attempts]) => ({ ...key, bucket: Number(bucket), attempts })),
+    )
+    const key = ['worker', 'minute', 'version']
+    const queries = [
+      ...(await upsertQueries(db, { table: names.totals, key: ['worker'], rows: totals, existing: 'add' })),
+      ...(await upsertQueries(db, { table: names.minutes, key, rows: minutes, existing: 'add' })),
+    ]
+    for (let from = 0; from < durations.length; from += rowsAtOnce) {
+      const rows = durations.slice(from, from + rowsAtOnce)
+      queries.push(...(await upsertQueries(db, { table: names.durations, key: [...key, 'bucket'], rows, existing: 'add' })))
+    }
+    await batch(queries)
   }
 
   async totals(workers: readonly string[]): Promise<ReadonlyMap<string, AttemptCounts>> {
     if (workers.length === 0) return new Map()
-    const rows = await this.#connection.run(({ db, names }) =>
-      db.selectFrom(names.totals).selectAll().where('worker', 'in', workers).execute(),
+    const rows = await this.#connection.run(async ({ db, names }) =>
+      db
+        .selectFrom(names.totals)
+        .selectAll()
+        .where(await inList(db, 'worker', workers))
+        .execute(),
     )
     return new Map(rows.map((row) => [row.worker, countsOf(tallyOf(row))]))
   }
 
-  /** The database adds up, in one statement. */
+  /** The database adds up, in one statement; behind a proxy, which bounds the rows of a result, in one for each 50 workers. */
   async read(workers: readonly string[], query: CountsQuery): Promise<readonly WorkerCounts[]> {
     if (workers.length === 0) return []
+    const atOnce = await this.#connection.run(async ({ db }) => (isBehindProxy(db) ? workersBehindProxy : workers.length))
+    const rows: SumRow[] = []
+    for (let from = 0; from < workers.length; from += atOnce) rows.push(...(await this.#sums(workers.slice(from, from + atOnce), query)))
+    return countsBy(workers, query, rows.map(minuteTally))
+  }
+
+  #sums(workers: readonly string[], query: CountsQuery): Promise<readonly SumRow[]> {
     const by: ('worker' | 'minute' | 'version')[] = ['worker']
     if (query.byMinute === true) by.push('minute')
     if (query.byVersion === true) by.push('version')
-    const rows = await this.#connection.run(({ db, names, nowPlus }) => {
+    return this.#connection.run(async ({ db, names, nowPlus }) => {
+      const listed = await inList(db, 'worker', workers)
       const [since, kept] = [minuteOf(query.since), nowPlus(-dayMs)]
       const attempts = db
         .selectFrom(names.minutes)
-        .where('worker', 'in', workers)
+        .where(listed)
         .where('minute', '>=', since)
         .where('minute', '>', kept)
         .groupBy(by)
@@ -69,11 +95,13 @@ export class SqlCounts {
           fn.sum<number>('completed').as('completed'),
           fn.sum<number>('failed').as('failed'),
           fn.sum<number>('lost').as('lost'),
+          fn.sum<number>('timed_out').as('timed_out'),
+          fn.sum<number>('cancelled').as('cancelled'),
           fn.sum<number>('total_us').as('total_us'),
         ])
       const durations = db
         .selectFrom(names.durations)
-        .where('worker', 'in', workers)
+        .where(listed)
         .where('minute', '>=', since)
         .where('minute', '>', kept)
         .groupBy([...by, 'bucket'])
@@ -83,11 +111,12 @@ export class SqlCounts {
           fn.sum<number>('attempts').as('completed'),
           lit<number>(0).as('failed'),
           lit<number>(0).as('lost'),
+          lit<number>(0).as('timed_out'),
+          lit<number>(0).as('cancelled'),
           lit<number>(0).as('total_us'),
         ])
       return attempts.unionAll(durations).execute()
     })
-    return countsBy(workers, query, rows.map(minuteTally))
   }
 
   async sweep(): Promise<void> {
@@ -99,24 +128,39 @@ export class SqlCounts {
   }
 }
 
-interface Columns {
-  readonly completed: number
-  readonly failed: number
-  readonly lost: number
-  readonly total_us: number
+function isBehindProxy(db: StateStatement['db']): boolean {
+  return maxParameters(db) < fewParameters
 }
 
-function columnsOf({ completed, failed, lost, totalUs }: Tally): Columns {
-  return { completed, failed, lost, total_us: totalUs }
+/** How many deltas, from the first on, one batch behind a proxy takes; at least one. */
+function fitting(deltas: readonly AttemptDelta[]): number {
+  let values = 0
+  const over = deltas.findIndex(({ durations }, index) => {
+    // A row of the totals, one of the minute, and one for each bucket.
+    values += 7 + 9 + 5 * Object.keys(durations).length
+    return index > 0 && values > valuesBehindProxy
+  })
+  return over < 0 ? deltas.length : over
 }
 
-function tallyOf(row: Columns): Tally {
-  return { completed: Number(row.completed), failed: Number(row.failed), lost: Number(row.lost), totalUs: Number(row.total_us) }
+function columnsOf({ timedOut, totalUs, ...counts }: Tally): CountColumns {
+  return { ...counts, timed_out: timedOut, total_us: totalUs }
 }
 
-interface SumRow extends Columns {
+function tallyOf(row: CountColumns): Tally {
+  return {
+    completed: Number(row.completed),
+    failed: Number(row.failed),
+    lost: Number(row.lost),
+    timedOut: Number(row.timed_out),
+    cancelled: Number(row.cancelled),
+    totalUs: Number(row.total_us),
+  }
+}
+
+interface SumRow extends CountColumns {
   readonly worker: string
-  /** As text when the driver gives it so; only where it was asked for, as `version`. */
+  /** As text when the driver gives it so; only when the query groups by it, as `version`. */
   readonly minute: number
   readonly version: string
   /** -1: the attempts. Otherwise `completed` is how many fell in this bucket of run times. */

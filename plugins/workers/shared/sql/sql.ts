@@ -86,7 +86,7 @@ class SqlState implements StateStore {
     return row === undefined ? undefined : (JSON.parse(row.body) as OperationRecord)
   }
 
-  count(deltas: readonly AttemptDelta[]): Promise<void> {
+  count(deltas: readonly AttemptDelta[]): Promise<number> {
     return this.#counts.add(deltas)
   }
 

@@ -1,4 +1,4 @@
-import { upsertRows } from 'zin/plugins/database'
+import { inList, upsertRows } from 'zin/plugins/database'
 import type { NodeStatus, StoredStatus } from '../contract.js'
 import type { StateConnection } from './connection.js'
 
@@ -38,16 +38,26 @@ export class SqlStatuses {
 
   async read(workers: readonly string[]): Promise<readonly StoredStatus[]> {
     if (workers.length === 0) return []
-    const rows = await this.#connection.run(({ db, names }) =>
-      db.selectFrom(names.statuses).select(['node', 'status']).where('worker', 'in', workers).execute(),
+    const rows = await this.#connection.run(async ({ db, names }) =>
+      db
+        .selectFrom(names.statuses)
+        .select(['node', 'status'])
+        .where(await inList(db, 'worker', workers))
+        .execute(),
     )
     return rows.map(({ node, status }) => ({ ...(JSON.parse(status) as NodeStatus), node }))
   }
 
   async running(nodes: readonly string[]): Promise<ReadonlySet<string>> {
     if (nodes.length === 0) return new Set()
-    const rows = await this.#connection.run(({ db, names }) =>
-      db.selectFrom(names.statuses).select('worker').distinct().where('state', '=', 'running').where('node', 'in', nodes).execute(),
+    const rows = await this.#connection.run(async ({ db, names }) =>
+      db
+        .selectFrom(names.statuses)
+        .select('worker')
+        .distinct()
+        .where('state', '=', 'running')
+        .where(await inList(db, 'node', nodes))
+        .execute(),
     )
     return new Set(rows.map(({ worker }) => worker))
   }

@@ -24,10 +24,12 @@ export interface StateTables {
   readonly revisions: { readonly id: number; readonly revision: number }
 }
 
-interface CountColumns {
+export interface CountColumns {
   readonly completed: number
   readonly failed: number
   readonly lost: number
+  readonly timed_out: number
+  readonly cancelled: number
   readonly total_us: number
 }
 

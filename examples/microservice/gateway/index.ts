@@ -1,0 +1,60 @@
+import type { Job } from 'bullmq'
+import { definePlugin, Type, ZinError } from 'zin'
+import { microservicesService } from 'zin/plugins/microservices'
+import { queuesService } from 'zin/plugins/queues'
+import { workersService } from 'zin/plugins/workers'
+import { ordersClient } from '../clients/orders.js'
+import { usersClient } from '../clients/users.js'
+import { gatewayErrors } from './errors.js'
+
+interface Receipt {
+  readonly order: string
+  readonly user: string
+  /** Headers of the trace that the order belongs to. */
+  readonly trace: Record<string, string>
+}
+
+/** What clients see: it takes orders, and has receipts written by a job. */
+export const gateway = definePlugin({
+  name: 'gateway',
+  version: '1.0.0',
+  description: 'Takes orders and writes receipts',
+  errors: gatewayErrors,
+  uses: { services: microservicesService, queues: queuesService, workers: workersService },
+  setup({ services, route, log }) {
+    const orders = ordersClient(services.services)
+    const users = usersClient(services.services)
+    route({
+      method: 'POST',
+      path: '/orders',
+      summary: 'Order something',
+      body: Type.Object({ user: Type.String({ pattern: '^[a-z]{1,20}$' }) }),
+      handler: async ({ input }) => {
+        const trace = services.services.injectHeaders()
+        const order = await orders.postOrders({ body: input.body, headers: trace })
+        if (!order.ok) throw gatewayErrors.ORDER_REFUSED(order.status)
+        const job: Receipt = { order: order.data.id, user: input.body.user, trace }
+        await services.queues.add('receipts', 'receipt', job)
+        return order.data
+      },
+    })
+    services.workers.register('receipts', (job: Job<Receipt>) =>
+      services.services.continueTrace(job.data.trace, async () => {
+        const user = await users.getUsersName({ params: { name: job.data.user }, headers: services.services.injectHeaders() })
+        // The job is tried again.
+        if (!user.ok) throw gatewayErrors.USER_UNKNOWN(user.status)
+        log.info({ order: job.data.order, traceId: user.data.traceId }, `wrote a receipt for ${user.data.name}`)
+        return { traceId: user.data.traceId }
+      }),
+    )
+  },
+  async ready({ host, services }) {
+    // A CLI command has no role, and must not change anything as a side effect.
+    if (host.roles.size === 0) return
+    try {
+      await services.workers.create({ name: 'receipts', queueName: 'receipts', autoStart: true }, { waitMs: 0 })
+    } catch (error) {
+      if (!(error instanceof ZinError && error.code === 'WORKER_EXISTS')) throw error
+    }
+  },
+})

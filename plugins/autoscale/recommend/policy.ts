@@ -1,0 +1,33 @@
+import { type DailyWindow, isWithin, reduced } from './off-peak.js'
+import type { ScalingLimits, ScalingPolicy } from './recommend.js'
+
+/** Settings and options that change how the app scales. */
+export interface PolicyInput {
+  readonly drainSeconds: number
+  readonly stabilizationSeconds: number
+  readonly costOptimization: boolean
+  readonly spotInstances: boolean
+  /** Absent: capacity is the same all day. */
+  readonly offPeak?: { readonly window: DailyWindow; readonly reduction: number; readonly timeZone: string }
+}
+
+const utilization = 0.75
+/** With cost optimization: busier workers, more patience, and a faster return. */
+const cheapUtilization = 0.9
+const cheapPatience = 2
+
+export function policyOf({ costOptimization, drainSeconds, spotInstances, stabilizationSeconds }: PolicyInput): ScalingPolicy {
+  return {
+    utilization: costOptimization ? cheapUtilization : utilization,
+    drainSeconds: drainSeconds * (costOptimization ? cheapPatience : 1),
+    stabilizationSeconds: stabilizationSeconds / (costOptimization ? cheapPatience : 1),
+    spare: spotInstances,
+  }
+}
+
+/** The limits at a moment: off-peak both are cut, down to one worker. */
+export function limitsAt(limits: ScalingLimits, { offPeak }: PolicyInput, at: number): ScalingLimits {
+  if (offPeak === undefined || !isWithin(offPeak.window, at, offPeak.timeZone)) return limits
+  const maxWorkers = reduced(limits.maxWorkers, offPeak.reduction)
+  return { ...limits, maxWorkers, minWorkers: Math.min(limits.minWorkers, maxWorkers) }
+}

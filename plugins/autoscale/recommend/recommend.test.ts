@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type PolicyInput, policyOf } from './policy.js'
+import { type PastEvaluation, recommend, type ScalingLimits, type ScalingRule, type Signals } from './recommend.js'
+
+const at = Date.UTC(2026, 0, 1)
+const limits: ScalingLimits = { minWorkers: 1, maxWorkers: 10, scaleUpThreshold: 100, scaleDownThreshold: 10 }
+const input: PolicyInput = { drainSeconds: 60, stabilizationSeconds: 300, costOptimization: false, spotInstances: false }
+/** Idle, with two workers of five jobs. */
+const idle: Signals = {
+  at,
+  attempts: 0,
+  windowSeconds: 300,
+  runSeconds: 0,
+  backlog: 0,
+  active: 0,
+  queueAgeSeconds: 0,
+  concurrency: 5,
+  current: 2,
+  nodes: 2,
+  canary: false,
+}
+/** So many jobs per second of one second each. */
+const rate = (perSecond: number): Partial<Signals> => ({ attempts: perSecond * 300, runSeconds: 1 })
+/** Evaluations every 30 s for the last ten minutes that needed so many workers. */
+const needed = (count: number, last = count): readonly PastEvaluation[] =>
+  Array.from({ length: 20 }, (_, index) => ({
+    at: at - (20 - index) * 30_000,
+    backlog: 0,
+    runSeconds: 1,
+    needed: index === 19 ? last : count,
+  }))
+const calm = needed(1)
+
+type Case = readonly [
+  title: string,
+  signals: Partial<Signals>,
+  desired: number,
+  rule: ScalingRule,
+  history?: readonly PastEvaluation[],
+  limits?: Partial<ScalingLimits>,
+]
+const cases: readonly Case[] = [
+  ['keeps what is there when it is needed', { ...rate(6) }, 2, 'steady', needed(2)],
+  ['adds for the rate of jobs, three quarters busy', { ...rate(11) }, 3, 'load', needed(2)],
+  ['adds at most as many as there are', { ...rate(30) }, 4, 'load', needed(2)],
+  ['never adds beyond maxWorkers', { ...rate(1000), current: 8 }, 10, 'load', needed(8)],
+  ['adds when more jobs wait than scaleUpThreshold', { ...rate(1), backlog: 101, queueAgeSeconds: 5 }, 3, 'backlog', calm],
+  ['keeps its number at scaleUpThreshold', { ...rate(1), backlog: 100, queueAgeSeconds: 5 }, 2, 'steady', needed(2)],
+  ['adds for a low scaleUpThreshold', { ...rate(1), backlog: 20, queueAgeSeconds: 5 }, 3, 'backlog', calm, { scaleUpThreshold: 19 }],
+  ['adds when the oldest job waits too long', { ...rate(1), backlog: 1, queueAgeSeconds: 61 }, 3, 'queue-age', calm],
+  ['adds without knowing run times', { backlog: 5000, queueAgeSeconds: 5 }, 3, 'backlog', []],
+  ['ignores a change of less than a tenth', { ...rate(36), current: 10, backlog: 0 }, 10, 'steady', needed(10), { maxWorkers: 20 }],
+  ['removes what was not needed for five minutes', { ...rate(1) }, 1, 'load', calm],
+  ['removes at most a quarter', { ...rate(1), current: 8 }, 6, 'load', calm],
+  ['removes nothing below the highest need of five minutes', { ...rate(1), current: 8 }, 7, 'load', needed(1, 7)],
+  ['removes nothing when all were needed lately', { ...rate(1) }, 2, 'stabilization', needed(1, 2)],
+  ['removes nothing before it has watched for five minutes', { ...rate(1) }, 2, 'stabilization', []],
+  ['removes nothing while more jobs wait than scaleDownThreshold', { ...rate(1), backlog: 11, queueAgeSeconds: 1 }, 2, 'steady', calm],
+  [
+    'removes with a high scaleDownThreshold',
+    { ...rate(1), backlog: 11, queueAgeSeconds: 1 },
+    1,
+    'load',
+    calm.map((past) => ({ ...past, backlog: 11 })),
+    { scaleDownThreshold: 11 },
+  ],
+  ['removes nothing during a canary', { ...rate(1), canary: true }, 2, 'canary', calm],
+  ['adds during a canary', { ...rate(30), canary: true }, 4, 'load', needed(2)],
+  ['never removes below minWorkers', { current: 3 }, 3, 'steady', calm, { minWorkers: 3 }],
+  ['comes up to minWorkers at once', { current: 1 }, 5, 'limits', [], { minWorkers: 5 }],
+  ['comes down to maxWorkers by a quarter at a time, without waiting', { current: 8 }, 6, 'limits', [], { maxWorkers: 3 }],
+  ['comes down to maxWorkers also under load', { ...rate(1000), current: 4, backlog: 900 }, 3, 'limits', [], { maxWorkers: 3 }],
+  ['stays above maxWorkers during a canary', { current: 8, canary: true }, 8, 'canary', [], { maxWorkers: 3 }],
+]
+
+describe('the recommended number of workers', () => {
+  for (const [title, signals, desired, rule, history = [], more = {}] of cases) {
+    it(title, () => {
+      const found = recommend({ ...idle, ...signals }, { ...limits, ...more }, policyOf(input), history)
+      assert.deepEqual([found.desired, found.rule], [desired, rule], found.reason)
+      assert.ok(found.reason.length > 0 && found.reason.length <= 500)
+    })
+  }
+
+  it('counts a growing backlog as jobs that arrive', () => {
+    const before = [{ at: at - 100_000, backlog: 0, runSeconds: 1, needed: 1 }]
+    const { needed: workers, reason } = recommend(
+      { ...idle, ...rate(1), backlog: 100, queueAgeSeconds: 1 },
+      limits,
+      policyOf(input),
+      before,
+    )
+    // Two jobs a second of one second need 2.67 slots, and 100 within a minute 1.67.
+    assert.equal(workers, 1)
+    assert.equal(
+      reason,
+      '100 jobs are waiting (more than 10), the oldest for 1 s, so nothing is removed; 2 new jobs/s and those that wait, at 1 s a job, need 1 worker',
+    )
+  })
+
+  it('says nothing of an age that could not be read, and does not act on it', () => {
+    const found = recommend({ ...idle, ...rate(1), backlog: 100, queueAgeSeconds: null }, limits, policyOf(input), needed(2))
+    assert.deepEqual([found.rule, found.desired], ['steady', 2])
+    assert.match(found.reason, /^100 jobs are waiting \(more than 10\), so nothing is removed; |^100 jobs are waiting; /)
+  })
+
+  const drained: Partial<Signals> = { ...rate(10), backlog: 90, queueAgeSeconds: 70, current: 1 }
+  const policies: readonly (readonly [
+    title: string,
+    changed: Partial<PolicyInput>,
+    signals: Partial<Signals>,
+    desired: readonly [number, number],
+  ])[] = [
+    ['a shorter drainSeconds needs more', { drainSeconds: 10 }, { ...drained, queueAgeSeconds: 1, current: 3 }, [4, 5]],
+    ['cost optimization runs workers busier', { costOptimization: true }, { ...rate(33), current: 8 }, [9, 8]],
+    ['cost optimization lets jobs wait longer', { costOptimization: true }, { ...rate(1), backlog: 1, queueAgeSeconds: 100 }, [3, 2]],
+    ['spot instances keep enough for the loss of a process', { spotInstances: true }, { ...rate(6) }, [2, 3]],
+  ]
+  for (const [title, changed, signals, [without, withIt]] of policies) {
+    it(title, () => {
+      const of = (given: PolicyInput) =>
+        recommend(
+          { ...idle, ...signals },
+          limits,
+          policyOf(given),
+          needed(10).map((past) => ({ ...past, backlog: signals.backlog ?? 0 })),
+        ).desired
+      assert.deepEqual([of(input), of({ ...input, ...changed })], [without, withIt])
+    })
+  }
+
+  it('returns sooner with cost optimization and with a shorter stabilizationSeconds', () => {
+    // Ten were needed until 180 s ago.
+    const past = needed(1).map((one) => ({ ...one, needed: one.at < at - 180_000 ? 10 : 1 }))
+    const of = (given: PolicyInput) => recommend({ ...idle, ...rate(1), current: 8 }, limits, policyOf(given), past).desired
+    assert.deepEqual([of(input), of({ ...input, costOptimization: true }), of({ ...input, stabilizationSeconds: 100 })], [8, 6, 6])
+  })
+})

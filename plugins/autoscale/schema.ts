@@ -1,0 +1,22 @@
+import { Type } from 'zin'
+
+const ok = Type.Literal(true)
+const status = {
+  worker: Type.String(),
+  desired: Type.Number({ description: 'Workers that should run' }),
+  current: Type.Number({ description: "Workers' worth of parallel jobs that may run" }),
+  reason: Type.String(),
+  backlog: Type.Number({ description: 'Jobs that are ready' }),
+  queueAgeSeconds: Type.Number({ description: 'How long the oldest of them has waited' }),
+  dryRun: Type.Boolean(),
+  decisionId: Type.Union([Type.String(), Type.Null()]),
+  at: Type.String({ description: 'ISO 8601' }),
+}
+export const nameParams = Type.Object({ name: Type.String() })
+export const listResponse = Type.Object({
+  ok,
+  enabled: Type.Boolean(),
+  dryRun: Type.Boolean(),
+  workers: Type.Array(Type.Object(status)),
+})
+export const statusResponse = Type.Object({ ok, ...status })

@@ -1,0 +1,110 @@
+import type { Queues } from 'zin/plugins/queues'
+import type { NodeView, Workers, WorkerView } from 'zin/plugins/workers'
+import type { Signals } from './recommend/recommend.js'
+
+/** What is counted: the attempts of the last five minutes. */
+const windowMs = 300_000
+/** Most workers of one read of the counts. */
+const mostNames = 1000
+const pageSize = 100
+/** Most queues whose age is read in one round; those with the longest backlog. */
+const mostAges = 50
+const mostReads = 3
+
+export type SignalSources = Readonly<{ workers: Workers; queues: Queues }>
+
+/** Every worker of the app. */
+export async function allWorkers(workers: Workers): Promise<readonly WorkerView[]> {
+  const all: WorkerView[] = []
+  for (let page = 1; ; page++) {
+    const found = await workers.list({ page, limit: pageSize })
+    all.push(...found.workers)
+    if (page >= found.pagination.totalPages) return all
+  }
+}
+
+/** Processes that may run a worker. */
+export function nodesFor({ features, placement }: Pick<WorkerView, 'features' | 'placement'>, nodes: readonly NodeView[]): number {
+  const { nodes: wanted, regions } = placement
+  const able = nodes.filter((node) => node.alive && node.consumes && (regions === undefined || regions.includes(node.region))).length
+  if (features.clustering === false) return Math.min(1, able)
+  return wanted === 'all' ? able : Math.min(wanted, able)
+}
+
+/** Parallel jobs in each process. */
+export function actingConcurrency({ concurrency, scaled }: Pick<WorkerView, 'concurrency' | 'scaled'>): number {
+  return scaled?.concurrency ?? concurrency
+}
+
+/**
+ * What these workers do, in two round trips for a thousand of them, and one to three more for each of at most 50 queues with waiting jobs.
+ * Whether a canary runs is not read.
+ */
+export async function readSignals(
+  { queues, workers }: SignalSources,
+  views: readonly WorkerView[],
+  nodes: readonly NodeView[],
+  at: number,
+): Promise<ReadonlyMap<string, Signals>> {
+  const since = Math.floor((at - windowMs) / 60_000) * 60_000
+  const parts = Array.from({ length: Math.ceil(views.length / mostNames) }, (_, index) =>
+    views.slice(index * mostNames, (index + 1) * mostNames),
+  )
+  const [counted, counts] = await Promise.all([
+    Promise.all(
+      parts.map((part) =>
+        workers.counts(
+          part.map(({ name }) => name),
+          { since },
+        ),
+      ),
+    ),
+    queues.countsOf([...new Set(views.map(({ queueName }) => queueName))]),
+  ])
+  const attempts = new Map(counted.flat().map((one) => [one.worker, one]))
+  const longest = [...counts]
+    .filter(([, { waiting }]) => waiting > 0)
+    .sort(([, a], [, b]) => b.waiting - a.waiting)
+    .slice(0, mostAges)
+  const ages = new Map(await Promise.all(longest.map(async ([queue]) => [queue, await oldestOf(queues, queue, at)] as const)))
+  return new Map(
+    views.map((view) => {
+      const { concurrency, name, queueName } = view
+      const { completed = 0, failed = 0, totalMs = 0 } = attempts.get(name) ?? {}
+      const ended = completed + failed
+      const able = nodesFor(view, nodes)
+      const oldest = ages.get(queueName)
+      return [
+        name,
+        {
+          at,
+          attempts: ended,
+          windowSeconds: (at - since) / 1000,
+          runSeconds: ended === 0 ? 0 : totalMs / ended / 1000,
+          backlog: counts.get(queueName)?.waiting ?? 0,
+          active: counts.get(queueName)?.active ?? 0,
+          queueAgeSeconds: ageOf(counts.get(queueName)?.waiting ?? 0, oldest, at),
+          concurrency,
+          current: (actingConcurrency(view) * able) / concurrency,
+          nodes: able,
+          canary: false,
+        },
+      ]
+    }),
+  )
+}
+
+/** Asked again when the oldest job was taken while it was read: it is gone then, or seems to be ready only since it was taken. */
+async function oldestOf(queues: Queues, queue: string, at: number): Promise<number | undefined> {
+  for (let attempt = 0; attempt < mostReads; attempt++) {
+    const oldest = await queues.oldestWaiting(queue)
+    if (oldest !== undefined && oldest <= at) return oldest
+  }
+  return undefined
+}
+
+/** Null: jobs wait, but since when could not be read. */
+function ageOf(waiting: number, oldest: number | undefined, at: number): number | null {
+  if (waiting === 0) return 0
+  return oldest === undefined ? null : (at - oldest) / 1000
+}

@@ -1,0 +1,23 @@
+// An app that moves workers out of lost regions, in a process of its own; stops when it is told to over IPC.
+import { cluster } from 'zin/plugins/cluster'
+import { decisions } from 'zin/plugins/decisions'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queues } from 'zin/plugins/queues'
+import { workers } from 'zin/plugins/workers'
+import { createTestHost } from 'zin/testing'
+import { autoscale } from '../index.js'
+
+const { APP_ENV = '{}', APP_ROOT = '' } = process.env
+const env = JSON.parse(APP_ENV) as Record<string, string>
+const processors = { emails: () => env.WORKER_REGION }
+const host = await createTestHost({
+  plugins: [kv(), cluster(), queues(), ops(), decisions(), workers({ processors }), autoscale({ failoverSeconds: 0, returnSeconds: 0 })],
+  env,
+  rootDir: APP_ROOT,
+  listen: true,
+})
+process.on('message', (message) => {
+  if (message === 'stop') void host.stop().then(() => process.disconnect())
+})
+process.send?.({ url: host.url, pid: process.pid })

@@ -1,0 +1,3 @@
+import { breakerContract } from './breaker.contract.js'
+
+breakerContract('the embedded stores', {}, 1)

@@ -1,0 +1,19 @@
+import type { MetricSample } from 'zin'
+import type { CircuitState } from './circuit.js'
+import type { Guard } from './guard.js'
+
+const states: readonly CircuitState[] = ['closed', 'half-open', 'open']
+
+/** The circuits of the workers of this process, as it read them last. */
+export function breakerMetrics(guards: readonly Guard[]): readonly MetricSample[] {
+  return guards.flatMap(({ circuits, worker }) => {
+    const worst = states.findLast((state) => state === 'closed' || Object.values(circuits).some((circuit) => circuit.state === state))
+    return states.map((state) => ({
+      name: 'zin_breaker_state',
+      help: 'Circuit breakers of workers: 1 for the state of the worst circuit, 0 for the others',
+      type: 'gauge' as const,
+      value: state === worst ? 1 : 0,
+      labels: { worker, state },
+    }))
+  })
+}

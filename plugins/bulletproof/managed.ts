@@ -1,0 +1,18 @@
+import type { Manage } from 'zin'
+import type { Devices } from './contract.js'
+
+/** Devices whose changes are management actions: plugins may refuse and record them. */
+export function managedDevices(devices: Devices, manage: Manage): Devices {
+  return {
+    ...devices,
+    enroll: (enrolment) =>
+      manage({ action: 'device.enroll', target: `user:${enrolment.userId}` }, async (note) => {
+        const enrolled = await devices.enroll(enrolment)
+        const { deviceId, profile } = enrolled.device
+        note({ after: { deviceId, profile } })
+        return enrolled
+      }),
+    remove: (deviceId, userId) => manage({ action: 'device.remove', target: `device:${deviceId}` }, () => devices.remove(deviceId, userId)),
+    removeAll: (userId) => manage({ action: 'device.remove-all', target: `user:${userId}` }, () => devices.removeAll(userId)),
+  }
+}

@@ -1,0 +1,3 @@
+import { canaryContract } from './canary.contract.js'
+
+canaryContract('the embedded stores', {})

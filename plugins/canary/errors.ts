@@ -1,0 +1,98 @@
+import { defineErrors } from 'zin'
+
+export const canaryErrors = defineErrors({
+  CANARY_IN_PROGRESS: {
+    status: 409,
+    message: (worker: string, version: string, state: string) =>
+      `Worker "${worker}" already has a canary: version ${version} is ${state}; complete it or roll it back first`,
+    when: 'The worker already has a live canary',
+    fix: 'Complete it or roll it back first',
+  },
+  NO_CANARY: {
+    status: 409,
+    message: (worker: string) => `Worker "${worker}" has no canary; start one with POST /api/workers/${worker}/canary/start`,
+    when: 'The worker has no canary that the request could act on',
+    fix: 'Start one',
+  },
+  CANARY_STATE: {
+    status: 409,
+    message: (worker: string, verb: string, state: string, allowed: string) =>
+      `The canary of worker "${worker}" is ${state}, so it cannot be asked to ${verb}: that needs ${allowed}`,
+    when: 'The state of the canary does not allow the verb',
+    fix: 'Wait until it is in a state that the message names',
+  },
+  CANARY_CHANGED: {
+    status: 409,
+    message: (what: string) => `The canary was changed concurrently too many times (${what}); try again`,
+    when: 'The canary was changed concurrently too many times',
+    fix: 'Try again',
+  },
+  CANARY_OFF: {
+    status: 409,
+    message: (worker: string) => `Worker "${worker}" has "features.canary" false; set it to true first`,
+    when: '`features.canary` of the worker is false',
+    fix: 'Set it to true',
+  },
+  CANARY_WORKER_NOT_RUNNING: {
+    status: 409,
+    message: (worker: string, state: string, fix: string) => `Worker "${worker}" is ${state}, so a canary would see no jobs; ${fix}`,
+    when: 'The worker is stopped, FAILED or inactive',
+    fix: 'Start the worker, or set its `activeStatus` to true first',
+  },
+  CANARY_VERSION_REFUSED: {
+    status: 409,
+    message: (worker: string, version: string, by: string, reason: string) =>
+      `Version ${version} of worker "${worker}" was refused by "${by}": ${reason}; register a fixed version, or start with "force": true`,
+    when: 'The version rolled back before, or its rollout halted',
+    fix: 'Register a fixed version, or start with `"force": true`',
+  },
+  CANARY_PROMOTION_DENIED: {
+    status: 409,
+    message: (worker: string, plugin: string, reason: string) =>
+      `The canary of worker "${worker}" may not be promoted: ${reason} (denied by ${plugin})`,
+    when: 'A listener of `beforeCanaryPromote` denied it',
+    fix: 'Follow the reason in the message',
+  },
+  CANARY_STORE_UNAVAILABLE: {
+    status: 503,
+    message: (why: string) => `The store of canaries is not available: ${why}; try again`,
+    when: 'The key-value store does not respond in time',
+    fix: 'Check Redis or the database; requests can be retried',
+  },
+  INVALID_CANARY: {
+    status: 400,
+    message: (what: string) => what,
+    when: 'A field of the request is unknown or invalid, and has no code of its own',
+    fix: 'Follow the message',
+  },
+  INVALID_TRAFFIC_PERCENTAGE: {
+    status: 400,
+    message: (what: string) => what,
+    when: '`trafficPercentage` is not a number above 0 and at most 100',
+    fix: 'Send such a number',
+  },
+  INVALID_DURATION: {
+    status: 400,
+    message: (what: string) => what,
+    when: '`duration` is not a whole number of ms from 1 to 30 days',
+    fix: 'Send such a number',
+  },
+  INVALID_THRESHOLD: {
+    status: 400,
+    message: (what: string) => what,
+    when: '`successThreshold` or `rollbackThreshold` is not a number from 0 to 100',
+    fix: 'Send such a number',
+  },
+  INVALID_STEPS: {
+    status: 400,
+    message: (what: string) => what,
+    when: '`steps` do not rise, or are more than 20, or exceed `trafficPercentage`',
+    fix: 'Follow the message',
+  },
+  INVALID_CANARY_VERSION: {
+    status: 400,
+    message: (what: string) => what,
+    when: '`newVersion` is missing, not a version, not registered, or the active one',
+    fix: 'Register the version, and name it',
+  },
+})

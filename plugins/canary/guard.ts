@@ -1,0 +1,26 @@
+import { type Denial, deny } from 'zin'
+import type { WorkerChange } from 'zin/plugins/workers'
+import { isLive } from './machine.js'
+import type { CanaryRecord } from './record.js'
+
+/** Refuses changes of a worker that would take its canary away from under it. */
+export async function guardChanges(change: WorkerChange, read: () => Promise<CanaryRecord | undefined>): Promise<Denial | undefined> {
+  const { action, actor } = change
+  if (actor.kind === 'plugin' && actor.id === 'canary') return undefined
+  const what = forbidden(change)
+  if (what === undefined) return undefined
+  const record = await read()
+  if (record === undefined || !isLive(record)) return undefined
+  return deny(
+    `its canary of version ${record.canary} is ${record.state}, so ${what} now; complete the canary or roll it back first (${action})`,
+  )
+}
+
+function forbidden(change: WorkerChange): string | undefined {
+  if (change.action === 'version.activate') return 'no version can be activated'
+  if (change.action === 'version.candidates') return 'its candidates cannot be changed'
+  if (change.action !== 'update') return undefined
+  const { features } = change.after?.record ?? {}
+  const isTurnedOff = features?.canary === false || features?.versioning === false
+  return isTurnedOff ? 'the features canary and versioning cannot be turned off' : undefined
+}

@@ -1,0 +1,6 @@
+export { addAttempt, emptyEvidence, maxStrata, mergeEvidence, otherStratum, stratumOf } from './evidence.js'
+export { judge } from './judge.js'
+export { policyOf, type Thresholds } from './policy.js'
+export { buckets, type Route, routeOf, shareOf } from './routing.js'
+export { earlyLookGapMs, ladder, lookEveryMs, maxExtension, minJobsPerStep, nextMove, wantsEarlyLook } from './steps.js'
+export type * from './types.js'

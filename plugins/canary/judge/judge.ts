@@ -1,0 +1,53 @@
+import { judgeMetric, type MetricJudgement } from './metric.js'
+import { jobsToGo } from './needs.js'
+import { reasonOf } from './reasons.js'
+import { sampleRatioFault } from './sample-ratio.js'
+import { type Row, rowsOf } from './table.js'
+import type { Arm, Evidence, JudgeContext, Judgement, Metric, Policy } from './types.js'
+
+const metrics: readonly Metric[] = ['fail', 'lost', 'slow']
+
+/**
+ * What the evidence says about a canary. Pure: the same evidence gives the same judgement, and it may be asked as often as one likes; the
+ * chance of a wrong verdict holds over all looks together.
+ */
+export function judge(evidence: Evidence, policy: Policy, context: JudgeContext): Judgement {
+  const rows = rowsOf(evidence)
+  const judged = metrics.map((metric) => judgeMetric(rows, metric, policy, context))
+  const decision = decide(judged, rows, policy, context)
+  const open = decision.verdict === 'CONTINUE'
+  const jobs = open ? jobsToGo(judged, policy, context) : 0
+  const rate = context.canaryJobsPerMinute
+  const minutes = jobs === null || (open && !(rate && rate > 0)) ? null : open ? jobs / (rate as number) : 0
+  return {
+    ...decision,
+    health: Math.min(...judged.map(({ report }) => report.score)),
+    metrics: Object.fromEntries(judged.map(({ metric, report }) => [metric, report])) as Judgement['metrics'],
+    needs: { jobs, minutes },
+    counts: { stable: countsOf(judged, 'stable'), canary: countsOf(judged, 'canary') },
+  }
+}
+
+type Decision = Pick<Judgement, 'verdict' | 'rule' | 'metric' | 'reason'>
+
+/** A canary that is worse fails even when its share is off: that is the safe side. */
+function decide(judged: readonly MetricJudgement[], rows: readonly Row[], policy: Policy, context: JudgeContext): Decision {
+  const fast = judged.find(({ fastLimit }) => fastLimit !== undefined)
+  if (fast) return { verdict: 'FAIL', rule: 'canary/fast-path', metric: fast.metric, reason: reasonOf.fast(fast, policy) }
+  const failed = judged.find(({ report }) => report.verdict === 'FAIL')
+  if (failed) return { verdict: 'FAIL', rule: 'canary/sequential', metric: failed.metric, reason: reasonOf.failed(failed) }
+  const off = sampleRatioFault(rows, context.shares, policy.sampleRatioAlpha)
+  if (off) return { verdict: 'SAMPLE_RATIO', rule: 'canary/sample-ratio', metric: null, reason: reasonOf.sampleRatio(off) }
+  const { canary } = (judged[0] as MetricJudgement).report
+  if (canary.jobs < policy.minJobs) {
+    return { verdict: 'CONTINUE', rule: 'canary/no-data', metric: null, reason: reasonOf.noData(canary.jobs, policy.minJobs) }
+  }
+  const undecided = judged.find(({ report, measured }) => measured && report.verdict !== 'PASS')
+  if (undecided) return { verdict: 'CONTINUE', rule: 'canary/sequential', metric: undecided.metric, reason: reasonOf.undecided(undecided) }
+  return { verdict: 'PASS', rule: 'canary/sequential', metric: null, reason: reasonOf.passed(judged) }
+}
+
+function countsOf(judged: readonly MetricJudgement[], arm: Arm): Judgement['counts'][Arm] {
+  const of = (metric: Metric) => judged.find((each) => each.metric === metric)?.report[arm] ?? { jobs: 0, bad: 0 }
+  return { jobs: of('fail').jobs, failed: of('fail').bad, slow: of('slow').bad, lost: of('lost').bad }
+}

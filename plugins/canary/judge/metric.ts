@@ -1,0 +1,99 @@
+import { logEvidenceAbove, sequentialHalfWidth } from 'zin/plugins/statistics'
+import { type Comparison, compare } from './compare.js'
+import { designEffect } from './design-effect.js'
+import { stableUpper } from './fast-path.js'
+import { baselineTally, type Row, rateOf, type Tally, total } from './table.js'
+import type { ArmRate, JudgeContext, Metric, MetricPolicy, MetricReport, Policy } from './types.js'
+
+/** One metric as {@link judgeMetric} sees it. */
+export interface MetricJudgement {
+  readonly metric: Metric
+  readonly report: MetricReport
+  /** Set when the fast path found the canary worse: the highest rate that would have been tolerated. */
+  readonly fastLimit?: number
+  /** Differences above it fail, and below it pass. */
+  readonly failAbove: number
+  readonly passBelow: number
+  /** Whether any job of either arm counted. */
+  readonly measured: boolean
+  readonly comparison: Comparison | undefined
+  /** Rate of stable, as far as it is known, with half a bad job more. */
+  readonly expectedRate: number
+}
+
+export function judgeMetric(rows: readonly Row[], metric: Metric, policy: Policy, context: JudgeContext): MetricJudgement {
+  const stable = total(rows, 'stable', metric)
+  const canary = total(rows, 'canary', metric)
+  const baseline = baselineTally(context.baseline, metric)
+  const rule = policy.metrics[metric]
+  const comparison = compare(rows, metric)
+  const known = { jobs: stable.jobs + baseline.jobs, bad: stable.bad + baseline.bad }
+  const tolerance = toleranceAt(rule, rateOf(stable.jobs > 0 ? stable : known))
+  const bounds = boundsOf(policy, tolerance)
+  const halfWidth = comparison && sequentialHalfWidth(comparison.variance, 2 * tolerance, rule.alpha)
+  const fastLimit = fastLimitOf(rows, baseline, metric, policy)
+  const ready = canary.jobs >= policy.minJobs
+  const verdict = fastLimit !== undefined ? 'FAIL' : ready ? sequentialVerdict(comparison?.difference, halfWidth, bounds) : 'CONTINUE'
+  return {
+    metric,
+    report: {
+      verdict,
+      stable: armRate(stable),
+      canary: armRate(canary),
+      difference: comparison?.difference ?? null,
+      halfWidth: halfWidth === undefined || !Number.isFinite(halfWidth) ? null : halfWidth,
+      tolerance,
+      score: scoreOf(comparison?.difference ?? 0, tolerance),
+    },
+    ...(fastLimit === undefined ? {} : { fastLimit }),
+    ...bounds,
+    measured: stable.jobs + canary.jobs > 0,
+    comparison,
+    expectedRate: (known.bad + 0.5) / (known.jobs + 1),
+  }
+}
+
+/** 100 for no difference, 50 for one of the tolerance, 0 from twice of it on. */
+function scoreOf(difference: number, tolerance: number): number {
+  return Math.min(100, Math.max(0, 100 * (1 - difference / (2 * tolerance))))
+}
+
+function toleranceAt({ tolerance }: MetricPolicy, stableRate: number): number {
+  return Math.max(tolerance.absolute, tolerance.relative * stableRate)
+}
+
+/** The differences at which the score is that of the thresholds. */
+function boundsOf({ rollbackThreshold, successThreshold }: Policy, tolerance: number): { failAbove: number; passBelow: number } {
+  return { failAbove: 2 * tolerance * (1 - rollbackThreshold / 100), passBelow: 2 * tolerance * (1 - successThreshold / 100) }
+}
+
+/** The limit that the canary is surely above; undefined when it is not. */
+function fastLimitOf(rows: readonly Row[], baseline: Tally, metric: Metric, policy: Policy): number | undefined {
+  const rule = policy.metrics[metric]
+  const canary = total(rows, 'canary', metric)
+  if (rule.fastAlpha === undefined || canary.bad === 0) return undefined
+  const upper = stableUpper(rows, baseline, metric)
+  const limit = highestLimit(upper + boundsOf(policy, toleranceAt(rule, upper)).failAbove)
+  const dependence = designEffect(rows, metric)
+  const evidence = logEvidenceAbove(canary.bad / dependence, canary.jobs / dependence, limit)
+  return evidence >= -Math.log(rule.fastAlpha) ? limit : undefined
+}
+
+/** No version is allowed to fail each job. */
+function highestLimit(limit: number): number {
+  return Math.min(0.95, Math.max(1e-4, limit))
+}
+
+function sequentialVerdict(
+  difference: number | undefined,
+  halfWidth: number | undefined,
+  { failAbove, passBelow }: { failAbove: number; passBelow: number },
+): 'FAIL' | 'PASS' | 'CONTINUE' {
+  if (difference === undefined || halfWidth === undefined) return 'CONTINUE'
+  if (difference - halfWidth > 0 && difference > failAbove) return 'FAIL'
+  return difference + halfWidth < passBelow ? 'PASS' : 'CONTINUE'
+}
+
+function armRate(tally: Tally): ArmRate {
+  return { ...tally, rate: rateOf(tally) }
+}

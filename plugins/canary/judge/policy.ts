@@ -1,0 +1,22 @@
+import type { Policy } from './types.js'
+
+/** Health scores of the request that starts a canary, each 0 to 100. Default 50. */
+export interface Thresholds {
+  readonly successThreshold?: number | undefined
+  readonly rollbackThreshold?: number | undefined
+}
+
+/** The policy of a canary: the defaults, and the thresholds of its request. */
+export function policyOf({ successThreshold = 50, rollbackThreshold = 50 }: Thresholds = {}): Policy {
+  return {
+    metrics: {
+      fail: { tolerance: { absolute: 0.01, relative: 0.25 }, alpha: 0.02, fastAlpha: 0.01 },
+      slow: { tolerance: { absolute: 0.02, relative: 0.5 }, alpha: 0.02 },
+      lost: { tolerance: { absolute: 0.005, relative: 1 }, alpha: 0.005, fastAlpha: 0.005 },
+    },
+    rollbackThreshold,
+    successThreshold,
+    minJobs: 50,
+    sampleRatioAlpha: 0.0005,
+  }
+}

@@ -1,0 +1,59 @@
+import type { Clock } from 'zin'
+import { percentile, type Workers } from 'zin/plugins/workers'
+import { type Evidence, type Judgement, judge, policyOf } from './judge/index.js'
+import { timesOf } from './machine.js'
+import type { CanaryRecord } from './record.js'
+import type { CanaryStore } from './store/contract.js'
+
+const dayMs = 86_400_000
+/** Attempts of the stable version that a threshold for slow ones needs. */
+const leastForSlow = 100
+
+export interface Look {
+  readonly judgement: Judgement
+  /** First attempts of the version that ended in the current step. */
+  readonly stepJobs: number
+}
+
+/** What all processes have seen of a canary, judged. */
+export async function lookAt(record: CanaryRecord, store: CanaryStore, now: number): Promise<Look> {
+  const evidence = await store.evidence(record.id, record.spec.steps.length)
+  return judged(record, evidence, now)
+}
+
+export function judged(record: CanaryRecord, evidence: Evidence, now: number): Look {
+  const { baseline, spec, step } = record
+  const stepJobs = jobsOf(evidence, step)
+  const { stepMs } = timesOf(record, now)
+  const judgement = judge(evidence, policyOf(spec), {
+    shares: spec.steps.map(({ share }) => share),
+    ...(baseline === undefined ? {} : { baseline }),
+    ...(stepMs > 0 && stepJobs > 0 ? { canaryJobsPerMinute: (stepJobs * 60_000) / stepMs } : {}),
+  })
+  return { judgement, stepJobs }
+}
+
+function jobsOf({ cells }: Evidence, step: number): number {
+  return Object.entries(cells)
+    .filter(([key]) => key.startsWith(`${step}/canary/`))
+    .flatMap(([, cell]) => Object.values(cell))
+    .reduce((sum, [jobs]) => sum + jobs, 0)
+}
+
+/** What is known of the stable version: its failures, and from when on an attempt is slow. */
+export async function stableOf(
+  workers: Workers,
+  name: string,
+  version: string,
+  clock: Clock,
+): Promise<Pick<CanaryRecord, 'baseline' | 'slowMs'>> {
+  const counts = await workers.counts([name], { since: clock.now() - dayMs + 60_000, byVersion: true })
+  const stable = counts.find((one) => one.version === version)
+  if (stable === undefined) return { slowMs: null }
+  const { completed, durations, failed, lost } = stable
+  const jobs = completed + failed
+  return {
+    baseline: { jobs, failed: Math.max(0, failed - lost), lost },
+    slowMs: jobs >= leastForSlow ? (percentile(durations, 0.95) ?? null) : null,
+  }
+}

@@ -1,0 +1,87 @@
+import type { Actor } from 'zin/plugins/ops'
+import type { Judgement } from './judge/index.js'
+import type { CanaryRecord, CanaryState, PauseReason } from './record.js'
+
+const next: Readonly<Record<CanaryState, readonly CanaryState[]>> = {
+  PENDING: ['RUNNING', 'FAILED_TO_START', 'ROLLING_BACK'],
+  RUNNING: ['RUNNING', 'PAUSED', 'PROMOTING', 'ROLLING_BACK'],
+  PAUSED: ['RUNNING', 'PAUSED', 'PROMOTING', 'ROLLING_BACK'],
+  PROMOTING: ['SUCCEEDED', 'ROLLING_BACK'],
+  SUCCEEDED: [],
+  ROLLING_BACK: ['ROLLED_BACK'],
+  ROLLED_BACK: [],
+  FAILED_TO_START: [],
+}
+
+/** Transitions that a record keeps: the first one and the last ones. */
+export const mostTransitions = 200
+
+export interface Move {
+  readonly to: CanaryState
+  readonly at: number
+  readonly actor: Actor
+  readonly reason: string
+  /** What the judge said. */
+  readonly judgement?: Judgement | undefined
+  readonly pausedFor?: PauseReason
+  /** Index of the step that it goes to. Default: the one that it is in. */
+  readonly step?: number
+  /** The time of the step begins anew. */
+  readonly again?: boolean
+}
+
+export function isLive({ state }: Pick<CanaryRecord, 'state'>): boolean {
+  return next[state].length > 0
+}
+
+/** Whether jobs are given to the version. */
+export function isServing({ state }: Pick<CanaryRecord, 'state'>): boolean {
+  return state === 'RUNNING' || state === 'PAUSED' || state === 'PROMOTING'
+}
+
+export function mayGo(from: CanaryState, to: CanaryState): boolean {
+  return next[from].includes(to)
+}
+
+/** Time in the step and in all until now, without pauses, ms. */
+export function timesOf({ time }: Pick<CanaryRecord, 'time'>, now: number): { readonly stepMs: number; readonly totalMs: number } {
+  const more = time.since === null ? 0 : Math.max(0, now - time.since)
+  return { stepMs: time.stepMs + more, totalMs: time.totalMs + more }
+}
+
+/** Share of the jobs that the version gets, 0–1. */
+export function shareNow(record: Pick<CanaryRecord, 'state' | 'spec' | 'step'>): number {
+  return isServing(record) ? (record.spec.steps[record.step]?.share ?? 0) : 0
+}
+
+/** The record after a move. Throws for one that the state does not allow. */
+export function moved(
+  record: CanaryRecord,
+  { actor, again = false, at, judgement, pausedFor, reason, step = record.step, to }: Move,
+): CanaryRecord {
+  if (!mayGo(record.state, to)) throw new Error(`a canary cannot go from ${record.state} to ${to}`)
+  const { pausedFor: _, ...rest } = record
+  const { stepMs, totalMs } = timesOf(record, at)
+  const isNewStep = step !== record.step || again
+  const evidence = judgement === undefined ? {} : { evidence: summaryOf(judgement) }
+  const after: CanaryRecord = {
+    ...rest,
+    generation: record.generation + 1,
+    state: to,
+    ...(to === 'PAUSED' && pausedFor !== undefined ? { pausedFor } : {}),
+    step,
+    time: { stepMs: isNewStep ? 0 : stepMs, totalMs: again ? 0 : totalMs, since: to === 'RUNNING' ? at : null },
+    updatedAt: at,
+    history: trimmed([...record.history, { at, from: record.state, to, actor, reason, ...evidence }]),
+  }
+  if (isLive(after)) return after
+  return { ...after, endedAt: at, ...(judgement === undefined ? {} : { judgement }) }
+}
+
+function summaryOf({ verdict, rule, metric, health, counts }: Judgement): NonNullable<CanaryRecord['history'][number]['evidence']> {
+  return { verdict, rule, metric, health, counts }
+}
+
+function trimmed(history: CanaryRecord['history']): CanaryRecord['history'] {
+  return history.length <= mostTransitions ? history : [...history.slice(0, 1), ...history.slice(1 - mostTransitions)]
+}

@@ -1,0 +1,77 @@
+import { type Judgement, nextMove, type Rule } from './judge/index.js'
+import { timesOf } from './machine.js'
+import type { CanaryRecord, PauseReason } from './record.js'
+
+/** What the controller does with a canary that serves jobs. */
+export type Act =
+  | { readonly kind: 'stay' }
+  | { readonly kind: 'advance' | 'promote' | 'rollback'; readonly reason: string; readonly rule: string }
+  | { readonly kind: 'pause'; readonly pausedFor: PauseReason; readonly reason: string; readonly rule: string }
+
+export interface Seen {
+  readonly now: number
+  readonly judgement: Judgement
+  /** First attempts of the version that ended in the current step. */
+  readonly stepJobs: number
+  /** Processes that cannot load the version, with the reason. */
+  readonly missing: readonly { readonly node: string; readonly error: string }[]
+}
+
+const stay: Act = { kind: 'stay' }
+
+/** What to do with a running or paused canary, after a look at all the evidence. */
+export function nextAct(record: CanaryRecord, seen: Seen): Act {
+  const { judgement, now } = seen
+  const paused = record.state === 'PAUSED'
+  if (judgement.verdict === 'FAIL') {
+    const { reason, rule } = judgement
+    if (record.spec.autoRollback) return { kind: 'rollback', reason, rule }
+    return paused ? timeOut(record, now) : { kind: 'pause', pausedFor: 'regression-observed', reason, rule }
+  }
+  return paused ? timeOut(record, now) : ofRunning(record, seen)
+}
+
+function ofRunning(record: CanaryRecord, { judgement, missing, now, stepJobs }: Seen): Act {
+  const [lost] = missing
+  if (lost !== undefined) {
+    const reason = `${lost.node} cannot run version ${record.canary}: ${lost.error}`
+    return { kind: 'pause', pausedFor: 'nodes-missing', reason, rule: 'canary/nodes' }
+  }
+  const { reason, rule, verdict } = judgement
+  const { steps } = record.spec
+  const move = nextMove(verdict, { steps, step: record.step, stepJobs, ...timesOf(record, now) })
+  switch (move) {
+    case 'stay':
+      return stay
+    case 'rollback':
+      return { kind: 'rollback', reason, rule }
+    case 'pause':
+      return { kind: 'pause', pausedFor: verdict === 'SAMPLE_RATIO' ? 'sample-ratio' : 'inconclusive', reason, rule }
+    case 'promote':
+      if (!record.spec.autoComplete) return { kind: 'pause', pausedFor: 'awaiting-completion', reason, rule }
+      return { kind: 'promote', reason, rule }
+    case 'advance':
+      return steps[record.step]?.gate === true ? gate(record.step + 1) : { kind: 'advance', reason: stepReason(record, stepJobs), rule }
+  }
+}
+
+function gate(step: number): Act {
+  return { kind: 'pause', pausedFor: 'gate', reason: `Step ${step} ends with a gate`, rule: 'canary/gate' }
+}
+
+function stepReason({ spec, step }: CanaryRecord, jobs: number): string {
+  const percent = percentOf(spec.steps[step + 1]?.share ?? 0)
+  return `The canary gets ${percent} % of the jobs: step ${step + 1} of ${spec.steps.length} is over after ${jobs} of its jobs`
+}
+
+function timeOut({ history, spec }: CanaryRecord, now: number): Act {
+  const since = history.at(-1)?.at ?? now
+  if (now - since < spec.pauseTimeoutMs) return stay
+  const reason = `It was paused for ${Math.round((now - since) / 60_000)} min, and nobody decided`
+  return { kind: 'rollback', reason, rule: 'canary/pause-timeout' satisfies `canary/${string}` | Rule }
+}
+
+/** A share in percent, without the rounding errors of floats. */
+export function percentOf(share: number): number {
+  return Number((share * 100).toPrecision(10))
+}

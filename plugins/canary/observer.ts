@@ -1,0 +1,208 @@
+import type { Job } from 'bullmq'
+import type { AttemptEnd, JobContext } from 'zin/plugins/workers'
+import { isDeferral } from 'zin/plugins/workers'
+import {
+  type Arm,
+  addAttempt,
+  type Evidence,
+  emptyEvidence,
+  type FirstAttempt,
+  maxStrata,
+  routeOf,
+  stratumOf,
+  wantsEarlyLook,
+} from './judge/index.js'
+import { isServing, shareNow } from './machine.js'
+import type { CanaryRecord } from './record.js'
+import { stickyKey } from './sticky-key.js'
+import { type Casualty, mostCasualties } from './store/contract.js'
+
+/** Attempts of the version after which, and ms after it was loaded, slow ones count. */
+const warmUp = { jobs: 20, ms: 30_000 }
+/** Routed attempts that a process remembers; only a fault of the queue could leave more than run at a time. */
+const mostRouted = 10_000
+
+interface Routed {
+  readonly arm: Arm
+  readonly bucket: number
+  readonly step: number
+  shielded: boolean
+}
+
+export interface ObserverParts {
+  /** By a clock that only goes forward, ms. */
+  readonly now: () => number
+  /** A job of the version failed, as the one before it. */
+  readonly onAlarm: () => void
+  readonly onCasualty: () => void
+}
+
+/** One canary in this process: gives jobs to its versions, and counts how their first attempts end. */
+export class Observer {
+  #record: CanaryRecord
+  readonly #parts: ObserverParts
+  /** By step: only the last one changes. */
+  readonly #evidence = new Map<number, Evidence>()
+  readonly #dirty = new Set<number>()
+  readonly #routed = new Map<string, Routed>()
+  /** Attempts that run on the version, with what gives them back. */
+  readonly #running = new Set<JobContext>()
+  readonly #names: string[] = []
+  #casualties: readonly Casualty[] = []
+  #casualtiesDirty = false
+  #replayed = 0
+  #canaryJobs = 0
+  #before: 'none' | 'ok' | 'bad' = 'none'
+  readonly #since: number
+  /** Whether this process runs both versions: it is known from the last job that was given to the canary. */
+  #servesBoth = true
+
+  constructor(record: CanaryRecord, parts: ObserverParts) {
+    this.#record = record
+    this.#parts = parts
+    this.#since = parts.now()
+  }
+
+  get record(): CanaryRecord {
+    return this.#record
+  }
+
+  /** Whether jobs that it gave to the version still run here, or what it has seen is not stored yet. */
+  get busy(): boolean {
+    return this.#casualtiesDirty || this.#dirty.size > 0 || [...this.#routed.values()].some(({ arm }) => arm === 'canary')
+  }
+
+  /** Takes over a later generation of the record. */
+  follow(record: CanaryRecord): void {
+    if (record.id !== this.#record.id || record.generation <= this.#record.generation) return
+    const served = isServing(this.#record)
+    this.#record = record
+    const aborts = served && !isServing(record) && record.state !== 'SUCCEEDED' && record.spec.inFlight === 'abort'
+    if (aborts) for (const attempt of this.#running) attempt.putBack(`the canary of version ${record.canary} is rolled back`)
+  }
+
+  /** Which version runs an attempt; undefined: the active one. */
+  readonly route = (job: Job): string | undefined => {
+    const record = this.#record
+    // Whatever ran before, also when it was lost, goes on with the stable version.
+    if (!isServing(record) || job.attemptsStarted > 1 || job.attemptsMade > 0) return undefined
+    const { bucket, share } = routeOf(record.id, stickyKey(job, record.spec.stickyBy))
+    const arm: Arm = share < shareNow(record) ? 'canary' : 'stable'
+    if (this.#routed.size >= mostRouted) this.#routed.delete(this.#routed.keys().next().value as string)
+    this.#routed.set(job.id ?? '', { arm, bucket, step: record.step, shielded: false })
+    return arm === 'canary' ? record.canary : undefined
+  }
+
+  /** Wraps attempts of the version, for the shield and for aborts. */
+  readonly wrap = (context: JobContext, next: () => Promise<unknown>): Promise<unknown> => {
+    const { canary, worker } = this.#record
+    return context.worker === worker && context.version === canary ? this.#runOnVersion(context, next) : next()
+  }
+
+  async #runOnVersion(context: JobContext, next: () => Promise<unknown>): Promise<unknown> {
+    const { canary, spec } = this.#record
+    const routed = this.#routed.get(context.job.id ?? '')
+    this.#running.add(context)
+    try {
+      return await next()
+    } catch (error) {
+      if (spec.shield && routed !== undefined && !isDeferral(error) && !context.signal.aborted) {
+        routed.shielded = true
+        context.putBack(`version ${canary} failed; the stable version runs the job`)
+      }
+      throw error
+    } finally {
+      this.#running.delete(context)
+    }
+  }
+
+  readonly end = (end: AttemptEnd): void => {
+    const { canary, stable } = this.#record
+    const routed = this.#routed.get(end.job.id)
+    this.#routed.delete(end.job.id)
+    const outcome = routed?.shielded === true ? 'failed' : outcomes[end.outcome]
+    const onCanary = end.version === canary
+    if (onCanary && end.final && (outcome === 'failed' || outcome === 'lost')) this.#addCasualty(end)
+    if (outcome === undefined) return
+    if (routed === undefined) {
+      // Lost with another process, which routed it. What ran on the stable version may have been a retry.
+      if (onCanary && end.node === null) this.#add('canary', routeOf(this.#record.id, end.job.id).bucket, this.#record.step, end, outcome)
+      return
+    }
+    if (routed.arm === 'canary') this.#servesBoth = onCanary
+    if (!this.#servesBoth || (routed.arm === 'stable' && end.version !== stable)) return
+    this.#add(routed.arm, routed.bucket, routed.step, end, outcome)
+  }
+
+  /** What changed since the last call, by step. */
+  takeEvidence(): readonly { readonly step: number; readonly evidence: Evidence }[] {
+    const changed = [...this.#dirty].map((step) => ({ step, evidence: this.#evidence.get(step) ?? emptyEvidence() }))
+    this.#dirty.clear()
+    return changed
+  }
+
+  /** Undefined: nothing new. */
+  takeCasualties(): readonly Casualty[] | undefined {
+    if (!this.#casualtiesDirty) return undefined
+    this.#casualtiesDirty = false
+    return this.#casualties
+  }
+
+  /** Casualties that are due to run again after a rollback with `autoReplay`; each is given out once. */
+  takeReplays(): readonly Casualty[] {
+    const { spec, state } = this.#record
+    if (state !== 'ROLLED_BACK' || !spec.autoReplay) return []
+    const due = this.#casualties.slice(this.#replayed)
+    this.#replayed = this.#casualties.length
+    return due
+  }
+
+  /** What could not be stored is to be stored again. */
+  putBack(steps: readonly number[], casualties: boolean): void {
+    for (const step of steps) this.#dirty.add(step)
+    if (casualties) this.#casualtiesDirty = true
+  }
+
+  #add(arm: Arm, bucket: number, step: number, end: AttemptEnd, outcome: FirstAttempt['outcome']): void {
+    const evidence = this.#evidence.get(step) ?? emptyEvidence()
+    this.#evidence.set(step, evidence)
+    this.#dirty.add(step)
+    addAttempt(evidence, { step, arm, stratum: this.#stratumOf(end.job.name), bucket, outcome, slow: this.#slow(arm, end) })
+    if (arm !== 'canary') return
+    this.#canaryJobs++
+    const current = outcome === 'ok' ? 'ok' : 'bad'
+    const alarm = wantsEarlyLook(this.#before, current)
+    this.#before = current
+    if (alarm) this.#parts.onAlarm()
+  }
+
+  #slow(arm: Arm, { outcome, runMs }: AttemptEnd): boolean | undefined {
+    const { slowMs } = this.#record
+    if (slowMs === null || (outcome !== 'completed' && outcome !== 'timedOut')) return undefined
+    const isCold = this.#canaryJobs < warmUp.jobs && this.#parts.now() - this.#since < warmUp.ms
+    return arm === 'canary' && isCold ? undefined : runMs > slowMs
+  }
+
+  /** The first names that this process sees are compared on their own. */
+  #stratumOf(name: string): string {
+    if (this.#names.length < maxStrata && !this.#names.includes(name)) this.#names.push(name)
+    return stratumOf(this.#names, name)
+  }
+
+  #addCasualty({ job }: AttemptEnd): void {
+    if (this.#casualties.length >= mostCasualties) return
+    this.#casualties = [...this.#casualties, { queue: job.queue, id: job.id, at: Date.now() }]
+    this.#casualtiesDirty = true
+    this.#parts.onCasualty()
+  }
+}
+
+/** Undefined: it says nothing about the version. */
+const outcomes: Readonly<Record<AttemptEnd['outcome'], FirstAttempt['outcome'] | undefined>> = {
+  completed: 'ok',
+  failed: 'failed',
+  lost: 'lost',
+  timedOut: 'lost',
+  cancelled: undefined,
+  deferred: undefined,
+}

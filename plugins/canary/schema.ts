@@ -1,0 +1,149 @@
+import { Type } from 'zin'
+import { canaryStates, pauseReasons } from './record.js'
+
+const ok = Type.Literal(true)
+const iso = Type.String({ description: 'ISO 8601' })
+const words = (values: readonly string[]) => Type.Enum([...values], { type: 'string' })
+const state = words(canaryStates)
+const percent = Type.Number({ minimum: 0, maximum: 100 })
+const orNull = (schema: ReturnType<typeof Type.Number>) => Type.Union([schema, Type.Null()])
+
+export const nameParams = Type.Object({ name: Type.String() })
+export const waitQuery = Type.Object(
+  {
+    wait: Type.Integer({
+      minimum: 0,
+      maximum: 60_000,
+      default: 10_000,
+      description: 'How long to wait until every node has applied it, in ms; then 202',
+    }),
+  },
+  { additionalProperties: false },
+)
+/** The service checks it: its errors have codes of their own. */
+export const startBody = Type.Object({}, { additionalProperties: true })
+export const rollbackQuery = Type.Object(
+  { ...waitQuery.properties, reason: Type.Optional(Type.String({ minLength: 1, maxLength: 300, description: 'Why, for people' })) },
+  { additionalProperties: false },
+)
+
+const version = Type.String({ pattern: '^\\d{1,9}\\.\\d{1,9}\\.\\d{1,9}$', description: 'major.minor.patch' })
+const share = Type.Number({ exclusiveMinimum: 0, maximum: 100 })
+const ms = (description: string) => Type.Integer({ minimum: 1, maximum: 2_592_000_000, description })
+const score = (description: string) => Type.Number({ minimum: 0, maximum: 100, description })
+export const documentedStart = Type.Object(
+  {
+    newVersion: version,
+    trafficPercentage: Type.Optional(
+      Type.Number({ exclusiveMinimum: 0, maximum: 100, description: 'Largest share of the jobs in percent' }),
+    ),
+    duration: ms('Of all steps together, ms'),
+    autoRollback: Type.Optional(Type.Boolean({ description: 'Default true; false: a failing canary is paused' })),
+    successThreshold: Type.Optional(score('Health score that it must be above with certainty to be promoted. Default 50')),
+    rollbackThreshold: Type.Optional(score('Health score below which it fails when it is worse with certainty. Default 50')),
+    steps: Type.Optional(
+      Type.Array(
+        Type.Union([
+          share,
+          Type.Object(
+            {
+              trafficPercentage: share,
+              duration: Type.Optional(ms('Default: an equal part')),
+              minJobs: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+              gate: Type.Optional(Type.Boolean({ description: 'Pause at its end' })),
+            },
+            { additionalProperties: false },
+          ),
+        ]),
+        {
+          minItems: 1,
+          maxItems: 20,
+          description: 'Rising. Default 1, 5, 10, 25, 50 as far as they are below trafficPercentage, then that',
+        },
+      ),
+    ),
+    inFlight: Type.Optional(words(['drain', 'abort'])),
+    shield: Type.Optional(
+      Type.Boolean({ description: 'Jobs that fail on the version run again on the stable one, with no attempt used up' }),
+    ),
+    stickyBy: Type.Optional(Type.String({ maxLength: 510, description: 'Path in the data of a job: equal values go the same way' })),
+    startTimeout: Type.Optional(ms('How long nodes may take to load the version. Default 60000')),
+    pauseTimeout: Type.Optional(ms('How long it may be paused before it is rolled back. Default 86400000')),
+    autoComplete: Type.Optional(Type.Boolean({ description: 'Default true; false: it is paused when it could be promoted' })),
+    autoReplay: Type.Optional(Type.Boolean({ description: 'After a rollback, casualties are added to the queue again. Default false' })),
+    force: Type.Optional(Type.Boolean({ description: 'Also a version that was refused. Default false' })),
+  },
+  { additionalProperties: false },
+)
+
+const actor = Type.Object({ kind: Type.String(), id: Type.String(), via: Type.String() }, { additionalProperties: true })
+const event = Type.Object({ at: iso, from: Type.Union([state, Type.Null()]), to: state, actor, reason: Type.String() })
+const arm = Type.Object(
+  { version: Type.String(), jobs: Type.Integer(), failed: Type.Integer(), slow: Type.Integer(), lost: Type.Integer() },
+  { description: 'First attempts' },
+)
+const canary = Type.Object({
+  id: Type.String(),
+  worker: Type.String(),
+  state,
+  pausedFor: Type.Optional(words(pauseReasons)),
+  health: percent,
+  trafficPercentage: percent,
+  step: Type.Integer({ description: 'From 1' }),
+  steps: Type.Array(
+    Type.Object({
+      trafficPercentage: percent,
+      duration: Type.Integer({ description: 'ms' }),
+      minJobs: Type.Optional(Type.Integer()),
+      gate: Type.Optional(Type.Boolean()),
+    }),
+  ),
+  stable: arm,
+  canary: arm,
+  verdict: words(['FAIL', 'PASS', 'CONTINUE', 'SAMPLE_RATIO']),
+  evidence: Type.Object(
+    {
+      rule: Type.String(),
+      metric: Type.Union([Type.String(), Type.Null()]),
+      reason: Type.String(),
+      metrics: Type.Object({}, { additionalProperties: true }),
+    },
+    { description: 'What the judge says, and each metric as it saw it' },
+  ),
+  needs: Type.Object(
+    { jobs: orNull(Type.Number()), minutes: orNull(Type.Number()) },
+    { description: 'Still to go for a verdict; null: unknown' },
+  ),
+  casualties: Type.Object(
+    { recorded: Type.Integer(), replayed: Type.Integer() },
+    { description: 'Jobs that failed for good on the version' },
+  ),
+  startedAt: iso,
+  updatedAt: iso,
+  endedAt: Type.Optional(iso),
+  history: Type.Array(event),
+})
+const operation = Type.Object(
+  { id: Type.String(), generation: Type.Integer(), targets: Type.Array(Type.String()), applied: Type.Array(Type.String()) },
+  { additionalProperties: true },
+)
+const result = { ok, message: Type.String(), canary, operation: Type.Optional(operation) }
+export const resultResponse = Type.Object(result)
+export const replayResponse = Type.Object({ ...result, replayed: Type.Integer(), left: Type.Integer() })
+export const statusResponse = Type.Object({ ok, canary })
+export const historyResponse = Type.Object({
+  ok,
+  history: Type.Array(event),
+  canaries: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      stable: Type.String(),
+      canary: Type.String(),
+      state,
+      startedAt: iso,
+      endedAt: iso,
+      reason: Type.String(),
+    }),
+    { description: 'Earlier ones, newest first' },
+  ),
+})

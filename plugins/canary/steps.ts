@@ -1,0 +1,168 @@
+import { messageOf, ZinError } from 'zin'
+import type { Actor } from 'zin/plugins/ops'
+import type { OperationResult, Workers } from 'zin/plugins/workers'
+import type { Judgement } from './judge/index.js'
+import { lookAt } from './looks.js'
+import { percentOf } from './next-act.js'
+import type { CanaryRecord } from './record.js'
+import type { Replays } from './replays.js'
+import type { CanaryStore } from './store/contract.js'
+import { itself, type Transitions } from './transitions.js'
+
+export interface StepsParts {
+  /** As this plugin. */
+  readonly workers: Workers
+  readonly store: CanaryStore
+  readonly transitions: Transitions
+  readonly replays: Replays
+  readonly now: () => number
+}
+
+type Operation = OperationResult['operation']
+
+const removed = 'The worker was removed'
+
+/** Where a canary is after some work, and what was asked of the nodes for it. */
+export interface Worked {
+  readonly record: CanaryRecord
+  readonly operation?: Operation
+}
+
+/**
+ * Brings a canary out of the states that it only passes through. Each can be repeated, so that a request begins it and the leader goes
+ * on with it when that process dies. A change that another process made meanwhile stands.
+ */
+export class CanarySteps {
+  readonly #parts: StepsParts
+
+  constructor(parts: StepsParts) {
+    this.#parts = parts
+  }
+
+  /** Loads the version in the nodes of the worker. Throws why none of them could. */
+  async begin(record: CanaryRecord, waitMs: number): Promise<Worked> {
+    const { workers } = this.#parts
+    try {
+      const { operation } = await workers.setCandidates(record.worker, [record.canary], { waitMs })
+      if (operation.state !== 'applied' || operation.targets.length === 0) return { record, operation }
+      return { record: await this.#started(record, operation.applied.length), operation }
+    } catch (error) {
+      if (isPassing(error)) throw error
+      await this.failToStart(record, messageOf(error))
+      throw error
+    }
+  }
+
+  /** The leader looks at a canary that has not begun. */
+  async awaitStart(record: CanaryRecord): Promise<CanaryRecord> {
+    const nodes = (await this.#parts.workers.nodesOf(record.worker)).filter(({ state, version }) => state === 'running' && version !== null)
+    const told = nodes.map(({ candidates = [], node }) => ({ node, found: candidates.find(({ version }) => version === record.canary) }))
+    const broken = told.find(({ found }) => found?.error !== undefined)
+    if (broken !== undefined) return this.failToStart(record, `${broken.node}: ${broken.found?.error}`)
+    if (told.length > 0 && told.every(({ found }) => found !== undefined)) return this.#started(record, told.length)
+    const waited = this.#parts.now() - record.startedAt
+    if (waited >= record.spec.startTimeoutMs)
+      return this.failToStart(record, `Not every node has loaded version ${record.canary} within ${Math.round(waited / 1000)} s`)
+    // The process that asked may have died before it could.
+    if (told.every(({ found }) => found === undefined)) return (await this.begin(record, 0).catch(() => ({ record }))).record
+    return record
+  }
+
+  async failToStart(record: CanaryRecord, reason: string): Promise<CanaryRecord> {
+    const { transitions } = this.#parts
+    const after = await transitions.go(record, { to: 'FAILED_TO_START', actor: itself, reason, rule: 'canary/start' })
+    if (after !== undefined) await this.#withoutCandidate(after, 0)
+    return this.#now(record, after)
+  }
+
+  /** Activates the version in all nodes. */
+  async promote(record: CanaryRecord, waitMs: number): Promise<Worked> {
+    const { transitions, workers } = this.#parts
+    const { canary, worker } = record
+    const view = await workers.get(worker)
+    if (view.desiredVersion === canary && view.rollout === undefined) return { record: await this.#succeeded(record) }
+    if (view.desiredVersion === canary && view.rollout?.state === 'rolling') return { record }
+    try {
+      const { operation } = await workers.activate(worker, canary, { force: true, waitMs })
+      return { record: operation.state === 'applied' ? await this.#succeeded(record) : record, operation }
+    } catch (error) {
+      if (isPassing(error)) throw error
+      const reason = `Version ${canary} could not be activated: ${messageOf(error)}`
+      const after = await transitions.go(record, { to: 'ROLLING_BACK', actor: itself, reason, rule: 'canary/promotion' })
+      return after === undefined ? { record: await this.#now(record) } : this.rollBack(after, waitMs)
+    }
+  }
+
+  /** Ends the version in all nodes, and remembers why. */
+  async rollBack(record: CanaryRecord, waitMs: number): Promise<Worked> {
+    const { replays, store, transitions, workers } = this.#parts
+    const { canary, spec, stable, worker } = record
+    const judgement = await this.#judgement(record)
+    const why = record.history.findLast(({ to }) => to === 'ROLLING_BACK')
+    const operation = await ignoreMissing(async () => {
+      if ((await workers.get(worker)).desiredVersion === canary) await workers.activate(worker, stable, { force: true, waitMs })
+      const { health, verdict, rule, counts } = judgement
+      const evidence = { canary: record.id, at: why?.at, verdict, rule, health, counts }
+      await workers.refuseVersion(worker, canary, { reason: (why?.reason ?? 'Rolled back').slice(0, 500), evidence })
+      return this.#withoutCandidate(record, waitMs)
+    })
+    const reason = operation === undefined ? removed : `All jobs go to version ${stable}`
+    const after = await transitions.go(record, { to: 'ROLLED_BACK', actor: itself, reason, judgement })
+    const now = await this.#now(record, after)
+    if (after !== undefined && spec.autoReplay) await replays.run(after).catch(() => undefined)
+    return {
+      record: after !== undefined && spec.autoReplay ? ((await store.get(worker)) ?? now) : now,
+      ...(operation === undefined ? {} : { operation }),
+    }
+  }
+
+  /** The worker is gone, and its canary with it. */
+  async abandon(record: CanaryRecord, actor: Actor): Promise<void> {
+    const { transitions } = this.#parts
+    const rolling =
+      record.state === 'ROLLING_BACK'
+        ? record
+        : await transitions.go(record, { to: 'ROLLING_BACK', actor, reason: removed, rule: 'canary/removed' })
+    if (rolling !== undefined) await this.rollBack(rolling, 0)
+  }
+
+  async #started(record: CanaryRecord, nodes: number): Promise<CanaryRecord> {
+    const percent = record.spec.steps[0]?.share ?? 0
+    const where = nodes === 1 ? 'its node has' : `all ${nodes} nodes have`
+    const reason = `Version ${record.canary} gets ${percentOf(percent)} % of the jobs beside ${record.stable}, as ${where} loaded it`
+    return this.#now(record, await this.#parts.transitions.go(record, { to: 'RUNNING', actor: itself, reason, rule: 'canary/start' }))
+  }
+
+  async #succeeded(record: CanaryRecord): Promise<CanaryRecord> {
+    const judgement = await this.#judgement(record)
+    const reason = `All nodes give their jobs to version ${record.canary}`
+    return this.#now(record, await this.#parts.transitions.go(record, { to: 'SUCCEEDED', actor: itself, reason, judgement }))
+  }
+
+  async #judgement(record: CanaryRecord): Promise<Judgement> {
+    return (await lookAt(record, this.#parts.store, this.#parts.now())).judgement
+  }
+
+  async #withoutCandidate({ worker }: CanaryRecord, waitMs: number): Promise<Operation | undefined> {
+    return ignoreMissing(async () => (await this.#parts.workers.setCandidates(worker, [], { waitMs })).operation)
+  }
+
+  /** What is stored, when another process was faster. */
+  async #now(record: CanaryRecord, after?: CanaryRecord): Promise<CanaryRecord> {
+    return after ?? (await this.#parts.store.get(record.worker)) ?? record
+  }
+}
+
+/** A store that is away, or others that changed the worker at the same time: the leader tries again. */
+function isPassing(error: unknown): boolean {
+  return error instanceof ZinError && (error.status >= 500 || error.code === 'WORKER_CHANGED')
+}
+
+async function ignoreMissing<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof ZinError && error.code === 'WORKER_NOT_FOUND') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,29 @@
+import { flowRootOf } from 'zin/plugins/workers'
+
+/** What of a job decides which way it goes. */
+export interface StickyJob {
+  readonly id?: string | undefined
+  readonly opts: object
+  readonly data?: unknown
+}
+
+/**
+ * Jobs of one key go the same way: the value at `stickyBy` in their data, else the id of their flow, else of their deduplication, else
+ * their own.
+ */
+export function stickyKey(job: StickyJob, stickyBy?: string): string {
+  const value = stickyBy === undefined ? undefined : valueAt(job.data, stickyBy)
+  if (value !== undefined) return value
+  const { deduplication } = job.opts as { readonly deduplication?: { readonly id?: unknown } }
+  const unique = typeof deduplication?.id === 'string' ? deduplication.id : undefined
+  return flowRootOf(job) ?? unique ?? job.id ?? ''
+}
+
+function valueAt(data: unknown, path: string): string | undefined {
+  let value = data
+  for (const key of path.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
+    value = (value as Readonly<Record<string, unknown>>)[key]
+  }
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined
+}

@@ -1,0 +1,64 @@
+/** An app with canaries, and a worker whose versions say which they are; version 2 fails while the file `fails` exists. */
+export const canaryApp: Readonly<Record<string, string>> = {
+  'zin.config.ts': `
+import { defineConfig } from 'zin'
+import { canary, cluster, database, kv, ops, queues, workers } from 'zin/plugins'
+
+export default defineConfig({
+  app: { name: 'shop', port: 0 },
+  plugins: [database(), kv(), cluster(), queues(), ops(), workers(), canary({ lookMs: 200, flushMs: 50 })],
+})
+`,
+  '.env': 'WORKER_PERSISTENCE_DRIVER=db\n',
+  'processors/one.mjs': "export default () => 'one'",
+  'processors/two.mjs': `
+import { existsSync } from 'node:fs'
+export default () => {
+  if (existsSync('fails')) throw new Error('broken')
+  return 'two'
+}
+`,
+}
+
+/** The API of a running app. */
+export function apiOf(url: string) {
+  // biome-ignore lint/suspicious/noExplicitAny: as JSON.parse gives it
+  const call = async (method: string, path: string, body?: unknown): Promise<{ readonly status: number; readonly body: any }> => {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: { 'x-requested-with': 'test', ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    return { status: response.status, body: await response.json() }
+  }
+  const poll = async <T>(path: string, found: (body: never) => T | undefined): Promise<T> => {
+    for (;;) {
+      const result = found((await call('GET', path)).body as never)
+      if (result !== undefined) return result
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  }
+  return {
+    call,
+    /** The canary of a worker, once it is in a state. */
+    // biome-ignore lint/suspicious/noExplicitAny: as JSON.parse gives it
+    reaches: (worker: string, state: string): Promise<any> =>
+      poll(`/api/workers/${worker}/canary/status`, ({ canary }: { canary: { state: string } }) =>
+        canary.state === state ? canary : undefined,
+      ),
+    /** Adds a job, and gives what became of it. */
+    async run(worker: string, data: unknown): Promise<{ readonly id: string; readonly status: string; readonly result: unknown }> {
+      const added = await call('POST', `/api/workers/${worker}/jobs`, { data, options: { attempts: 1 } })
+      const path = `/api/workers/${worker}/jobs/${added.body.job.id}`
+      return poll(path, ({ job }: { job: { id: string; status: string; result: unknown } }) =>
+        job.status === 'completed' || job.status === 'failed' ? job : undefined,
+      )
+    },
+    /** A running worker with the versions 1.0.0 and 2.0.0. */
+    async create(name: string): Promise<void> {
+      await call('POST', '/api/workers', { name, queueName: name, processor: 'one.mjs' })
+      await call('POST', `/api/workers/${name}/versions`, { version: '2.0.0', processor: 'two.mjs' })
+      await call('POST', `/api/workers/${name}/start`)
+    },
+  }
+}

@@ -1,0 +1,138 @@
+import type { Clock, Gate, Logger, Notify, SlotOf } from 'zin'
+import type { Cluster } from 'zin/plugins/cluster'
+import type { Decisions } from 'zin/plugins/decisions'
+import type { Actor } from 'zin/plugins/ops'
+import { canaryErrors } from './errors.js'
+import type { CanaryChange, CanarySubject } from './hooks.js'
+import type { LocalCanaries } from './local-canaries.js'
+import { type Move, moved, shareNow } from './machine.js'
+import { canaryChanged } from './messages.js'
+import { percentOf } from './next-act.js'
+import type { CanaryRecord } from './record.js'
+import type { CanaryStore } from './store/contract.js'
+
+export interface TransitionsParts {
+  readonly store: CanaryStore
+  readonly cluster: Cluster
+  readonly clock: Clock
+  readonly log: Logger
+  readonly local: () => LocalCanaries
+  readonly decisions: () => Decisions | undefined
+  readonly onCanaryChange: SlotOf<Notify<[change: CanaryChange]>>
+  readonly beforeCanaryPromote: SlotOf<Gate<[canary: CanarySubject]>>
+}
+
+/** This plugin, when it acts by itself. */
+export const itself: Actor = { kind: 'plugin', id: 'canary', via: 'plugin' }
+
+export type Request = Omit<Move, 'at'> & {
+  /** Of an automatic act: it is recorded as a decision. */
+  readonly rule?: string
+}
+
+/** Writes the transitions of canaries and tells everybody: nodes, hooks and decisions. */
+export class Transitions {
+  readonly #parts: TransitionsParts
+
+  constructor(parts: TransitionsParts) {
+    this.#parts = parts
+  }
+
+  /** Undefined: the stored canary is not the given one any more. */
+  async go(record: CanaryRecord, { rule, ...move }: Request): Promise<CanaryRecord | undefined> {
+    const after = moved(record, { ...move, at: this.#parts.clock.now() })
+    if (!(await this.#parts.store.replace(after))) return undefined
+    this.tell(record.state, after)
+    if (rule !== undefined) this.#decide(record, after, rule, move)
+    await this.publish(after)
+    return after
+  }
+
+  /** Changes what is no transition. */
+  async amend(
+    record: CanaryRecord,
+    changes: Partial<Pick<CanaryRecord, 'slowMs' | 'replayed' | 'judgement'>>,
+  ): Promise<CanaryRecord | undefined> {
+    const after: CanaryRecord = { ...record, ...changes, generation: record.generation + 1, updatedAt: this.#parts.clock.now() }
+    if (!(await this.#parts.store.replace(after))) return undefined
+    await this.publish(after)
+    return after
+  }
+
+  /** Of this process at once; the others read it when they hear of it, or with their next poll. */
+  async publish(record: CanaryRecord): Promise<void> {
+    const { cluster, local, log } = this.#parts
+    local().take(record)
+    const { worker } = record
+    await cluster
+      .send(canaryChanged, { worker })
+      .catch((error: unknown) => log.debug({ worker, err: error }, 'the other nodes were not told of a canary'))
+  }
+
+  tell(from: CanaryRecord['state'] | null, record: CanaryRecord): void {
+    const { log, onCanaryChange } = this.#parts
+    const last = record.history.at(-1)
+    if (last === undefined) return
+    const { actor, at, reason, to } = last
+    const { canary: version, id, worker } = record
+    log.info({ worker, version, canary: id, state: to }, `canary of worker "${worker}", version ${version}: ${to}. ${reason}`)
+    if (onCanaryChange.active) onCanaryChange.call({ ...subjectOf(record), at: new Date(at).toISOString(), from, to, actor, reason })
+  }
+
+  /** Throws CANARY_PROMOTION_DENIED. */
+  async demandPromotion(record: CanaryRecord): Promise<void> {
+    const { beforeCanaryPromote } = this.#parts
+    if (!beforeCanaryPromote.active) return
+    const verdict = await beforeCanaryPromote.call(subjectOf(record))
+    if (verdict.denied) throw verdict.error ?? canaryErrors.CANARY_PROMOTION_DENIED(record.worker, verdict.plugin, verdict.reason)
+  }
+
+  #decide(before: CanaryRecord, after: CanaryRecord, rule: string, { judgement, reason }: Omit<Move, 'at'>): void {
+    const { decisions, log } = this.#parts
+    const path = `/api/workers/${after.worker}/canary`
+    try {
+      decisions()?.record({
+        kind: 'canary',
+        subject: `worker:${after.worker}`,
+        verdict: verdictOf(before, after),
+        acted: true,
+        reason: decisionText(after, reason),
+        inputs: {
+          canary: after.id,
+          stable: after.stable,
+          version: after.canary,
+          trafficPercentage: percentOf(shareNow(after)),
+          ...(judgement === undefined ? {} : { verdict: judgement.verdict, health: judgement.health, counts: judgement.counts }),
+        },
+        rule,
+        actor: itself,
+        links: { canary: `${path}/status`, history: `${path}/history` },
+      })
+    } catch (error) {
+      log.error({ worker: after.worker, err: error }, 'a decision of a canary was not recorded')
+    }
+  }
+}
+
+export function subjectOf(record: CanaryRecord): CanarySubject {
+  const { canary, id, stable, worker } = record
+  return { id, worker, stable, canary, trafficPercentage: percentOf(shareNow(record)) }
+}
+
+function verdictOf(before: CanaryRecord, after: CanaryRecord): string {
+  if (after.state === 'RUNNING') return before.state === 'PENDING' ? 'started' : 'advanced'
+  const verdicts = { PAUSED: 'paused', PROMOTING: 'promoted', ROLLING_BACK: 'rolled-back', FAILED_TO_START: 'not-started' }
+  return (verdicts as Readonly<Record<string, string>>)[after.state] ?? after.state.toLowerCase()
+}
+
+/** The sentence that tells of a transition: the reasons of these states do not name the version themselves. */
+function decisionText({ canary, stable, state }: CanaryRecord, reason: string): string {
+  const text = reason.replaceAll(/\s+/g, ' ')
+  const acts: Partial<Record<CanaryRecord['state'], string>> = {
+    PAUSED: `The canary of version ${canary} is paused: `,
+    PROMOTING: `Version ${canary} gets all jobs: `,
+    ROLLING_BACK: `All jobs go back from version ${canary} to ${stable}: `,
+  }
+  const act = acts[state]
+  return (act === undefined ? text : `${act}${text.charAt(0).toLowerCase()}${text.slice(1)}`).slice(0, 500)
+}

@@ -1,0 +1,42 @@
+import type { MetricSample } from 'zin'
+import type { Decisions } from 'zin/plugins/decisions'
+import type { WriterState, WriterTotals } from './writer.js'
+
+/** Tells the decisions that the log cannot be written, and that it can be again. */
+export function raiseAlarm(decisions: Decisions | undefined, node: string, { downSince, error = '', unkept, waiting }: WriterState): void {
+  const raised = downSince !== undefined
+  const since = raised ? new Date(downSince).toISOString() : ''
+  decisions?.record({
+    kind: 'alert',
+    subject: `node:${node}`,
+    verdict: raised ? 'raised' : 'cleared',
+    acted: true,
+    reason: (raised
+      ? `The audit log cannot be written since ${since}: management actions are refused, and job outcomes wait (${error})`
+      : `The audit log can be written again; ${waiting} entries wait, ${unkept} were not kept`
+    ).slice(0, 500),
+    inputs: { waiting, unkept },
+    rule: 'compliance/audit-unavailable',
+    links: { audit: '/api/compliance/audit/status' },
+  })
+}
+
+export function auditMetrics({ downSince, waiting }: WriterState, { refused, unkept, written }: WriterTotals): readonly MetricSample[] {
+  return [
+    { name: 'zin_audit_up', help: 'Whether the audit log can be written: 1 or 0', type: 'gauge', value: downSince === undefined ? 1 : 0 },
+    { name: 'zin_audit_backlog', help: 'Entries of the audit log that wait to be written', type: 'gauge', value: waiting },
+    { name: 'zin_audit_entries_total', help: 'Entries that this process has written to the audit log', type: 'counter', value: written },
+    {
+      name: 'zin_audit_unkept_total',
+      help: 'Job outcomes that the audit log could not keep; each gap is an entry',
+      type: 'counter',
+      value: unkept,
+    },
+    {
+      name: 'zin_audit_refusals_total',
+      help: 'Actions refused because the audit log could not be written',
+      type: 'counter',
+      value: refused,
+    },
+  ]
+}

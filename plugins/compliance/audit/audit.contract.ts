@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
+import { definePlugin, type NewManagementAction } from 'zin'
+import { cluster } from 'zin/plugins/cluster'
+import { database, databaseService } from 'zin/plugins/database'
+import { decisions, decisionsService } from 'zin/plugins/decisions'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queueMonitor } from 'zin/plugins/queue-monitor'
+import { queues } from 'zin/plugins/queues'
+import { workers, workersService } from 'zin/plugins/workers'
+import { createTestHost, type TestHost } from 'zin/testing'
+import { eventually } from '../../../scripts/testing/eventually.js'
+import { type AuditEntry, compliance, complianceService } from '../index.js'
+
+type Work = () => Promise<unknown>
+
+/** An app whose plugin `desk` does a management action when it is told to. */
+export async function auditedApp(env: Readonly<Record<string, string>>, options: Parameters<typeof compliance>[0] = {}) {
+  let manage: (action: NewManagementAction, work: Work) => Promise<unknown> = () => Promise.reject(new Error('not set up'))
+  const desk = definePlugin({
+    name: 'desk',
+    version: '1.0.0',
+    setup: (ctx) => {
+      manage = (action, work) => ctx.manage(action, work)
+    },
+  })
+  const fail = async (job: { data: unknown }): Promise<unknown> => {
+    if (job.data === 'fail') throw new TypeError('a text with marker-4711')
+    return 'marker-4711'
+  }
+  const host = await createTestHost({
+    plugins: [
+      database(),
+      kv(),
+      cluster(),
+      queues(),
+      ops(),
+      decisions(),
+      workers({ processors: { mails: fail } }),
+      queueMonitor(),
+      desk(),
+      compliance(options),
+    ],
+    env: { APP_KEY: 'k'.repeat(32), WORKER_ENCRYPTION: 'false', CLUSTER_NAME: `audit-${randomUUID().slice(0, 8)}`, ...env },
+    listen: true,
+  })
+  return { host, manage: (action: NewManagementAction, work: Work = async () => undefined) => manage(action, work) }
+}
+
+/** The audit log in a database. */
+export function auditContract(title: string, env: () => Readonly<Record<string, string>>): void {
+  describe(`the audit log on ${title}`, () => {
+    let app: Awaited<ReturnType<typeof auditedApp>>
+    let host: TestHost
+    before(async () => {
+      app = await auditedApp(env())
+      host = app.host
+    })
+    after(() => host.stop())
+    const service = () => host.service(complianceService)
+    const entries = async (query: Parameters<ReturnType<typeof service>['entries']>[0] = {}): Promise<readonly AuditEntry[]> =>
+      (await service().entries(query)).entries
+    const post = (path: string, body: unknown = {}, headers: Record<string, string> = {}) =>
+      host.inject({ method: 'POST', path, body, headers })
+
+    it('has who, what, target, digests, reason, address and request of a management action, before and after it', async () => {
+      const created = await post(
+        '/api/workers',
+        { name: 'mails', queueName: 'mails', jobOptions: { attempts: 1 } },
+        { 'x-audit-reason': 'a new mail server' },
+      )
+      assert.equal(created.status, 201, JSON.stringify(created.body))
+      const [done, asked] = await entries({ action: 'worker.create' })
+      assert.equal(asked?.outcome, 'asked')
+      assert.deepEqual(
+        [done?.outcome, done?.actor, done?.via, done?.target, done?.reason, done?.requestId],
+        ['done', 'local:local', 'http', 'worker:mails', 'a new mail server', created.headers['x-request-id']],
+      )
+      assert.equal(done?.before, null)
+      assert.match(done?.after ?? '', /^[0-9a-f]{64}$/)
+      assert.notEqual(done?.address, null)
+    })
+
+    it('has final outcomes of jobs, and no payload, result or error text', async () => {
+      await post('/api/workers/mails/start')
+      const work = host.service(workersService)
+      await work.enqueue('mails', 'marker-4711')
+      await work.enqueue('mails', 'fail')
+      await eventually('both outcomes', async () => (await entries({ action: 'job.end' })).length === 2)
+      const ended = await entries({ action: 'job.end' })
+      assert.deepEqual(ended.map(({ outcome }) => outcome).sort(), ['completed', 'failed'])
+      assert.match(ended.find(({ outcome }) => outcome === 'failed')?.reason ?? '', /attempt 1, TypeError$/)
+      assert.ok(ended.every(({ actor, target }) => actor === 'worker:mails' && target.startsWith('job:mails/')))
+      assert.doesNotMatch(JSON.stringify(await entries({ limit: 500 })), /marker-4711/)
+    })
+
+    it('has actions of plugins through ctx.manage, also failed ones, with the entry that was written before', async () => {
+      await assert.rejects(
+        app.manage({ action: 'desk.clear', target: 'desk:1', before: { papers: 3 } }, () => Promise.reject(new RangeError('no'))),
+        RangeError,
+      )
+      const [failed, asked] = await entries({ target: 'desk:1' })
+      assert.deepEqual([asked?.outcome, failed?.outcome, failed?.reason, failed?.ref], ['asked', 'failed', 'RangeError', asked?.id])
+      assert.equal(failed?.actor, 'plugin:desk')
+      assert.equal(failed?.before, asked?.before)
+    })
+
+    it('has views of payloads', async () => {
+      const { id } = await host.service(workersService).enqueue('mails', { secret: 'x' })
+      const shown = await host.inject({ method: 'GET', path: `/api/jobs/${id}?include=payload&queue=mails` })
+      assert.equal(shown.status, 200, JSON.stringify(shown.body))
+      assert.equal((await entries({ action: 'payload.view' }))[0]?.target, `job:mails/${id}`)
+    })
+
+    it('is listed page by page, by filters, and refuses malformed ones', async () => {
+      const list = (query: string) => host.inject({ method: 'GET', path: `/api/compliance/audit?${query}` })
+      const first = await list('limit=1&target=worker:mails')
+      const { entries: page, pagination } = first.body as { entries: AuditEntry[]; pagination: { total: number; totalPages: number } }
+      assert.equal(page.length, 1)
+      assert.ok(pagination.total >= 4 && pagination.totalPages === pagination.total)
+      assert.equal((await list('since=2999-01-01')).body.entries.length, 0)
+      const refused = await list('since=yesterday')
+      assert.deepEqual([refused.status, refused.body.code], [400, 'INVALID_AUDIT_QUERY'])
+      assert.equal((await list('colour=red')).status, 400)
+    })
+
+    it('is intact, and the verification becomes an entry', async () => {
+      const { body } = await post('/api/compliance/audit/verify')
+      assert.deepEqual([body.intact, body.fault, body.chains], [true, null, 1])
+      assert.equal((await entries({ action: 'audit.verify' }))[0]?.outcome, 'intact')
+    })
+
+    it('names the first entry that was altered, removed, swapped, or cut from the end', async () => {
+      const db = host.service(databaseService).tables()
+      for (let number = 0; number < 8; number++) await app.manage({ action: 'desk.sort', target: `desk:${number}` })
+      await service().entries()
+      const rows = await db.selectFrom('zin_audit').selectAll().orderBy('id').execute()
+      const [a, b] = [rows[4], rows[6]] as [(typeof rows)[0], (typeof rows)[0]]
+      const fault = async () => (await service().verify()).fault
+      const replace = async (id: number, row: object): Promise<void> => {
+        await db.deleteFrom('zin_audit').where('id', '=', id).execute()
+        await db.insertInto('zin_audit').values(row).execute()
+      }
+      await db.updateTable('zin_audit').set({ actor: 'user:someone-else' }).where('id', '=', b.id).execute()
+      assert.equal((await fault())?.id, Number(b.id))
+      await replace(b.id, b)
+      await db.deleteFrom('zin_audit').where('id', '=', a.id).execute()
+      assert.equal((await fault())?.id, Number(a.id))
+      await replace(a.id, { ...b, id: a.id })
+      await replace(b.id, { ...a, id: b.id })
+      assert.equal((await fault())?.id, Number(a.id))
+      await replace(a.id, a)
+      await replace(b.id, b)
+      assert.equal(await fault(), undefined)
+      await service().entries()
+      const tail = await db.selectFrom('zin_audit').selectAll().orderBy('id', 'desc').limit(3).execute()
+      const first = Number(tail.at(-1)?.id)
+      await db.deleteFrom('zin_audit').where('id', '>=', first).execute()
+      const cut = await service().verify()
+      assert.equal(cut.fault?.id, first)
+      assert.match(cut.fault?.problem ?? '', /missing/)
+      await db.deleteFrom('zin_audit').where('id', '>=', first).execute()
+      await db.insertInto('zin_audit').values(tail).execute()
+    })
+
+    it('refuses management actions before they act while it cannot be written, lets jobs go on, and keeps their outcomes', async () => {
+      const db = host.service(databaseService)
+      const rename = (from: string, to: string) => db.tables().schema.alterTable(from).renameTo(to).execute()
+      const ends = (await entries({ action: 'job.end', limit: 500 })).length
+      await rename('zin_audit', 'zin_hidden')
+      let acted = false
+      const refusal = await app
+        .manage({ action: 'desk.burn', target: 'desk:1' }, async () => {
+          acted = true
+        })
+        .catch((error: unknown) => error)
+      assert.deepEqual([(refusal as { code: string }).code, acted], ['AUDIT_UNAVAILABLE', false])
+      const stop = await post('/api/workers/mails/stop')
+      assert.deepEqual([stop.status, stop.body.code], [503, 'AUDIT_UNAVAILABLE'])
+      assert.equal((await host.service(workersService).get('mails')).state, 'running')
+      await host.service(decisionsService).flush()
+      const alerts = await host.service(decisionsService).list({ kind: 'alert' })
+      assert.equal(alerts.decisions[0]?.verdict, 'raised')
+      await rename('zin_hidden', 'zin_audit')
+      await eventually('the log is written again', async () => {
+        await app.manage({ action: 'desk.sort', target: 'desk:9' }).catch(() => undefined)
+        return service().audit.downSince === null
+      })
+      assert.equal((await entries({ action: 'job.end', limit: 500 })).length, ends)
+    })
+  })
+}

@@ -1,0 +1,3 @@
+import { auditContract } from './audit.contract.js'
+
+auditContract('SQLite', () => ({}))

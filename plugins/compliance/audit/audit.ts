@@ -1,0 +1,134 @@
+import { withDeadline } from 'zin'
+import type { AuditListOptions, AuditPage, AuditStatus } from '../contract.js'
+import { complianceErrors } from '../errors.js'
+import { keysFor } from '../keys.js'
+import { createAudit as createAuditTables } from '../migrations/0001-create-audit.js'
+import type { ComplianceContext, CompliancePart } from '../part.js'
+import { auditMetrics, raiseAlarm } from './alarm.js'
+import { auditCommands } from './cli.js'
+import { auditControls } from './controls.js'
+import { OptOuts } from './opt-outs.js'
+import { Origins } from './origin.js'
+import { checkQuery } from './query.js'
+import { Recorder } from './recorder.js'
+import { auditRoutes } from './routes.js'
+import type { AuditStore } from './store/contract.js'
+import { databaseStore } from './store/db.js'
+import { type AuditReport, verifyAudit } from './verify.js'
+import { AuditWriter } from './writer.js'
+
+/** The audit log, for the rest of the plugin. */
+export interface Audit extends CompliancePart {
+  readonly enabled: boolean
+  readonly store: AuditStore
+  readonly status: AuditStatus
+  entries(options?: AuditListOptions): Promise<AuditPage>
+  verify(): Promise<AuditReport>
+  /** Records in the background what the plugin did by itself. */
+  note(action: string, target: string, reason: string, outcome?: string): void
+}
+
+/** Longest wait for a page of the list, in ms. */
+const listMs = 10_000
+
+/** The audit log: hooks fill it, and nothing of it runs while WORKER_AUDIT_LOG is false, except for reading what is there. */
+export function createAudit(ctx: ComplianceContext): Audit {
+  const { clock, hooks, host, log, options, services, settings } = ctx
+  const enabled = settings.WORKER_AUDIT_LOG
+  const keys = keysFor('audit', settings)
+  ctx.migration(createAuditTables)
+  const store = databaseStore(services.database)
+  const writer = new AuditWriter({
+    store,
+    keys,
+    node: services.cluster.node.id,
+    clock,
+    log,
+    backlog: options.auditBacklog,
+    onState: (state) => raiseAlarm(services.decisions, services.cluster.node.id, state),
+  })
+  const origins = new Origins()
+  const optOuts = new OptOuts(() => services.workers)
+  const recorder = new Recorder({
+    writer,
+    ops: services.ops,
+    origins,
+    digestKey: keys.current.key,
+    clock,
+    records: (worker) => !optOuts.has(worker),
+  })
+  let verifying: Promise<AuditReport> | undefined
+
+  const verify = async (): Promise<AuditReport> => {
+    await writer.flush()
+    const report = await verifyAudit({ store, keys })
+    const found = report.fault === undefined ? `${report.entries} entries in ${report.chains} chains are intact` : report.fault.problem
+    const target = report.fault === undefined ? 'audit:log' : `audit:${report.fault.id}`
+    if (enabled) recorder.note('audit.verify', target, found, report.intact ? 'intact' : 'broken')
+    if (report.fault !== undefined) log.error({ entry: report.fault.id }, `the audit log was changed: entry ${report.fault.id}: ${found}`)
+    return report
+  }
+
+  const audit: Audit = {
+    enabled,
+    store,
+    get status() {
+      const { downSince, waiting } = writer.state
+      return {
+        enabled,
+        downSince: downSince === undefined ? null : new Date(downSince).toISOString(),
+        waiting,
+        ...writer.totals,
+        chain: writer.chain?.chain ?? null,
+      }
+    },
+    async entries(given = {}) {
+      const { limit, page, ...query } = checkQuery(given)
+      const read = async (): Promise<AuditPage> => {
+        await writer.flush()
+        const [entries, total] = await Promise.all([store.list(query, { offset: (page - 1) * limit, limit }), store.count(query)])
+        return { entries, pagination: { page, limit, total, totalPages: Math.ceil(total / limit) } }
+      }
+      return withDeadline(read(), listMs, `the audit log was not read within ${listMs} ms`)
+    },
+    verify: () => {
+      verifying ??= verify().finally(() => {
+        verifying = undefined
+      })
+      return verifying
+    },
+    note: (action, target, reason, outcome) => {
+      if (enabled) recorder.note(action, target, reason, outcome)
+    },
+    controls: () => auditControls({ audit, keyed: settings.APP_KEY !== '', now: clock.now() }),
+  }
+
+  ctx.routes(auditRoutes(audit))
+  ctx.commands(auditCommands({ store, keys }))
+  if (!enabled) return audit
+  ctx.onCheck(() => {
+    if (host.app.production && settings.APP_KEY === '') throw complianceErrors.COMPLIANCE_KEY_MISSING('WORKER_AUDIT_LOG')
+  })
+  ctx.use(origins.middleware)
+  hooks.on('beforeManagementAction', recorder.beforeAction)
+  hooks.on('onManagementAction', recorder.afterAction)
+  hooks.on('collectMetrics', () => auditMetrics(writer.state, writer.totals))
+  ctx.onStart(() => {
+    if (settings.APP_KEY === '')
+      log.warn('APP_KEY is not set: the audit log is chained, but whoever can write its tables can seal it again')
+    const declared = new Set(host.hooks().map(({ name }) => name))
+    if (declared.has('onWorkerChange')) {
+      hooks.on('beforeWorkerChange', recorder.beforeWorkerChange)
+      hooks.on('onWorkerChange', (change) => {
+        if (change.action === 'update' && change.after !== null) optOuts.set(change.worker, change.after.record.features)
+        recorder.afterWorkerChange(change)
+      })
+      hooks.on('beforeWorkerStart', async (worker) => void (await optOuts.read(worker)))
+      hooks.on('onAttemptEnd', recorder.attemptEnded)
+    }
+    if (declared.has('onMonitorAction')) hooks.on('onMonitorAction', recorder.afterMonitorAction)
+    if (declared.has('beforePayloadView')) hooks.on('beforePayloadView', recorder.beforePayloadView)
+    ctx.onStop(() => writer.close())
+  })
+  return audit
+}

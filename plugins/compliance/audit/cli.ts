@@ -1,0 +1,69 @@
+import { type Command, defineCommand } from 'zin'
+import type { KeyRing } from '../keys.js'
+import type { AuditStore } from './store/contract.js'
+import { verifyAudit } from './verify.js'
+
+export interface AuditCommandParts {
+  readonly store: AuditStore
+  readonly keys: KeyRing
+}
+
+interface ListedEntry {
+  readonly id: number
+  readonly at: string
+  readonly actor: string
+  readonly action: string
+  readonly target: string
+  readonly outcome: string
+  readonly reason: string | null
+}
+
+/** `audit:list` asks the running app; `audit:verify` reads the tables itself, whether or not the app runs. */
+export function auditCommands({ keys, store }: AuditCommandParts): readonly Command[] {
+  return [
+    defineCommand({
+      name: 'audit:list',
+      summary: 'List who did what, newest first',
+      needs: 'running app',
+      route: 'GET /api/compliance/audit',
+      json: true,
+      options: {
+        limit: { type: 'int', default: 20, min: 1, max: 500, summary: 'Number of entries' },
+        page: { type: 'int', default: 1, min: 1, summary: 'Page, from 1' },
+        action: { type: 'string', summary: 'Only this action, such as worker.stop' },
+        target: { type: 'string', summary: 'Only this target, such as worker:email-sender' },
+        actor: { type: 'string', summary: 'Only this actor, such as user:42' },
+        outcome: { type: 'string', summary: 'Only this outcome: asked, done, failed, completed, …' },
+        since: { type: 'string', summary: 'Only since then: ISO 8601 or ms since 1970' },
+        until: { type: 'string', summary: 'Only before then: ISO 8601 or ms since 1970' },
+      },
+      run: async ({ app, options, print }) => {
+        const { entries } = await app.request<{ entries: readonly ListedEntry[] }>({
+          method: 'GET',
+          path: '/api/compliance/audit',
+          query: options,
+        })
+        if (entries.length === 0 && !print.json) return print.line('The audit log has no such entries')
+        print.table(entries, print.json ? undefined : ['id', 'at', 'actor', 'action', 'target', 'outcome', 'reason'])
+      },
+    }),
+    defineCommand({
+      name: 'audit:verify',
+      summary: 'Compare the whole audit log with its hashes and seals; exit code 1 when anything was changed',
+      needs: 'services',
+      starts: ['database'],
+      json: true,
+      run: async ({ print, signal }) => {
+        const report = await print.waiting('the audit log', verifyAudit({ store, keys, signal }))
+        const { chains, entries, fault, open, purged } = report
+        if (print.json) print.record({ ...report, fault: fault ?? null })
+        else if (fault === undefined) {
+          print.line(`${entries} entries in ${chains} chains are intact`)
+          if (purged > 0) print.line(`${purged} older entries were deleted by retention`)
+          if (open > 0) print.line(`${open} chains are open: their processes run, or did not end in order`)
+        } else print.line(`Entry ${fault.id}: ${fault.problem}`)
+        return fault === undefined ? 0 : 1
+      },
+    }),
+  ]
+}

@@ -1,0 +1,72 @@
+import type { Control } from '../part.js'
+import type { Audit } from './audit.js'
+
+export interface AuditControlsInput {
+  readonly audit: Pick<Audit, 'enabled' | 'entries' | 'status'>
+  /** Whether the log is sealed with a key of the app. */
+  readonly keyed: boolean
+  /** ms since 1970. */
+  readonly now: number
+}
+
+/** How long the last verification counts, in ms. */
+const verifiedMs = 8 * 86_400_000
+
+/** What the report says of the audit log. */
+export async function auditControls({ audit, keyed, now }: AuditControlsInput): Promise<readonly Control[]> {
+  if (!audit.enabled) {
+    return [
+      {
+        id: 'audit/log',
+        title: 'Management actions and job outcomes are recorded',
+        state: 'off',
+        evidence: { WORKER_AUDIT_LOG: false },
+        gaps: ['Nothing is recorded: set WORKER_AUDIT_LOG to true'],
+      },
+    ]
+  }
+  const { downSince, refused, unkept, waiting, written } = audit.status
+  const { entries: newest, pagination } = await audit.entries({ limit: 1 })
+  const { entries: verified } = await audit.entries({ action: 'audit.verify', limit: 1 })
+  const { entries: lost, pagination: gaps } = await audit.entries({ action: 'audit.gap', limit: 1 })
+  const [last] = verified
+  const logGaps = [
+    ...(downSince === null ? [] : [`The log cannot be written since ${downSince}; bring the database back`]),
+    ...(unkept > 0 || lost.length > 0 ? [`Job outcomes were not kept ${gaps.total} times; see the entries audit.gap`] : []),
+  ]
+  const age = last === undefined ? Number.POSITIVE_INFINITY : now - last.at
+  const chainGaps = [
+    ...(keyed ? [] : ['The log is not sealed with a secret key: set APP_KEY']),
+    ...(last?.outcome === 'broken' ? [`Its last verification found a change at ${last.target}: ${last.reason}`] : []),
+    ...(age > verifiedMs ? ['It was not verified lately: run zin audit:verify, or POST /api/compliance/audit/verify'] : []),
+  ]
+  return [
+    {
+      id: 'audit/log',
+      title: 'Management actions and job outcomes are recorded before and after they happen',
+      state: logGaps.length === 0 ? 'met' : 'gap',
+      evidence: {
+        WORKER_AUDIT_LOG: true,
+        entries: pagination.total,
+        newest: newest[0] === undefined ? null : new Date(newest[0].at).toISOString(),
+        written,
+        waiting,
+        unkept,
+        refused,
+      },
+      gaps: logGaps,
+    },
+    {
+      id: 'audit/chain',
+      title: 'Changes to the audit log show',
+      state: chainGaps.length === 0 ? 'met' : 'gap',
+      evidence: {
+        sealed: keyed,
+        verifiedAt: last === undefined ? null : new Date(last.at).toISOString(),
+        verification: last?.outcome ?? null,
+        found: last?.reason ?? null,
+      },
+      gaps: chainGaps,
+    },
+  ]
+}

@@ -1,0 +1,82 @@
+import { createHmac } from 'node:crypto'
+
+/** What is recorded, before it has a place in a chain. */
+export interface AuditFacts {
+  /** ms since 1970. */
+  readonly at: number
+  /** `<subject>.<verb>`: `worker.stop`, `job.end`, `payload.view`. */
+  readonly action: string
+  /** `<type>:<id>`: `worker:email-sender`, `job:emails/42`. */
+  readonly target: string
+  /**
+   * `asked`: written before the action, which may not have been done. `done`, `failed`: how it ended. Of jobs `completed`, `failed`, … Of
+   * the log's own entries `noted`.
+   */
+  readonly outcome: string
+  /** `<kind>:<id>`: `user:42`, `key:ops`, `local:local`, `plugin:canary`. */
+  readonly actor: string
+  /** Id of the device that signed the request. */
+  readonly device: string | null
+  /** `http`, `cli` or `plugin`. */
+  readonly via: string
+  /** Keyed digests of the state before and after: equal states have equal ones, and nothing can be read from them. */
+  readonly before: string | null
+  readonly after: string | null
+  readonly reason: string | null
+  /** Of the client. */
+  readonly address: string | null
+  readonly requestId: string | null
+  /** Id of the entry `asked` of the same action. */
+  readonly ref: number | null
+}
+
+/** An entry of the log. */
+export interface AuditEntry extends AuditFacts {
+  /** Place in its chain: `chain * 1,000,000,000 + number`, from 1. */
+  readonly id: number
+  /** HMAC-SHA256 over the hash before it and all fields, hex. */
+  readonly hash: string
+}
+
+/** Entries of a chain. */
+export const perChain = 1_000_000_000
+
+export const idOf = (chain: number, number: number): number => chain * perChain + number
+export const chainOf = (id: number): number => Math.floor(id / perChain)
+export const numberOf = (id: number): number => id % perChain
+
+/** The hash before the first entry of a chain. */
+export const noHash = '0'.repeat(64)
+
+/** The hash of an entry, from the one before it. Another order of the fields is another hash: never change it. */
+export function hashOf(key: Buffer, previous: string, { id, ...facts }: Omit<AuditEntry, 'hash'>): string {
+  const { at, action, target, outcome, actor, device, via, before, after, reason, address, requestId, ref } = facts
+  const fields = [previous, id, at, action, target, outcome, actor, device, via, before, after, reason, address, requestId, ref]
+  return createHmac('sha256', key).update(JSON.stringify(fields)).digest('hex')
+}
+
+const lengths = {
+  action: 100,
+  target: 250,
+  outcome: 20,
+  actor: 200,
+  device: 200,
+  via: 10,
+  reason: 500,
+  address: 64,
+  requestId: 128,
+} as const
+
+/** The facts as the table can hold them: longer texts are cut, on one line, without control characters and half characters. */
+export function fitted(facts: AuditFacts): AuditFacts {
+  const texts = Object.entries(lengths).map(([name, length]) => {
+    const text = facts[name as keyof typeof lengths]
+    return [name, text === null ? null : cut(text, length)]
+  })
+  return { ...facts, ...Object.fromEntries(texts) }
+}
+
+function cut(text: string, length: number): string {
+  const line = Buffer.from(text.slice(0, 4 * length).replace(/[\u0000-\u001f\u007f\u2028\u2029]+/g, ' ')).toString()
+  return line.length <= length ? line : `${line.slice(0, length - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
+}

@@ -1,0 +1,64 @@
+import { Type } from 'zin'
+
+const text = (description: string) => Type.Optional(Type.String({ maxLength: 250, description }))
+const nullable = (description?: string) => Type.Union([Type.String(), Type.Null()], description === undefined ? {} : { description })
+
+export const listQuery = Type.Object(
+  {
+    action: text('worker.stop, canary.pause, login, job.end, …'),
+    target: text('<type>:<id>, such as worker:email-sender'),
+    actor: text('<kind>:<id>, such as user:42'),
+    outcome: text('asked, done, failed; of jobs completed, failed, …'),
+    requestId: text('As the response header x-request-id said'),
+    since: text('ISO 8601 or ms since 1970, inclusive'),
+    until: text('ISO 8601 or ms since 1970, exclusive'),
+    page: Type.Integer({ minimum: 1, maximum: 1_000_000, default: 1 }),
+    limit: Type.Integer({ minimum: 1, maximum: 500, default: 100 }),
+  },
+  { additionalProperties: false },
+)
+
+const entry = Type.Object({
+  id: Type.Integer(),
+  at: Type.String({ description: 'ISO 8601' }),
+  action: Type.String(),
+  target: Type.String(),
+  outcome: Type.String(),
+  actor: Type.String(),
+  device: nullable('Id of the device that signed the request'),
+  via: Type.String({ description: 'http, cli or plugin' }),
+  before: nullable('Keyed digest of the state before'),
+  after: nullable('Keyed digest of the state after'),
+  reason: nullable(),
+  address: nullable('Of the client'),
+  requestId: nullable(),
+  ref: Type.Union([Type.Integer(), Type.Null()], { description: 'Id of the entry `asked` of the same action' }),
+  hash: Type.String(),
+})
+
+export const listResponse = Type.Object({
+  ok: Type.Literal(true),
+  entries: Type.Array(entry, { description: 'Newest first' }),
+  pagination: Type.Object({ page: Type.Integer(), limit: Type.Integer(), total: Type.Integer(), totalPages: Type.Integer() }),
+})
+
+export const verifyResponse = Type.Object({
+  ok: Type.Literal(true),
+  intact: Type.Boolean(),
+  entries: Type.Integer(),
+  chains: Type.Integer(),
+  open: Type.Integer({ description: 'Chains whose process runs, or did not end in order' }),
+  purged: Type.Integer({ description: 'Entries that retention has deleted from the chains that are left' }),
+  fault: Type.Union([Type.Object({ id: Type.Integer(), problem: Type.String() }), Type.Null()]),
+})
+
+export const statusResponse = Type.Object({
+  ok: Type.Literal(true),
+  enabled: Type.Boolean(),
+  downSince: nullable('Since when the log cannot be written, ISO 8601'),
+  waiting: Type.Integer(),
+  written: Type.Integer(),
+  unkept: Type.Integer(),
+  refused: Type.Integer(),
+  chain: Type.Union([Type.Integer(), Type.Null()]),
+})

@@ -1,0 +1,131 @@
+import type { Expression, SqlBool } from 'kysely'
+import { type Database, maxParameters } from 'zin/plugins/database'
+import { type Chain, registerChain } from '../chain.js'
+import type { AuditEntry } from '../entry.js'
+import type { AuditStore, EntryQuery } from './contract.js'
+import { type ChainRow, chainOfRow, type EntryRow, entryOfRow, rowOfChain, rowOfEntry } from './rows.js'
+
+const entriesTable = 'zin_audit'
+const chainsTable = 'zin_compliance_chains'
+
+interface Tables {
+  [entriesTable]: EntryRow
+  [chainsTable]: ChainRow
+}
+
+/** The audit log in two tables, on every connection of the plugin database. */
+export function databaseStore(database: Database): AuditStore {
+  const tables = () => database.tables<Tables>()
+  const matching = (query: EntryQuery) =>
+    tables()
+      .selectFrom(entriesTable)
+      .where((eb) => {
+        const texts = [
+          ['action', query.action],
+          ['target', query.target],
+          ['actor', query.actor],
+          ['outcome', query.outcome],
+          ['request_id', query.requestId],
+        ] as const
+        const conditions: Expression<SqlBool>[] = texts.flatMap(([column, text]) => (text === undefined ? [] : [eb(column, '=', text)]))
+        if (query.since !== undefined) conditions.push(eb('at', '>=', query.since))
+        if (query.until !== undefined) conditions.push(eb('at', '<', query.until))
+        return eb.and(conditions)
+      })
+
+  /** Insert statements that leave entries alone that are there already: those of an append that is repeated. */
+  const insertEntries = (entries: readonly AuditEntry[]) => {
+    const rows = entries.map(rowOfEntry)
+    const atOnce = Math.max(1, Math.floor(maxParameters(tables()) / Object.keys(rows[0] ?? { id: 0 }).length))
+    return Array.from({ length: Math.ceil(rows.length / atOnce) }, (_, index) => {
+      const insert = tables()
+        .insertInto(entriesTable)
+        .values(rows.slice(index * atOnce, (index + 1) * atOnce))
+      return database.dialect === 'mysql'
+        ? insert.onDuplicateKeyUpdate((eb) => ({ id: eb.ref(`${entriesTable}.id`) }))
+        : insert.onConflict((conflict) => conflict.column('id').doNothing())
+    })
+  }
+
+  /** Sets the columns of the owner of a chain, or of the one that purges it: neither overwrites what the other wrote. */
+  const setHead = ({ chain, entries, keyId, lastHash, closed, seal }: Chain) =>
+    tables()
+      .updateTable(chainsTable)
+      .set({ entries, key_id: keyId, last_hash: lastHash, closed: closed ? 1 : 0, seal })
+      .where('chain', '=', chain)
+      // A write that was given up may arrive after later ones.
+      .where('entries', '<=', entries)
+  const setStart = ({ chain, purged, purgedHash, purgedKeyId, purgedSeal }: Chain) =>
+    tables()
+      .updateTable(chainsTable)
+      .set({ purged, purged_hash: purgedHash, purged_key_id: purgedKeyId, purged_seal: purgedSeal })
+      .where('chain', '=', chain)
+
+  const store: AuditStore = {
+    async open(chain, register) {
+      const known = await store.chain(registerChain)
+      const insertChain = tables().insertInto(chainsTable).values(rowOfChain(chain))
+      const keepRegister = known === undefined ? tables().insertInto(chainsTable).values(rowOfChain(register)) : setHead(register)
+      try {
+        await database.batch([insertChain, keepRegister])
+        return true
+      } catch (error) {
+        if (!database.isUniqueViolation(error)) throw error
+        // An earlier attempt may have succeeded without our hearing of it.
+        return (await store.chain(chain.chain))?.opening === chain.opening
+      }
+    },
+    async append(entries, chain) {
+      await database.batch([...insertEntries(entries), setHead(chain)])
+    },
+    async list(query, { limit, offset }) {
+      const rows = await matching(query).selectAll().orderBy('at', 'desc').orderBy('id', 'desc').limit(limit).offset(offset).execute()
+      return rows.map(entryOfRow)
+    },
+    async count(query) {
+      const { total } = await matching(query)
+        .select((eb) => eb.fn.countAll().as('total'))
+        .executeTakeFirstOrThrow()
+      return Number(total)
+    },
+    async entries({ after, limit, to }) {
+      const rows = await tables()
+        .selectFrom(entriesTable)
+        .selectAll()
+        .where('id', '>', after)
+        .where('id', '<=', to)
+        .orderBy('id')
+        .limit(limit)
+        .execute()
+      return rows.map(entryOfRow)
+    },
+    async firstSince({ after, since, to }) {
+      const row = await tables()
+        .selectFrom(entriesTable)
+        .select('id')
+        .where('id', '>', after)
+        .where('id', '<=', to)
+        .where('at', '>=', since)
+        .orderBy('id')
+        .limit(1)
+        .executeTakeFirst()
+      return row === undefined ? undefined : Number(row.id)
+    },
+    async chain(chain) {
+      const row = await tables().selectFrom(chainsTable).selectAll().where('chain', '=', chain).executeTakeFirst()
+      return row && chainOfRow(row)
+    },
+    async chains(after, limit) {
+      const rows = await tables().selectFrom(chainsTable).selectAll().where('chain', '>', after).orderBy('chain').limit(limit).execute()
+      return rows.map(chainOfRow)
+    },
+    async purge(chain, from, to) {
+      const gone = tables().deleteFrom(entriesTable).where('id', '>=', from).where('id', '<=', to)
+      await database.batch([setStart(chain), gone])
+    },
+    async dropChain(chain, register) {
+      await database.batch([setStart(register), tables().deleteFrom(chainsTable).where('chain', '=', chain)])
+    },
+  }
+  return store
+}

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { fakeClock, memoryLogger } from 'zin/testing'
+import { keysFor } from '../keys.js'
+import { purgeAudit } from '../retention/purge-audit.js'
+import { type Chain, newChain, registerChain, withHead } from './chain.js'
+import { type AuditEntry, type AuditFacts, hashOf, idOf, noHash } from './entry.js'
+import { memoryAudit } from './testing/memory-audit.js'
+import { verifyAudit } from './verify.js'
+import { AuditWriter } from './writer.js'
+
+const settings = { APP_KEY: 'k'.repeat(32), APP_KEY_BK: '' }
+const keys = keysFor('audit', settings)
+const facts = (number: number): AuditFacts => ({
+  at: number,
+  action: 'desk.sort',
+  target: `desk:${number}`,
+  outcome: 'asked',
+  actor: 'user:1',
+  device: null,
+  via: 'http',
+  before: null,
+  after: null,
+  reason: null,
+  address: null,
+  requestId: null,
+  ref: null,
+})
+
+/** A log whose chains have so many entries; times are their numbers. */
+async function logWith(...lengths: readonly number[]) {
+  const store = memoryAudit()
+  for (const [index, length] of lengths.entries()) {
+    const writer = new AuditWriter({
+      store,
+      keys,
+      node: `node-${index}`,
+      clock: fakeClock(),
+      log: memoryLogger(),
+      backlog: 10_000,
+      onState: () => undefined,
+    })
+    for (let number = 1; number <= length; number++) writer.put(facts(number))
+    await writer.flush()
+    await writer.close()
+  }
+  return store
+}
+
+describe('the verification of an audit log', () => {
+  it('reads 100,000 entries a thousand at a time', async () => {
+    const length = 100_000
+    const entry = (number: number, previous: string): AuditEntry => {
+      const made = { ...facts(number), id: idOf(1, number) }
+      return { ...made, hash: hashOf(keys.current.key, previous, made) }
+    }
+    let lastHash = noHash
+    for (let number = 1; number <= length; number++) lastHash = entry(number, lastHash).hash
+    const chain = withHead(keys.current, newChain(keys.current, noHash, { chain: 1, node: 'n', openedAt: 0 }), {
+      entries: length,
+      lastHash,
+    })
+    const register = withHead(keys.current, newChain(keys.current, '', { chain: registerChain, node: 'register', openedAt: 0 }), {
+      entries: 1,
+      lastHash: chain.opening,
+    })
+    let largest = 0
+    let previous = noHash
+    // Makes each page when it is asked for: nothing holds the log.
+    const report = await verifyAudit({
+      keys,
+      store: {
+        chain: async (number) => (number === registerChain ? register : chain),
+        chains: async (after) => (after < 1 ? [chain] : []),
+        entries: async ({ after, limit, to }) => {
+          if (after < idOf(1, 0) && to <= idOf(1, 0)) return []
+          const page: AuditEntry[] = []
+          for (let number = Math.max(1, after - idOf(1, 0) + 1); number <= length && page.length < limit; number++) {
+            const made = entry(number, previous)
+            previous = made.hash
+            page.push(made)
+          }
+          largest = Math.max(largest, page.length)
+          return page
+        },
+      },
+    })
+    assert.deepEqual([report.fault, report.entries, largest], [undefined, length, 1000])
+  })
+
+  it('names a chain that vanished, one whose end was cut together with its head, and entries of no chain', async () => {
+    const store = await logWith(3, 3, 3)
+    const [, second] = store.allChains() as [Chain, Chain, Chain]
+    assert.equal((await verifyAudit({ store, keys })).fault, undefined)
+    store.removeChain(2)
+    assert.deepEqual((await verifyAudit({ store, keys })).fault?.id, idOf(2, 1))
+    store.setChain(second)
+    store.setChain({
+      ...second,
+      entries: 2,
+      lastHash: (await store.entries({ after: idOf(2, 1), to: idOf(2, 2), limit: 1 }))[0]?.hash ?? '',
+    })
+    store.removeEntry(idOf(2, 3))
+    assert.match((await verifyAudit({ store, keys })).fault?.problem ?? '', /seal does not match/)
+  })
+
+  it('says which key is missing after APP_KEY changed, and reads with APP_KEY_BK', async () => {
+    const store = await logWith(3)
+    const other = { APP_KEY: 'n'.repeat(32), APP_KEY_BK: '' }
+    assert.match((await verifyAudit({ store, keys: keysFor('audit', other) })).fault?.problem ?? '', /key [0-9a-f]{16}.*APP_KEY_BK/)
+    const both = keysFor('audit', { ...other, APP_KEY_BK: JSON.stringify([settings.APP_KEY]) })
+    assert.equal((await verifyAudit({ store, keys: both })).intact, true)
+  })
+
+  it('holds after old entries and empty chains were purged, and still notices changes', async () => {
+    const store = await logWith(1500, 1200)
+    const purge = (before: number) => purgeAudit({ store, keys, before, alive: new Set(), steps: 100 })
+    assert.equal((await purge(1301)).entries, 2500)
+    const report = await verifyAudit({ store, keys })
+    assert.deepEqual([report.fault, report.entries, report.purged], [undefined, 200, 2500])
+    store.removeEntry(idOf(1, 1301))
+    assert.equal((await verifyAudit({ store, keys })).fault?.id, idOf(1, 1301))
+  })
+
+  it('counts outcomes that could not be kept, refuses callers meanwhile, and writes the count when it can', async () => {
+    const store = memoryAudit()
+    const states: boolean[] = []
+    const writer = new AuditWriter({
+      store,
+      keys,
+      node: 'n',
+      clock: fakeClock(),
+      log: memoryLogger(),
+      backlog: 100,
+      onState: ({ downSince }) => states.push(downSince !== undefined),
+    })
+    store.down = true
+    await assert.rejects(writer.write(facts(1)), /the disk is full/)
+    for (let number = 0; number < 130; number++) writer.put(facts(number))
+    assert.deepEqual([writer.state.unkept, writer.totals.refused], [30, 1])
+    store.down = false
+    await writer.flush()
+    const written = await store.entries({ after: 0, to: Number.MAX_SAFE_INTEGER, limit: 1000 })
+    assert.match(written.find(({ action }) => action === 'audit.gap')?.reason ?? '', /^30 job outcomes/)
+    assert.deepEqual([written.length, states], [101, [true, false]])
+    await writer.close()
+    assert.equal((await verifyAudit({ store, keys })).open, 0)
+  })
+})

@@ -1,0 +1,162 @@
+import type { DerivedKey, KeyRing } from '../keys.js'
+import { type Chain, openingOf, purgedSealOf, registerChain, sealOf } from './chain.js'
+import { chainOf, hashOf, idOf, noHash, perChain } from './entry.js'
+import type { AuditStore } from './store/contract.js'
+
+/** The first thing in the log that is not as it was written. */
+export interface AuditFault {
+  /** Id of the entry. */
+  readonly id: number
+  /** What is wrong, as a sentence without a full stop. */
+  readonly problem: string
+}
+
+export interface AuditReport {
+  readonly intact: boolean
+  /** Entries and chains that were read. */
+  readonly entries: number
+  readonly chains: number
+  /** Chains whose process did not end in order: job outcomes that it had not yet written, at most those of its last moment, are missing. */
+  readonly open: number
+  /** Entries that retention had deleted from the chains that are left. */
+  readonly purged: number
+  readonly fault: AuditFault | undefined
+}
+
+export type VerifyReader = Pick<AuditStore, 'chain' | 'chains' | 'entries'>
+
+export interface VerifyOptions {
+  readonly store: VerifyReader
+  readonly keys: Pick<KeyRing, 'find'>
+  /** Called now and then with the number of entries that were read. */
+  readonly onProgress?: (entries: number) => void
+  readonly signal?: AbortSignal
+}
+
+/** Entries and chains that are in memory at once. */
+const pageSize = 1000
+/** How often a chain is read again when retention has shortened it meanwhile. */
+const rereads = 5
+
+interface Walk {
+  entries: number
+  chains: number
+  open: number
+  purged: number
+}
+
+/**
+ * Reads the whole log in the order of its ids and compares each entry with its hash, each chain with its seal and the register with the
+ * chains. Ends at the first fault. The log may be written and purged meanwhile. Memory is bounded, whatever its length.
+ */
+export async function verifyAudit(options: VerifyOptions): Promise<AuditReport> {
+  const walk: Walk = { entries: 0, chains: 0, open: 0, purged: 0 }
+  const fault = await walkLog(options, walk)
+  return { ...walk, intact: fault === undefined, fault }
+}
+
+async function walkLog(options: VerifyOptions, walk: Walk): Promise<AuditFault | undefined> {
+  const { keys, store } = options
+  const register = await store.chain(registerChain)
+  if (register === undefined) {
+    const [entry] = await store.entries({ after: 0, to: Number.MAX_SAFE_INTEGER, limit: 1 })
+    return entry && { id: entry.id, problem: 'the register of chains is gone, and entries are left' }
+  }
+  const registerFault = sealFault(keys, register)
+  if (registerFault !== undefined) return { id: idOf(1, 0), problem: `the register of chains: ${registerFault}` }
+  let last = register.purged
+  let opening = register.purged === 0 ? noHash : register.purgedHash
+  const [early] = await store.entries({ after: 0, to: idOf(register.purged + 1, 0), limit: 1 })
+  if (early !== undefined) return { id: early.id, problem: `it belongs to chain ${chainOf(early.id)}, which is not in the register` }
+  for (;;) {
+    const page = await store.chains(last, pageSize)
+    for (const chain of page) {
+      if (chain.chain !== last + 1) return { id: idOf(last + 1, 1), problem: `chain ${last + 1} is missing with all its entries` }
+      const fault = (await chainFault(options, chain, opening, walk)) ?? undefined
+      if (fault !== undefined) return fault
+      last = chain.chain
+      opening = chain.opening
+    }
+    if (page.length < pageSize) break
+  }
+  // Chains may have been opened meanwhile; what is missing at the end shows against the register.
+  const now = (await store.chain(registerChain)) ?? register
+  if (last < register.entries)
+    return { id: idOf(last + 1, 1), problem: `chains ${last + 1} to ${register.entries} were cut with all their entries` }
+  if (last > now.entries) return { id: idOf(now.entries + 1, 1), problem: `chain ${now.entries + 1} was added without the register` }
+  const [stray] = await store.entries({ after: idOf(Math.max(last, now.entries) + 1, 0), to: Number.MAX_SAFE_INTEGER, limit: 1 })
+  const newest = stray && ((await store.chain(registerChain)) ?? now)
+  if (stray !== undefined && newest !== undefined && chainOf(stray.id) > newest.entries)
+    return { id: stray.id, problem: `it belongs to chain ${chainOf(stray.id)}, which is not in the register` }
+  return undefined
+}
+
+/** What is wrong with one chain. Retention may shorten it while it is read: then it is read again from its new start. */
+async function chainFault(options: VerifyOptions, given: Chain, opening: string, walk: Walk): Promise<AuditFault | undefined> {
+  let chain = given
+  for (let attempt = 1; ; attempt++) {
+    const before = { ...walk }
+    const fault = await readChain(options, chain, opening, walk)
+    if (fault === undefined || attempt === rereads) return fault
+    const now = await options.store.chain(chain.chain)
+    if (now === undefined || now.purged === chain.purged) {
+      const { purged = 0 } = now === undefined ? ((await options.store.chain(registerChain)) ?? {}) : {}
+      return purged >= chain.chain ? undefined : fault
+    }
+    Object.assign(walk, before)
+    chain = now
+  }
+}
+
+async function readChain({ keys, onProgress, signal, store }: VerifyOptions, chain: Chain, opening: string, walk: Walk) {
+  const number = chain.chain
+  const fault = sealFault(keys, chain)
+  if (fault !== undefined) return { id: idOf(number, Math.max(1, chain.entries)), problem: `chain ${number}: ${fault}` }
+  const key = keys.find(chain.keyId) as DerivedKey
+  if (openingOf(key, opening, chain) !== chain.opening)
+    return { id: idOf(number, 1), problem: `chain ${number} does not follow the chain before it` }
+  walk.chains += 1
+  walk.open += chain.closed ? 0 : 1
+  walk.purged += chain.purged
+  let previous = chain.purgedHash
+  let last = idOf(number, chain.purged)
+  const sealed = idOf(number, chain.entries)
+  for (;;) {
+    signal?.throwIfAborted()
+    const page = await store.entries({ after: last, to: idOf(number + 1, 0), limit: pageSize })
+    for (const entry of page) {
+      if (entry.id !== last + 1) return { id: last + 1, problem: `it is missing; the next entry is ${entry.id}` }
+      if (hashOf(key.key, previous, entry) !== entry.hash)
+        return { id: entry.id, problem: 'it was altered, or is not where it was written' }
+      previous = entry.hash
+      last = entry.id
+      if (last === sealed && previous !== chain.lastHash) return { id: last, problem: 'it is not the entry that the seal names' }
+      walk.entries += 1
+    }
+    if (page.length > 0) onProgress?.(walk.entries)
+    if (page.length < pageSize) break
+  }
+  if (last < sealed) {
+    const range = sealed === last + 1 ? 'it is missing' : `it and those up to ${sealed} are missing`
+    return { id: last + 1, problem: `${range}: the tail of chain ${number} was cut` }
+  }
+  if (last === sealed) return undefined
+  const now = await store.chain(number)
+  return now !== undefined && last <= idOf(number, now.entries) && sealFault(keys, now) === undefined
+    ? undefined
+    : { id: sealed + 1, problem: 'it was added without the seal' }
+}
+
+/** Why a chain does not match its seals. */
+function sealFault(keys: Pick<KeyRing, 'find'>, chain: Chain): string | undefined {
+  const key = keys.find(chain.keyId)
+  const purgeKey = keys.find(chain.purgedKeyId)
+  if (key === undefined || purgeKey === undefined) {
+    const id = key === undefined ? chain.keyId : chain.purgedKeyId
+    return `it was sealed with key ${id}, which this app does not have; add the master key of then to APP_KEY_BK`
+  }
+  if (sealOf(key, chain) !== chain.seal) return 'its seal does not match: its length or its last hash was changed'
+  if (purgedSealOf(purgeKey, chain) !== chain.purgedSeal) return 'the seal of its start does not match'
+  if (chain.entries >= perChain || chain.purged > chain.entries) return 'it has more entries than a chain can have'
+  return undefined
+}

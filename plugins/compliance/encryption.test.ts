@@ -1,0 +1,4 @@
+import { encryptionContract } from './encryption.contract.js'
+import { filesWith } from './testing/store-dump.js'
+
+encryptionContract('the embedded stores', {}, filesWith)

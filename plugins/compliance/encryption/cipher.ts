@@ -1,0 +1,88 @@
+import { createCipheriv, createDecipheriv, randomFillSync } from 'node:crypto'
+import { KeepJobError } from 'zin/plugins/queues'
+import type { EncryptionKey, EncryptionKeys } from './key-ring.js'
+
+/** What an encrypted text belongs to: taken to another place, it does not open. */
+export interface Place {
+  readonly queue: string
+  /** `data`, `result`, `error`, `stack` or `log`. */
+  readonly part: string
+}
+
+const scheme = 'zc1'
+const algorithm = 'aes-256-gcm'
+const nonceBytes = 12
+const tagBytes = 16
+/** Nonces that are made at once. */
+const noncesAtOnce = 256
+
+/** Whether a text is one that {@link Cipher} made, as far as its form says. */
+export function isEncrypted(text: string): boolean {
+  return text.startsWith(`${scheme}.`) && /^zc1\.[A-Za-z0-9_-]{1,32}\.[A-Za-z0-9_-]{38,}$/.test(text.slice(0, 200))
+}
+
+/** The id of the key of an encrypted text. */
+export function keyIdOf(text: string): string {
+  return text.split('.', 2)[1] ?? ''
+}
+
+/** Encrypts texts with AES-256-GCM as `zc1.<key id>.<nonce, ciphertext and tag as base64url>`. */
+export class Cipher {
+  readonly #keys: EncryptionKeys
+  readonly #nonces = Buffer.allocUnsafe(nonceBytes * noncesAtOnce)
+  #used = noncesAtOnce
+
+  constructor(keys: EncryptionKeys) {
+    this.#keys = keys
+  }
+
+  /** Whether a text would be stored differently now: it is plain, or encrypted with an earlier key. */
+  isStale(text: string): boolean {
+    return !isEncrypted(text) || keyIdOf(text) !== this.#keys.current.id
+  }
+
+  encrypt(text: string, place: Place): string {
+    const { current } = this.#keys
+    const nonce = this.#nonce()
+    const cipher = createCipheriv(algorithm, current.key, nonce).setAAD(boundTo(current, place))
+    const body = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
+    return `${scheme}.${current.id}.${body.toString('base64url')}`
+  }
+
+  /** Throws a KeepJobError for a key that this app does not have, and an error for a text that was changed or belongs elsewhere. */
+  decrypt(text: string, place: Place): string {
+    const id = keyIdOf(text)
+    const key = this.#keys.find(id)
+    if (key === undefined) {
+      throw new KeepJobError(
+        `it is encrypted with the key "${id}", which is not configured (${this.#keys.ids.join(', ')} are). Add that key to WORKER_ENCRYPTION_KEYS, or the APP_KEY of then to APP_KEY_BK`,
+      )
+    }
+    const body = Buffer.from(text.slice(scheme.length + id.length + 2), 'base64url')
+    const decipher = createDecipheriv(algorithm, key.key, body.subarray(0, nonceBytes), { authTagLength: tagBytes })
+      .setAAD(boundTo(key, place))
+      .setAuthTag(body.subarray(-tagBytes))
+    try {
+      return Buffer.concat([decipher.update(body.subarray(nonceBytes, -tagBytes)), decipher.final()]).toString('utf8')
+    } catch {
+      throw new Error(`it does not open with the key "${id}": it was changed in the store, or taken from another queue or part`)
+    }
+  }
+
+  #nonce(): Buffer {
+    if (this.#used === noncesAtOnce) {
+      randomFillSync(this.#nonces)
+      this.#used = 0
+    }
+    const from = this.#used++ * nonceBytes
+    return this.#nonces.subarray(from, from + nonceBytes)
+  }
+}
+
+/**
+ * The queue and the part, but not the job: a payload is encrypted before its job has an id, all jobs of a schedule share one, and a retry
+ * or a duplicate keeps it. What moves to another queue (a dead letter, a schedule) is decrypted and encrypted again on the way.
+ */
+function boundTo({ id }: EncryptionKey, { part, queue }: Place): Buffer {
+  return Buffer.from(JSON.stringify([scheme, id, queue, part]))
+}

@@ -1,0 +1,86 @@
+import type { ComplianceContext, CompliancePart, Control } from '../part.js'
+import type { Marks } from '../store/marks.js'
+import { Cipher, isEncrypted } from './cipher.js'
+import { isStale, open, seal } from './envelope.js'
+import { encryptionErrors } from './errors.js'
+import { type EncryptionKeys, encryptionKeys } from './key-ring.js'
+import { Reencryption } from './reencryption.js'
+
+/** Jobs are stored encrypted, and what was encrypted once stays readable when the setting is off again. */
+export function encryptionPart(ctx: ComplianceContext, marks: Marks): CompliancePart {
+  const { host, log, services, settings } = ctx
+  const on = settings.WORKER_ENCRYPTION
+  const keys = encryptionKeys(settings)
+  if (keys === undefined) {
+    if (on && host.app.production && host.roles.size > 0) throw encryptionErrors.COMPLIANCE_ENCRYPTION_KEY_MISSING()
+    if (on) log.warn('jobs are stored unencrypted: neither APP_KEY nor WORKER_ENCRYPTION_KEYS is set')
+    return { controls: () => [control(on, undefined)] }
+  }
+  const cipher = new Cipher(keys)
+  restoreWith(ctx, cipher)
+  if (!on) return { controls: () => [control(false, keys)] }
+  transformWith(ctx, cipher)
+
+  const reencryption = new Reencryption({
+    queues: services.queues,
+    marks,
+    log,
+    keyId: keys.current.id,
+    isStale: (part) => isStale(cipher, part),
+  })
+  ctx.onStart(() => {
+    let leads = new AbortController()
+    let running = Promise.resolve()
+    const stop = async (): Promise<void> => {
+      leads.abort()
+      await running
+    }
+    const leadership = services.cluster.lead('compliance.encryption', {
+      onGain() {
+        leads = new AbortController()
+        running = reencryption.run(leads.signal)
+      },
+      onLoss: () => void stop(),
+    })
+    ctx.onStop(async () => {
+      await stop()
+      await leadership.resign()
+    })
+  })
+  return { controls: () => [control(true, keys, reencryption)] }
+}
+
+function restoreWith({ hooks }: ComplianceContext, cipher: Cipher): void {
+  hooks.on('restoreJobData', (stored, queue) => open(cipher, stored, { queue, part: 'data' }))
+  hooks.on('restoreJobResult', (stored, queue) => open(cipher, stored, { queue, part: 'result' }))
+  hooks.on('restoreJobText', (stored, queue, part) => (isEncrypted(stored) ? cipher.decrypt(stored, { queue, part }) : undefined))
+}
+
+function transformWith({ hooks, options }: ComplianceContext, cipher: Cipher): void {
+  const { clearFields } = options
+  const clear = (queue: string): readonly string[] | undefined => (Object.hasOwn(clearFields, queue) ? clearFields[queue] : undefined)
+  hooks.on('transformJobData', (data, queue) => seal(cipher, data, { queue, part: 'data' }, clear(queue)))
+  hooks.on('transformJobResult', (result, queue) => seal(cipher, result, { queue, part: 'result' }))
+  hooks.on('transformJobText', (text, queue, part) => cipher.encrypt(text, { queue, part }))
+}
+
+function control(on: boolean, keys: EncryptionKeys | undefined, reencryption?: Reencryption): Control {
+  const acts = on && keys !== undefined
+  const { state = 'idle', unreadable = 0 } = reencryption?.progress ?? {}
+  const gaps = [
+    ...(on && keys === undefined ? ['No key is configured; set APP_KEY or WORKER_ENCRYPTION_KEYS.'] : []),
+    ...(unreadable > 0 ? [`${unreadable} stored jobs cannot be read with the configured keys; add the missing key.`] : []),
+  ]
+  return {
+    id: 'encryption/jobs',
+    title: 'Payloads, results, failure texts and logs of jobs are encrypted at rest',
+    state: !on ? 'off' : acts && gaps.length === 0 ? 'met' : 'gap',
+    evidence: {
+      algorithm: acts ? 'AES-256-GCM' : null,
+      currentKey: keys?.current.id ?? null,
+      keys: keys?.ids.length ?? 0,
+      reencryption: state,
+    },
+    gaps,
+  }
+}

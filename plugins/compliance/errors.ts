@@ -1,0 +1,35 @@
+import { defineErrors, messageOf } from 'zin'
+
+export const complianceErrors = defineErrors({
+  AUDIT_UNAVAILABLE: {
+    status: 503,
+    message: (action: string, target: string, error: Error) =>
+      `"${action}" of ${target} is refused: it cannot be written to the audit log (${messageOf(error)}). Nothing was changed; try again`,
+    headers: { 'Retry-After': '5' },
+    details: (action: string, target: string) => ({ action, target }),
+    when: 'A management action, a login or the view of a payload cannot be written to the audit log',
+    fix: 'Bring the database back; jobs go on meanwhile, and their outcomes wait',
+  },
+  INVALID_AUDIT_QUERY: {
+    status: 400,
+    message: (what: string) => `The audit log cannot be listed: ${what}`,
+    when: 'A filter is malformed',
+    fix: 'Correct the parameter that the message names',
+  },
+  REPORT_OFF: {
+    status: 409,
+    message: () => 'There is no report: WORKER_SOC2 is false',
+    when: 'The report is requested from the service while `WORKER_SOC2` is false',
+    fix: 'Set `WORKER_SOC2` to true',
+  },
+  COMPLIANCE_KEY_MISSING: {
+    message: (settings: string) => `APP_KEY is not set, and ${settings} needs it; set it to 32 random bytes or more`,
+    when: 'At boot in production without `APP_KEY`, while `WORKER_AUDIT_LOG` is true',
+    fix: 'Set `APP_KEY`; make one with `node -e "console.log(crypto.randomBytes(32).toString(\'base64url\'))"`',
+  },
+  HIPAA_REFUSED: {
+    message: (missing: string) => `WORKER_HIPAA is true, so the app does not start without ${missing}`,
+    when: 'At boot: `WORKER_HIPAA` is true and encryption or audit is off, or has no key',
+    fix: 'Set what the message names, or `WORKER_HIPAA` to false',
+  },
+})

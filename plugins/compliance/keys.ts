@@ -1,0 +1,40 @@
+import { createHash, hkdfSync } from 'node:crypto'
+import { parseSecrets } from 'zin/signing'
+
+/** A key for one purpose. */
+export interface DerivedKey {
+  /** Names the key in what it sealed, and reveals nothing of it: 16 hex digits. */
+  readonly id: string
+  /** 32 bytes. */
+  readonly key: Buffer
+}
+
+/** The keys for one purpose: one that seals, and earlier ones that still open. */
+export interface KeyRing {
+  readonly current: DerivedKey
+  /** The current one first. */
+  readonly all: readonly DerivedKey[]
+  /** The key that an id names; undefined: this app never had it, or no longer has it. */
+  find(id: string): DerivedKey | undefined
+}
+
+export interface KeySettings {
+  readonly APP_KEY: string
+  readonly APP_KEY_BK: string
+}
+
+/**
+ * Keys for one purpose, such as `audit`, derived from the master key and those before it (HKDF-SHA256, no salt, label
+ * `zin/compliance/<purpose>/v1`, 32 bytes). Throws SIGNING_SECRET_BACKUPS_INVALID for a malformed APP_KEY_BK.
+ */
+export function keysFor(purpose: string, { APP_KEY, APP_KEY_BK }: KeySettings): KeyRing {
+  const label = `zin/compliance/${purpose}/v1`
+  const all = [APP_KEY, ...parseSecrets(APP_KEY_BK, 'APP_KEY_BK')].map((secret) => derive(secret, label))
+  const byId = new Map(all.map((one) => [one.id, one]))
+  return { current: all[0] as DerivedKey, all, find: (id) => byId.get(id) }
+}
+
+function derive(secret: string, label: string): DerivedKey {
+  const key = Buffer.from(hkdfSync('sha256', Buffer.from(secret, 'utf8'), '', label, 32))
+  return { key, id: createHash('sha256').update(`${label}/kid`).update(key).digest('hex').slice(0, 16) }
+}

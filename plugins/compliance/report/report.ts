@@ -1,0 +1,58 @@
+import { messageOf } from 'zin'
+import type { CompliancePart, Control } from '../part.js'
+
+/** Controls of the app, as of now. */
+export interface ComplianceReport {
+  readonly app: string
+  readonly environment: string
+  /** ISO 8601. */
+  readonly at: string
+  readonly summary: { readonly met: number; readonly gaps: number; readonly off: number }
+  readonly controls: readonly Control[]
+}
+
+export interface ReportInput {
+  readonly app: { readonly name: string; readonly environment: string }
+  /** ms since 1970. */
+  readonly now: number
+  readonly parts: readonly CompliancePart[]
+}
+
+/** Asks every part for its controls. A part that fails is a gap, not an end of the report. */
+export async function makeReport({ app, now, parts }: ReportInput): Promise<ComplianceReport> {
+  const controls = (await Promise.all(parts.map(controlsOf))).flat()
+  const count = (state: Control['state']): number => controls.filter((control) => control.state === state).length
+  return {
+    app: app.name,
+    environment: app.environment,
+    at: new Date(now).toISOString(),
+    summary: { met: count('met'), gaps: count('gap'), off: count('off') },
+    controls,
+  }
+}
+
+async function controlsOf(part: CompliancePart, index: number): Promise<readonly Control[]> {
+  try {
+    return await part.controls()
+  } catch (error) {
+    const gaps = [`Its evidence could not be read: ${messageOf(error)}`]
+    return [{ id: `unread/${index + 1}`, title: 'A part of the plugin reports its controls', state: 'gap', evidence: {}, gaps }]
+  }
+}
+
+const marks = { met: '✓', gap: '✗', off: '–' } as const
+
+/** The report for people, line by line. */
+export function reportText({ app, at, controls, environment, summary }: ComplianceReport): readonly string[] {
+  const { gaps, met, off } = summary
+  return [
+    `Controls of ${app} (${environment}), ${at}`,
+    `${met} met, ${gaps} with gaps, ${off} off`,
+    ...controls.flatMap(({ evidence, gaps: missing, id, state, title }) => [
+      '',
+      `${marks[state]} ${title} (${id})`,
+      ...Object.entries(evidence).map(([name, value]) => `    ${name}: ${value ?? 'never'}`),
+      ...missing.map((gap) => `  ! ${gap}`),
+    ]),
+  ]
+}

@@ -1,0 +1,114 @@
+import { type Database, inList, upsertRows } from 'zin/plugins/database'
+
+/** The erasure of the data of one subject. */
+export interface Erasure {
+  readonly id: string
+  /** Digest: the id of the subject itself is kept nowhere. */
+  readonly subject: string
+  /** `waiting`: what is left are jobs that run; they are erased when they end. */
+  readonly state: 'running' | 'waiting' | 'completed' | 'failed'
+  /** Jobs and schedules that were erased. */
+  readonly erased: number
+  /** Jobs that are still running. */
+  readonly pending: number
+  /** What other plugins erased. */
+  readonly elsewhere: number
+  readonly error: string | null
+  readonly actor: { readonly kind: string; readonly id: string; readonly via: string }
+  /** ISO 8601. */
+  readonly requestedAt: string
+  readonly updatedAt: string
+}
+
+/** A running job that is erased when it ends. */
+export interface PendingJob {
+  readonly queue: string
+  readonly job: string
+}
+
+export interface Erasures {
+  save(erasure: Erasure): Promise<void>
+  get(id: string): Promise<Erasure | undefined>
+  /** Those that have not ended and were not touched since, ms since 1970: their process has ended. */
+  abandoned(before: number): Promise<readonly Erasure[]>
+  addPending(id: string, jobs: readonly PendingJob[]): Promise<void>
+  pending(id: string): Promise<readonly PendingJob[]>
+  removePending(id: string, queue: string, jobs: readonly string[]): Promise<void>
+}
+
+interface ErasureRow {
+  readonly id: string
+  readonly subject: string
+  readonly state: Erasure['state']
+  readonly erased: number
+  readonly pending: number
+  readonly elsewhere: number
+  readonly error: string | null
+  readonly actor: string
+  readonly requested_at: number
+  readonly updated_at: number
+}
+
+interface PendingRow extends PendingJob {
+  readonly erasure: string
+  readonly at: number
+}
+
+const table = 'zin_erasures'
+const pendingTable = 'zin_erasure_jobs'
+/** Running jobs of one subject. */
+const mostPending = 10_000
+
+export function databaseErasures(database: Database): Erasures {
+  const tables = () => database.tables<{ [table]: ErasureRow; [pendingTable]: PendingRow }>()
+  return {
+    save: ({ actor, requestedAt, updatedAt, ...others }) =>
+      database.upsert(table, ['id'], {
+        ...others,
+        actor: JSON.stringify(actor),
+        requested_at: Date.parse(requestedAt),
+        updated_at: Date.parse(updatedAt),
+      }),
+    async get(id) {
+      const row = await tables().selectFrom(table).selectAll().where('id', '=', id).executeTakeFirst()
+      return row && erasureOf(row)
+    },
+    async abandoned(before) {
+      const rows = await tables()
+        .selectFrom(table)
+        .selectAll()
+        .where('state', 'in', ['running', 'waiting'])
+        .where('updated_at', '<', before)
+        .limit(100)
+        .execute()
+      return rows.map(erasureOf)
+    },
+    async addPending(id, jobs) {
+      if (jobs.length === 0) return
+      const rows = jobs.map(({ job, queue }) => ({ erasure: id, queue, job, at: Date.now() }))
+      await upsertRows(tables(), { table: pendingTable, key: ['erasure', 'queue', 'job'], rows, existing: 'replace' })
+    },
+    pending: (id) => tables().selectFrom(pendingTable).select(['queue', 'job']).where('erasure', '=', id).limit(mostPending).execute(),
+    async removePending(id, queue, jobs) {
+      await tables()
+        .deleteFrom(pendingTable)
+        .where('erasure', '=', id)
+        .where('queue', '=', queue)
+        .where(await inList(tables(), 'job', jobs))
+        .execute()
+    },
+  }
+}
+
+/** Drivers return numbers as number, text or bigint. */
+function erasureOf({ actor, elsewhere, erased, pending, requested_at, updated_at, ...others }: ErasureRow): Erasure {
+  return {
+    ...others,
+    erased: Number(erased),
+    pending: Number(pending),
+    elsewhere: Number(elsewhere),
+    actor: JSON.parse(actor),
+    requestedAt: new Date(Number(requested_at)).toISOString(),
+    updatedAt: new Date(Number(updated_at)).toISOString(),
+  }
+}

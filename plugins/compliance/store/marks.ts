@@ -1,0 +1,30 @@
+import { type Database, upsertRows } from 'zin/plugins/database'
+
+/** Small facts that outlive the process, such as how far a background task has come. */
+export interface Marks {
+  get(name: string): Promise<string | undefined>
+  set(name: string, value: string): Promise<void>
+  /** Deletes those whose names begin so. */
+  deleteAll(prefix: string): Promise<void>
+}
+
+interface MarkRow {
+  readonly name: string
+  readonly value: string
+}
+
+const table = 'zin_compliance_marks'
+
+export function databaseMarks(database: Database): Marks {
+  const tables = () => database.tables<Record<typeof table, MarkRow>>()
+  return {
+    async get(name) {
+      const row = await tables().selectFrom(table).select('value').where('name', '=', name).executeTakeFirst()
+      return row?.value
+    },
+    set: (name, value) => upsertRows(tables(), { table, key: ['name'], rows: [{ name, value }], existing: 'replace' }),
+    async deleteAll(prefix) {
+      await tables().deleteFrom(table).where('name', 'like', `${prefix}%`).execute()
+    },
+  }
+}

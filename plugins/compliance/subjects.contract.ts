@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { definePlugin } from 'zin'
+import { queuesService } from 'zin/plugins/queues'
+import { workersService } from 'zin/plugins/workers'
+import { eventually } from '../../scripts/testing/eventually.js'
+import type { Erasure } from './store/erasures.js'
+import type { SubjectExport } from './subjects/service.js'
+import { type ComplianceApp, complianceApp, type Env } from './testing/app.js'
+
+/** @param leaksOf where the stores of the app hold a text. */
+export function subjectsContract(name: string, env: Env, leaksOf: (dataDir: string, text: string) => Promise<readonly string[]>): void {
+  describe(`subjects on ${name}`, () => {
+    let dataDir: string
+    let app: ComplianceApp
+    let finish: () => void = () => undefined
+    const bodies = new Map([['ann', ['a webhook about ann']]])
+    const boot = async (more: Env = {}): Promise<void> => {
+      app = await complianceApp({
+        env: { ...env, WORKER_GDPR: 'true', APP_KEY: 'a master key of more than 32 bytes, for tests', ...more },
+        dataDir,
+        options: { subjects: { orders: ['user.id', 'others'] } },
+        steps: {
+          completes: async (job) => {
+            await job.log(`log of ${job.data.note}`)
+            return { echo: job.data.note }
+          },
+          fails: async (job) => {
+            throw new Error(`failed with ${job.data.note}`)
+          },
+          runs: (job) =>
+            new Promise((resolve, reject) => (finish = () => (job.data.fail ? reject(new Error(job.data.note)) : resolve(job.data.note)))),
+        },
+        extra: [
+          definePlugin({
+            name: 'hooks-of-shop',
+            version: '1.0.0',
+            setup({ hooks }) {
+              hooks.on('exportSubject', (subject) =>
+                (bodies.get(subject) ?? []).map((data, i) => ({ kind: 'webhook', id: String(i), data })),
+              )
+              hooks.on('eraseSubject', (subject) => {
+                const { length } = bodies.get(subject) ?? []
+                bodies.delete(subject)
+                return length
+              })
+            },
+          })(),
+        ],
+      })
+    }
+    const workers = () => app.host.service(workersService)
+    const queues = () => app.host.service(queuesService)
+    const state = async (id: string) => (await queues().job('orders', id))?.state
+    const add = async (data: object, options: object = {}) => (await workers().enqueue('orders', data, { attempts: 1, ...options })).id
+    const exported = async (subject: string) => {
+      const response = await app.host.inject({ method: 'GET', path: `/api/compliance/subjects/${encodeURIComponent(subject)}/export` })
+      assert.equal(response.status, 200, response.text)
+      return JSON.parse(response.text) as SubjectExport
+    }
+    const erase = async (subject: string, wait = 10_000) => {
+      const path = `/api/compliance/subjects/${encodeURIComponent(subject)}?wait=${wait}`
+      const response = await app.host.inject({ method: 'DELETE', path, headers: { 'x-requested-with': 'test' } })
+      return { status: response.status, erasure: (JSON.parse(response.text) as { erasure: Erasure }).erasure, text: response.text }
+    }
+
+    before(async () => {
+      dataDir = await mkdtemp(join(tmpdir(), 'zin-subjects-'))
+      await boot({ WORKER_GDPR: 'false' })
+      await workers().create({ name: 'orders', queueName: 'orders', concurrency: 5, features: { deadLetterQueue: true } })
+    })
+    after(async () => {
+      await app.stop()
+      await rm(dataDir, { recursive: true, force: true })
+    })
+
+    it('are neither exported nor erased while WORKER_GDPR is false', async () => {
+      for (const [method, path] of [
+        ['GET', '/api/compliance/subjects/ann/export'],
+        ['DELETE', '/api/compliance/subjects/ann'],
+      ] as const) {
+        const response = await app.host.inject({ method, path, headers: { 'x-requested-with': 'test' } })
+        assert.deepEqual([response.status, JSON.parse(response.text).code], [409, 'GDPR_OFF'])
+      }
+    })
+
+    it('are exported from jobs in every state, also those added before, by path and by option, and from other plugins', async () => {
+      const marker = `old-${randomUUID()}`
+      const old = await add({ user: { id: 'ann' }, note: marker }, { name: 'completes' })
+      const opted = await add({ note: marker }, { name: 'completes', subject: 'ann' })
+      for (const id of [old, opted]) await eventually('it completes', async () => (await state(id)) === 'completed')
+      await app.stop()
+      await boot()
+      const numbered = await add({ others: ['bob', 7, 'ann'], note: marker }, { name: 'completes', delay: 3_600_000 })
+      await queues().add('undeclared', 'x', { note: marker }, { subject: 'ann', delay: 3_600_000 })
+      const found = await exported('ann')
+      assert.deepEqual([found.complete, found.problems], [true, []])
+      assert.deepEqual(
+        found.jobs.map(({ queue, id }) => (queue === 'orders' ? id : queue)).sort(),
+        [old, opted, numbered, 'undeclared'].sort(),
+      )
+      const first = found.jobs.find(({ id }) => id === old)
+      assert.deepEqual(
+        [first?.state, first?.data, first?.result, first?.logs],
+        ['completed', { user: { id: 'ann' }, note: marker }, { echo: marker }, [`log of ${marker}`]],
+      )
+      assert.deepEqual(found.records, [{ plugin: 'hooks-of-shop', kind: 'webhook', id: '0', data: 'a webhook about ann' }])
+      assert.deepEqual(
+        (await exported('7')).jobs.map(({ id }) => id),
+        [numbered],
+      )
+      assert.deepEqual((await exported('nobody')).jobs, [])
+      const raw = await queues().queue('orders').getJob(opted)
+      assert.doesNotMatch(JSON.stringify(raw?.opts), /ann/)
+    })
+
+    it('are erased from jobs in every state, from dead letters, schedules and other plugins, and nothing of them is left', async () => {
+      const marker = `erase-${randomUUID()}`
+      const data = { user: { id: 'ann' }, note: marker }
+      const done = await add(data, { name: 'completes' })
+      const failed = await add(data, { name: 'fails' })
+      const delayed = await add(data, { name: 'completes', delay: 3_600_000 })
+      await workers().schedule('orders', 'yearly', { pattern: '0 0 1 1 *', data, options: { name: 'completes' } })
+      const kept = await add({ user: { id: 'bob' }, note: 'stays' }, { name: 'completes' })
+      for (const id of [done, kept]) await eventually('it completes', async () => (await state(id)) === 'completed')
+      await eventually('it fails', async () => (await state(failed)) === 'failed')
+      await eventually('it is a dead letter', async () => (await queues().counts('orders-dead')).waiting === 1)
+      const running = await add({ ...data, fail: true }, { name: 'runs' })
+      await eventually('it runs', async () => (await state(running)) === 'active')
+      await queues().queue('orders').pause()
+      const waiting = await add(data, { name: 'completes' })
+      assert.ok((await leaksOf(dataDir, marker)).length > 0)
+
+      const started = await erase('ann', 2_000)
+      assert.equal(started.status, 202, started.text)
+      for (const id of [done, failed, delayed, waiting]) assert.equal(await state(id), undefined)
+      assert.equal(await state(running), 'active')
+      finish()
+      let last: Erasure | undefined
+      await eventually('it is complete', async () => {
+        const response = await app.host.inject({ method: 'GET', path: `/api/compliance/erasures/${started.erasure.id}` })
+        last = (JSON.parse(response.text) as { erasure: Erasure }).erasure
+        return last.state !== 'running' && last.state !== 'waiting'
+      })
+      assert.deepEqual([last?.state, last?.pending, last?.elsewhere, last?.error], ['completed', 0, 1, null])
+      assert.ok((last?.erased ?? 0) >= 8)
+      assert.equal(await state(running), undefined)
+      assert.equal((await queues().counts('orders-dead')).waiting, 0)
+      assert.deepEqual(await workers().schedules('orders'), [])
+      assert.equal(await state(kept), 'completed')
+      assert.deepEqual((await exported('ann')).jobs, [])
+      assert.deepEqual((await exported('ann')).records, [])
+      assert.equal((await exported('bob')).jobs.length, 2 - 1)
+      await queues().queue('orders').resume()
+      await app.stop()
+      assert.deepEqual(await leaksOf(dataDir, marker), [])
+      await boot()
+    })
+
+    it('are refused without a name, and where no queue declares them with how to declare', async () => {
+      assert.equal((await app.host.inject({ method: 'GET', path: `/api/compliance/subjects/${'x'.repeat(201)}/export` })).status, 400)
+      assert.equal((await app.host.inject({ method: 'GET', path: '/api/compliance/erasures/none' })).status, 404)
+    })
+  })
+}

@@ -1,0 +1,51 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { type Command, defineCommand } from 'zin'
+import type { Erasure } from '../store/erasures.js'
+import type { SubjectExport } from './service.js'
+
+const subjectArgument = { name: 'subject', summary: 'The id of the subject as it stands in the data of jobs', required: true } as const
+const pathOf = (subject: string): string => `/api/compliance/subjects/${encodeURIComponent(subject)}`
+
+/** Commands that query the running app. */
+export const subjectCommands: readonly Command[] = [
+  defineCommand({
+    name: 'gdpr:export',
+    summary: 'Show everything that the app keeps about a subject',
+    args: [subjectArgument],
+    needs: 'running app',
+    route: 'GET /api/compliance/subjects/:id/export',
+    json: true,
+    run: async ({ app, args: { subject = '' }, print }) => {
+      const found = await app.request<SubjectExport>({ method: 'GET', path: `${pathOf(subject)}/export` })
+      if (print.json) return print.record(found)
+      print.line(`${found.jobs.length} jobs and ${found.records.length} other records; --json shows them whole`)
+      for (const { queue, id, state, createdAt } of found.jobs) print.line(`  ${queue} ${id}  ${state}  added ${createdAt}`)
+      for (const { plugin, kind, id } of found.records) print.line(`  ${plugin}: ${kind} ${id}`)
+      for (const problem of found.problems) print.line(problem)
+      if (!found.complete) return 1
+    },
+  }),
+  defineCommand({
+    name: 'gdpr:erase',
+    summary: 'Erase everything that the app keeps about a subject',
+    args: [subjectArgument],
+    needs: 'running app',
+    route: 'DELETE /api/compliance/subjects/:id',
+    json: true,
+    confirms: true,
+    run: async ({ app, args: { subject = '' }, confirm, print, signal }) => {
+      await confirm('This erases all jobs of the subject with their results, errors and logs')
+      let { erasure } = await app.request<{ erasure: Erasure }>({ method: 'DELETE', path: pathOf(subject) })
+      while (erasure.state === 'running' || erasure.state === 'waiting') {
+        if (!print.json) print.line(`${erasure.erased} erased${erasure.pending > 0 ? `, ${erasure.pending} still run` : ''} …`)
+        await wait(2_000, undefined, { signal })
+        erasure = (await app.request<{ erasure: Erasure }>({ method: 'GET', path: `/api/compliance/erasures/${erasure.id}` })).erasure
+      }
+      if (print.json) print.record(erasure)
+      else if (erasure.error === null)
+        print.line(`Erased ${erasure.erased} jobs and ${erasure.elsewhere} other records (erasure ${erasure.id})`)
+      else print.line(`The erasure ${erasure.id} failed: ${erasure.error}`)
+      return erasure.state === 'completed' ? 0 : 1
+    },
+  }),
+]

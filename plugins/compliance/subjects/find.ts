@@ -1,0 +1,127 @@
+import type { Job } from 'bullmq'
+import type { Queues } from 'zin/plugins/queues'
+import type { Marks } from '../store/marks.js'
+import type { IndexedJob, SubjectIndex } from '../store/subject-index.js'
+import { walk } from '../walk.js'
+import { type Declarations, pathsOf, subjectsIn } from './declared.js'
+import { type SubjectDigests, unpacked } from './digest.js'
+
+export interface FindParts {
+  readonly queues: Queues
+  readonly index: SubjectIndex
+  readonly marks: Marks
+  readonly declarations: Declarations
+  readonly digests: SubjectDigests
+  /** Pause after each step of a walk, ms. */
+  readonly pauseMs?: number
+}
+
+/** A step of a search: jobs of one queue, and how many jobs were read for it. */
+export interface FoundJobs {
+  readonly queue: string
+  /** Ids of jobs. */
+  readonly jobs: readonly string[]
+  /** Ids of schedules. */
+  readonly schedules: readonly string[]
+}
+
+/** Entries of the index that are read at once. */
+const atOnce = 500
+const markOf = (queue: string): string => `subjects.indexed:${queue}`
+
+/** Finds the jobs of subjects: in the index, and by a walk over queues whose older jobs are not in the index yet. */
+export class SubjectJobs {
+  readonly #parts: FindParts
+
+  constructor(parts: FindParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * The jobs of a subject. A queue is walked once after its subjects were declared, which puts the jobs of all subjects into the index; then
+   * the index alone says what there is. A job may be found twice.
+   */
+  async *find(subject: string, signal: AbortSignal): AsyncGenerator<FoundJobs, void, undefined> {
+    const { digests, marks, queues } = this.#parts
+    const wanted = digests.allOf(subject)
+    const scheduled = new Set<string>()
+    for await (const step of this.#indexed(wanted)) {
+      if (step.schedules.length > 0) scheduled.add(step.queue)
+      yield step
+    }
+    for (const queue of await queues.names()) {
+      if (signal.aborted) return
+      const declared = this.#declarationOf(queue)
+      const isIndexed = (await marks.get(markOf(queue))) === declared
+      // The store itself adds the jobs of a schedule, so that only a walk finds those that have run.
+      if (isIndexed && !scheduled.has(queue)) continue
+      yield* this.#walked(queue, new Set(wanted), signal)
+      if (!signal.aborted && !isIndexed) await marks.set(markOf(queue), declared)
+    }
+  }
+
+  /** Dead letters of jobs of a subject, from the index. */
+  async *deadLetters(subject: readonly string[], queues: ReadonlySet<string>): AsyncGenerator<FoundJobs, void, undefined> {
+    for await (const step of this.#indexed(subject)) if (queues.has(step.queue)) yield step
+  }
+
+  async *#indexed(subjects: readonly string[]): AsyncGenerator<FoundJobs, void, undefined> {
+    let after: IndexedJob | undefined
+    do {
+      const entries = await this.#parts.index.find(subjects, after, atOnce)
+      for (const [queue, jobs] of byQueue(entries)) {
+        yield {
+          queue,
+          jobs: jobs.filter((job) => !job.startsWith('@')),
+          schedules: jobs.filter((job) => job.startsWith('@')).map((job) => job.slice(1)),
+        }
+      }
+      after = entries.length === atOnce ? entries.at(-1) : undefined
+    } while (after !== undefined)
+  }
+
+  async *#walked(queue: string, wanted: ReadonlySet<string>, signal: AbortSignal): AsyncGenerator<FoundJobs, void, undefined> {
+    const { index, pauseMs, queues } = this.#parts
+    const schedules: string[] = []
+    for (const { key, template } of await queues.queue(queue).getJobSchedulers(0, -1, true)) {
+      const { data, opts } = template ?? {}
+      const found = await this.#digestsOf(queue, { queueName: queue, data, opts: opts ?? {} } as Pick<Job, 'queueName' | 'data' | 'opts'>)
+      if (found.some((one) => wanted.has(one))) schedules.push(key)
+    }
+    if (schedules.length > 0) yield { queue, jobs: [], schedules }
+    for await (const jobs of walk({ queues, queue, signal, ...(pauseMs !== undefined && { pauseMs }) })) {
+      const entries: IndexedJob[] = []
+      for (const job of jobs) {
+        for (const subject of await this.#digestsOf(queue, job)) entries.push({ subject, queue, job: job.id ?? '', at: job.timestamp })
+      }
+      if (entries.length > 0) await index.add(entries)
+      const theirs = [...new Set(entries.filter(({ subject }) => wanted.has(subject)).map(({ job }) => job))]
+      if (theirs.length > 0) yield { queue, jobs: theirs, schedules: [] }
+    }
+  }
+
+  /** The digests of a stored job: of its option, or of its decrypted data. One that cannot be read has those of its option. */
+  async #digestsOf(queue: string, job: Pick<Job, 'queueName' | 'data' | 'opts'>): Promise<readonly string[]> {
+    const { declarations, digests, queues } = this.#parts
+    const known = unpacked((job.opts as { readonly subject?: unknown }).subject)
+    const paths = pathsOf(declarations, queue)
+    if (paths.length === 0) return known
+    const data = await queues.restoredData(job).catch(() => undefined)
+    return [...new Set([...known, ...subjectsIn(data, paths).map((subject) => digests.of(subject))])]
+  }
+
+  /** Changes with the declared paths, so that a queue is walked again after they changed. */
+  #declarationOf(queue: string): string {
+    return this.#parts.digests.of(JSON.stringify(pathsOf(this.#parts.declarations, queue)))
+  }
+}
+
+function byQueue(entries: readonly IndexedJob[]): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>()
+  for (const { job, queue } of entries) {
+    const jobs = found.get(queue) ?? []
+    if (!jobs.includes(job)) jobs.push(job)
+    found.set(queue, jobs)
+  }
+  return found
+}

@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from 'zin'
+import type { JobAddition, JobOptions, NewJob } from 'zin/plugins/queues'
+import { valueAt } from '../encryption/envelope.js'
+import type { IndexedJob, SubjectIndex } from '../store/subject-index.js'
+import { type Declarations, isSubject, originOf, pathsOf, subjectsIn } from './declared.js'
+import { packed, type SubjectDigests, unpacked } from './digest.js'
+
+export interface IndexJobsParts {
+  readonly declarations: Declarations
+  readonly digests: SubjectDigests
+  /** Absent: the option `subject` is replaced by its digest, and nothing is indexed. */
+  readonly index: SubjectIndex | undefined
+  readonly clock: Clock
+}
+
+/** The row of a schedule: jobs are added by the store itself, so that only the schedule can be indexed. */
+export const scheduleRow = (id: string): string => `@${id}`
+
+/**
+ * Notes whom jobs are about before they are added: the digests stand in the option `subject` of each job, and in the index with the id of
+ * the job. Jobs without an id get one here, because an entry that is written afterwards could be missing after a crash.
+ */
+export function indexJobs({ clock, declarations, digests, index }: IndexJobsParts) {
+  return async (jobs: readonly NewJob[], queue: string, { schedule }: JobAddition): Promise<readonly NewJob[] | undefined> => {
+    const entries: IndexedJob[] = []
+    let changed = false
+    const result = jobs.map((job) => {
+      const found = digestsOf(job, queue, declarations, digests)
+      const { subject, ...others } = job.options ?? {}
+      if (found.length === 0 && subject === undefined) return job
+      changed = true
+      if (found.length === 0) return { ...job, options: others as JobOptions }
+      const id = schedule ?? others.jobId ?? randomUUID()
+      const at = clock.now()
+      for (const one of found) entries.push({ subject: one, queue, job: schedule === undefined ? id : scheduleRow(id), at })
+      const ided = index === undefined || schedule !== undefined ? others : { ...others, jobId: id }
+      return { ...job, options: { ...ided, subject: packed(found) } as JobOptions }
+    })
+    if (index !== undefined && entries.length > 0) await index.add(entries)
+    return changed ? result : undefined
+  }
+}
+
+/** The digests of a job: of the paths of its queue, of its option, and of the job whose dead letter it is. */
+function digestsOf({ data, options }: NewJob, queue: string, declarations: Declarations, digests: SubjectDigests): readonly string[] {
+  const subject = options?.subject
+  const known = unpacked(subject)
+  const named = known.length === 0 && isSubject(subject) ? [subject] : []
+  const inherited = originOf(queue) === undefined ? [] : unpacked(valueAt(data, 'options.subject'))
+  const ofData = [...subjectsIn(data, pathsOf(declarations, queue)), ...named].map((one) => digests.of(one))
+  return [...new Set([...known, ...inherited, ...ofData])]
+}

@@ -1,0 +1,77 @@
+import { createSubjects } from '../migrations/0003-create-subjects.js'
+import type { ComplianceContext, CompliancePart, Control } from '../part.js'
+import { databaseErasures } from '../store/erasures.js'
+import type { Marks } from '../store/marks.js'
+import { databaseIndex } from '../store/subject-index.js'
+import { subjectCommands } from './cli.js'
+import { SubjectDigests } from './digest.js'
+import { SubjectJobs } from './find.js'
+import { indexJobs } from './index-jobs.js'
+import { pruneIndex } from './prune.js'
+import { subjectRoutes } from './routes.js'
+import { Subjects } from './service.js'
+
+const resumeMs = 15_000
+const pruneMs = 3_600_000
+const dayMs = 86_400_000
+
+/** The subjects of jobs can be exported and erased. */
+export function subjectsPart(ctx: ComplianceContext, marks: Marks): CompliancePart {
+  const { clock, hooks, log, options, services, settings } = ctx
+  const { cluster, database, ops, queues } = services
+  const enabled = settings.WORKER_GDPR
+  const declarations = options.subjects
+  const digests = new SubjectDigests(settings)
+  const index = databaseIndex(database)
+  const erasures = databaseErasures(database)
+  const jobs = new SubjectJobs({ queues, index, marks, declarations, digests })
+  const subjects = new Subjects({
+    enabled,
+    queues,
+    jobs,
+    index,
+    erasures,
+    digests,
+    declarations,
+    hooks: { exportSubject: hooks.slot('exportSubject'), eraseSubject: hooks.slot('eraseSubject') },
+    scrubDatabase: async () => {
+      if (database.dialect !== 'sqlite') return
+      const { sql } = await import('kysely')
+      await sql`vacuum`.execute(database.tables())
+      await sql`pragma wal_checkpoint(truncate)`.execute(database.tables())
+    },
+    manage: (action, work) => ctx.manage(action, work),
+    clock,
+    log,
+  })
+  ctx.migration(createSubjects)
+  hooks.on('beforeJobsAdd', indexJobs({ declarations, digests, index: enabled ? index : undefined, clock }))
+  ctx.routes(subjectRoutes(subjects, ops))
+  ctx.commands(subjectCommands)
+  ctx.onStart(() => {
+    const leadership = cluster.lead('compliance.subjects')
+    ctx.onStop(() => leadership.resign())
+    ctx.onStop(() => subjects.close())
+    if (!enabled) {
+      // What is added now is not indexed: once the setting is true again, all queues have to be walked.
+      ctx.onReady(() => marks.deleteAll('subjects.indexed:'))
+      return
+    }
+    ctx.every(resumeMs, () => (leadership.leads ? subjects.resume() : undefined))
+    ctx.every(pruneMs, () =>
+      leadership.leads ? pruneIndex({ queues, index, before: clock.now() - settings.WORKER_DATA_RETENTION * dayMs }) : undefined,
+    )
+  })
+  return { controls: () => [control(enabled, Object.keys(declarations))] }
+}
+
+function control(enabled: boolean, queues: readonly string[]): Control {
+  const gap = enabled && queues.length === 0
+  return {
+    id: 'subjects/rights',
+    title: 'The data of a subject can be exported and erased',
+    state: !enabled ? 'off' : gap ? 'gap' : 'met',
+    evidence: { queues: queues.length },
+    gaps: gap ? ['No queue declares its subjects; set the option subjects.'] : [],
+  }
+}

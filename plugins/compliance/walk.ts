@@ -1,0 +1,37 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Job } from 'bullmq'
+import type { ListedState, Queues } from 'zin/plugins/queues'
+
+export interface WalkOptions {
+  readonly queues: Queues
+  readonly queue: string
+  readonly signal: AbortSignal
+  /** Pause after each step in ms, so that a walk over a million jobs leaves the store to others. Default 50. */
+  readonly pauseMs?: number
+}
+
+/** Jobs that are read at once. */
+const atOnce = 100
+/** In the order in which jobs move, so that one that moves on during the walk is met again rather than missed. */
+const states: readonly ListedState[] = ['delayed', 'waiting', 'active', 'failed', 'completed']
+
+/**
+ * The jobs of a queue in steps. Jobs that are removed or move while it walks shift the lists: one that stays may be met twice, or be missed;
+ * who needs them all walks until a walk finds nothing to do.
+ */
+export async function* walk({ pauseMs = 50, queue, queues, signal }: WalkOptions): AsyncGenerator<readonly Job[], void, undefined> {
+  for (const state of states) {
+    for (let offset = 0; !signal.aborted; offset += atOnce) {
+      const jobs = await queues.list(queue, state, { offset, limit: atOnce })
+      if (jobs.length > 0) yield jobs
+      if (jobs.length < atOnce) break
+      await wait(pauseMs, undefined, { signal }).catch(() => undefined)
+    }
+  }
+  for (let offset = 0; !signal.aborted; offset += atOnce) {
+    const parents = (await queues.queue(queue).getWaitingChildren(offset, offset + atOnce - 1)).filter(Boolean) as Job[]
+    if (parents.length > 0) yield parents
+    if (parents.length < atOnce) return
+    await wait(pauseMs, undefined, { signal }).catch(() => undefined)
+  }
+}

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { bytes, count, duration, percent, rate, relative } from './format.js'
+import { rowWindow } from './ui/window.js'
+
+const plain = (text: string): string => text.replaceAll('\u00a0', ' ')
+
+test('numbers read as a person would write them', () => {
+  assert.deepEqual([0, 9_999, 12_345, 1_234_567, 2.5e9].map(count).map(plain), ['0', '9,999', '12 k', '1.2 M', '2.5 G'])
+  assert.deepEqual([0, 0.4, 340, 1_200, 59_700, 840_000, 7_500_000, 273_600_000].map(duration).map(plain), [
+    '0 ms',
+    '< 1 ms',
+    '340 ms',
+    '1.2 s',
+    '1 min',
+    '14 min',
+    '2 h 05',
+    '3 d 4 h',
+  ])
+  assert.deepEqual([0, 0.143, 1, Number.NaN].map(percent).map(plain), ['0 %', '14.3 %', '100 %', '–'])
+  assert.deepEqual([0, 0.07, 4.23, 412.4].map(rate), ['0', '0.07', '4.2', '412'])
+  assert.deepEqual([12, 1_500, 5_242_880].map(bytes).map(plain), ['12 B', '1.5 kB', '5.2 MB'])
+  assert.deepEqual([relative(0, 180_000), relative(7_500_000, 0), relative(5, 0)].map(plain), ['3 min ago', 'in 2 h 05', 'now'])
+})
+
+test('of a long list only the rows in sight are drawn, and the rest has its height', () => {
+  const { after, before, end, first } = rowWindow(10_000, 32, 160_000, 640)
+  assert.deepEqual([first, end], [4_988, 5_032])
+  assert.equal(before + after + (end - first) * 32, 10_000 * 32)
+  assert.deepEqual(rowWindow(3, 32, 0, 640), { first: 0, end: 3, before: 0, after: 0 })
+})

@@ -1,0 +1,60 @@
+import { render } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import type { BootReport } from '../service.js'
+import { ApiError, request } from './data/api.js'
+import { hasCredential, setCredential } from './data/credentials.js'
+import { messageOf } from './data/message.js'
+import { session } from './data/session.js'
+import { whenUnauthorized } from './data/use-data.js'
+import { listenToKeys } from './keys.js'
+import { loadPages } from './load-pages.js'
+import { Shell } from './shell.js'
+import { SignIn } from './sign-in.js'
+import { applyTheme } from './theme.js'
+import { Loading, Problem } from './ui/states.js'
+
+type State =
+  | { readonly kind: 'starting' | 'ready' }
+  | { readonly kind: 'sign in'; readonly problem: string | undefined }
+  | { readonly kind: 'failed'; readonly error: ApiError }
+
+function App() {
+  const [state, set] = useState<State>({ kind: 'starting' })
+  const start = async (): Promise<void> => {
+    try {
+      const first = session.value === undefined
+      session.set(await request<BootReport>('GET', '/api/console/boot'))
+      if (first) await loadPages()
+      set({ kind: 'ready' })
+    } catch (error) {
+      const known = error instanceof ApiError ? error : new ApiError(0, 'CONSOLE_FAILED', messageOf(error))
+      if (known.status !== 401) set({ kind: 'failed', error: known })
+      else {
+        const problem = hasCredential() ? known.message : undefined
+        setCredential(undefined)
+        set({ kind: 'sign in', problem })
+      }
+    }
+  }
+  useEffect(() => {
+    // Credentials that cover queues only are refused by other APIs: the caller is still signed in then.
+    whenUnauthorized(() => session.value?.may.operate !== false && void start())
+    void start()
+  }, [])
+  if (state.kind === 'ready') return <Shell />
+  if (state.kind === 'sign in') return <SignIn key={state.problem} problem={state.problem} done={() => void start()} />
+  return (
+    <main class="starting">
+      <h1 class="visually-hidden">Console</h1>
+      {state.kind === 'failed' ? <Problem error={state.error} retry={() => void start()} /> : <Loading />}
+    </main>
+  )
+}
+
+applyTheme()
+listenToKeys()
+const place = document.getElementById('app')
+if (place !== null) {
+  place.replaceChildren()
+  render(<App />, place)
+}

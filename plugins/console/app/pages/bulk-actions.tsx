@@ -1,0 +1,108 @@
+import type { JobDetails, ListedStatus } from 'zin/plugins/queue-monitor'
+import { request } from '../data/api.js'
+import { can } from '../data/session.js'
+import { exact, plural } from '../format.js'
+import { path } from '../router.js'
+import { ask } from '../ui/dialog.js'
+import { toast } from '../ui/toast.js'
+
+interface Bulk {
+  readonly action: 'retry' | 'cancel' | 'purge'
+  readonly verb: string
+  readonly consequence: string
+  readonly tone?: 'bad'
+}
+
+const retry: Bulk = { action: 'retry', verb: 'Retry all', consequence: 'They are run again, with all their attempts.' }
+const cancel: Bulk = { action: 'cancel', verb: 'Cancel all', consequence: 'They are removed; running ones are told to stop.', tone: 'bad' }
+const purge: Bulk = { action: 'purge', verb: 'Delete all', consequence: 'They are deleted with their data and logs.', tone: 'bad' }
+
+const actions: Readonly<Record<ListedStatus, readonly Bulk[]>> = {
+  failed: [retry, purge],
+  waiting: [cancel],
+  active: [cancel],
+  delayed: [cancel],
+  completed: [purge],
+}
+
+interface DryRun {
+  readonly matching: number
+  readonly complete: boolean
+  readonly sample: readonly JobDetails[]
+}
+
+interface Operation {
+  readonly id: string
+  readonly state: string
+  readonly changed: number
+  readonly total: number
+  readonly looked: number
+}
+
+/** More than this needs the name of the queue typed. */
+const mostUntyped = 100
+const pollMs = 1_000
+
+/** What can be done with all jobs of a queue in one state: it counts first, and asks. */
+export function BulkActions({ done, queue, status }: { readonly queue: string; readonly status: ListedStatus; readonly done: () => void }) {
+  const choose = ({ action, consequence, tone, verb }: Bulk): void => {
+    const url = path`/api/queue/${queue}/${action}`
+    ask({
+      title: `${verb.replace(/ all$/, '')} all ${status} jobs of ${queue}?`,
+      text: consequence,
+      verb,
+      tone,
+      dryRun: async () => {
+        const { complete, matching, sample } = await request<DryRun>('POST', url, { status, dryRun: true })
+        const named = [...new Set(sample.map(({ name }) => name))].slice(0, 3).join(', ')
+        return {
+          none: matching === 0,
+          typed: matching > mostUntyped || !complete ? queue : undefined,
+          text:
+            matching === 0
+              ? 'No job matches'
+              : `${complete ? '' : 'At least '}${plural(matching, 'job')}: ${named}${sample.length > 3 ? ', …' : ''}`,
+        }
+      },
+      run: async () => {
+        const { operation } = await request<{ operation: Operation }>('POST', url, { status })
+        void follow(operation, verb, done)
+        return undefined
+      },
+    })
+  }
+  return (
+    <>
+      {actions[status]
+        .filter(({ action }) => action !== 'purge' || can('admin'))
+        .map((bulk) => (
+          <button
+            key={bulk.action}
+            type="button"
+            class={bulk.tone === 'bad' ? 'button small danger-quiet' : 'button small'}
+            onClick={() => choose(bulk)}
+          >
+            {bulk.verb}…
+          </button>
+        ))}
+    </>
+  )
+}
+
+/** Waits for the end of an operation, and says what it did. */
+async function follow(first: Operation, verb: string, done: () => void): Promise<void> {
+  let operation = first
+  try {
+    while (operation.state === 'running') {
+      await new Promise((resolve) => setTimeout(resolve, pollMs))
+      operation = (await request<{ operation: Operation }>('GET', path`/api/operations/${operation.id}`)).operation
+    }
+    toast(
+      operation.state === 'completed' ? 'ok' : 'bad',
+      `${verb}: ${exact(operation.changed)} of ${plural(operation.total, 'job')}, ${operation.state}`,
+    )
+  } catch (error) {
+    toast('bad', `${verb}: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  done()
+}

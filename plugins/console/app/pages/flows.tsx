@@ -1,0 +1,145 @@
+import { useState } from 'preact/hooks'
+import type { JobDetails, JobFlow } from 'zin/plugins/queue-monitor'
+import type { ConsoleModule, ConsolePlace } from '../../contract.js'
+import { request } from '../data/api.js'
+import { useData } from '../data/use-data.js'
+import { plural } from '../format.js'
+import { path, setQuery } from '../router.js'
+import { Badge, type Tone } from '../ui/badge.js'
+import { Card, Page } from '../ui/layout.js'
+import { Link } from '../ui/link.js'
+import { Empty, Loaded } from '../ui/states.js'
+import { Time } from '../ui/time.js'
+import { toast } from '../ui/toast.js'
+import { FlowTree } from './flow-tree.js'
+
+export const flowPages: ConsoleModule = () => ({
+  pages: [{ path: '/flows', title: 'Flows', nav: { icon: 'flow', order: 50, key: 'f' }, view: Flows }],
+})
+
+interface Family {
+  readonly parent: string
+  readonly children: readonly JobDetails[]
+}
+
+const states = ['active', 'waiting', 'delayed', 'failed', 'completed'] as const
+/** Newest jobs of each state that are looked at for parents. */
+const looked = 100
+
+/** Jobs that belong together: one that was asked for, or those of the newest jobs that have a parent. */
+function Flows(place: ConsolePlace) {
+  const of = place.query.get('of') ?? ''
+  const [text, setText] = useState(of)
+  return (
+    <Page title="Flows">
+      <form
+        class="filters"
+        onSubmit={(event) => {
+          event.preventDefault()
+          setQuery({ of: text.trim() })
+        }}
+      >
+        <input
+          class="input"
+          type="search"
+          aria-label="Job of the flow"
+          placeholder="A job of the flow: queue:id"
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+        <button type="submit" class="button">
+          Show
+        </button>
+      </form>
+      {of === '' ? <RecentFlows /> : <OneFlow of={of} />}
+    </Page>
+  )
+}
+
+function OneFlow({ of }: { readonly of: string }) {
+  const flow = useData<JobFlow>(path`/api/jobs/${of}/flow`)
+  return (
+    <Card flush>
+      <Loaded from={flow}>{({ id, queue, root }) => <FlowTree root={root} current={{ id, queue }} />}</Loaded>
+    </Card>
+  )
+}
+
+function RecentFlows() {
+  const active = useData<{ jobs: readonly JobDetails[] }>(`/api/jobs/active?limit=${looked}`)
+  const [more, setMore] = useState<readonly JobDetails[] | undefined>(undefined)
+  const jobs = [...(active.data?.jobs ?? []), ...(more ?? [])]
+  const families = familiesOf(jobs)
+  const readMore = async (): Promise<void> => {
+    const lists = await Promise.all(
+      states.slice(1).map((state) => request<{ jobs: readonly JobDetails[] }>('GET', `/api/jobs/${state}?limit=${looked}`)),
+    )
+    setMore(lists.flatMap((list) => list.jobs))
+  }
+  if (active.data !== undefined && more === undefined) {
+    setMore([])
+    readMore().catch((error: unknown) => toast('bad', String(error)))
+  }
+  return (
+    <Loaded from={active}>
+      {() =>
+        families.length === 0 ? (
+          <Card flush>
+            <Empty title="No flow among the newest jobs">
+              A flow is a job with jobs that must be done before it. The newest {looked} jobs of each state were looked at.
+            </Empty>
+          </Card>
+        ) : (
+          <>
+            <p class="note">Flows with a child among the newest {looked} jobs of each state</p>
+            <Card flush>
+              <ul class="needs">
+                {families.map(({ children, parent }) => (
+                  <li key={parent}>
+                    <span class="needs-text">
+                      <Link to={`/flows?of=${encodeURIComponent(parent)}`}>{parent}</Link> waits for {plural(children.length, 'job')}
+                    </span>
+                    <Summary jobs={children} />
+                    <span class="dim">
+                      <Time at={children[0]?.createdAt} />
+                    </span>
+                  </li>
+                ))}
+              </ul>
+            </Card>
+          </>
+        )
+      }
+    </Loaded>
+  )
+}
+
+const tones: Readonly<Record<string, Tone>> = { failed: 'bad', processing: 'info', completed: 'ok', waiting: 'neutral' }
+
+function Summary({ jobs }: { readonly jobs: readonly JobDetails[] }) {
+  return (
+    <>
+      {(['failed', 'processing', 'waiting', 'completed'] as const).map((status) => {
+        const number = jobs.filter((job) => job.status === status).length
+        return (
+          number > 0 && (
+            <Badge key={status} tone={tones[status] ?? 'neutral'}>
+              {number} {status}
+            </Badge>
+          )
+        )
+      })}
+    </>
+  )
+}
+
+function familiesOf(jobs: readonly JobDetails[]): readonly Family[] {
+  const byParent = new Map<string, JobDetails[]>()
+  for (const job of jobs) {
+    if (job.parent === null) continue
+    const known = byParent.get(job.parent)
+    if (known === undefined) byParent.set(job.parent, [job])
+    else if (!known.some(({ id, queue }) => id === job.id && queue === job.queue)) known.push(job)
+  }
+  return [...byParent].map(([parent, children]) => ({ parent, children }))
+}

@@ -1,0 +1,23 @@
+import type { ConsoleModule } from '../../contract.js'
+import { accessPages } from './access/index.js'
+import { decisionPages } from './decisions/index.js'
+import { flowPages } from './flows.js'
+import { overviewPages } from './overview.js'
+import { pluginPages } from './plugins/index.js'
+import { queuePages } from './queues.js'
+import { resourcePages } from './resources/index.js'
+import { schedulePages } from './schedules.js'
+import { workerPages } from './workers/index.js'
+
+/** The built-in pages, each made as the module of a plugin is. */
+export const builtIn: readonly ConsoleModule[] = [
+  overviewPages,
+  queuePages,
+  workerPages,
+  schedulePages,
+  flowPages,
+  decisionPages,
+  resourcePages,
+  pluginPages,
+  accessPages,
+]

@@ -1,0 +1,255 @@
+import type { JobAttempt, JobDetails, JobFlow } from 'zin/plugins/queue-monitor'
+import type { ConsolePlace } from '../../contract.js'
+import { download, request } from '../data/api.js'
+import { messageOf } from '../data/message.js'
+import { can, refreshInterval, session } from '../data/session.js'
+import { useData } from '../data/use-data.js'
+import { bytes, plural } from '../format.js'
+import { path, router, setQuery } from '../router.js'
+import { Badge, type Tone } from '../ui/badge.js'
+import { ActionButton } from '../ui/dialog.js'
+import { Icon } from '../ui/icon.js'
+import { copyText, JsonView } from '../ui/json.js'
+import { Card, Facts, Page, TabPanel, Tabs } from '../ui/layout.js'
+import { Link } from '../ui/link.js'
+import { Panels } from '../ui/panels.js'
+import { StackView } from '../ui/stack.js'
+import { Empty, Loaded } from '../ui/states.js'
+import { Duration, FullTime } from '../ui/time.js'
+import { toast } from '../ui/toast.js'
+import { FlowTree } from './flow-tree.js'
+import { verbsOf } from './job-actions.js'
+import { JobAttempts } from './job-attempts.js'
+import { JobEditor } from './job-editor.js'
+import { JobTimeline } from './job-timeline.js'
+
+const tones: Readonly<Record<string, Tone>> = { failed: 'bad', active: 'info', completed: 'ok' }
+
+const tabs = [
+  { id: 'data', title: 'Data' },
+  { id: 'error', title: 'Error' },
+  { id: 'attempts', title: 'Attempts' },
+  { id: 'logs', title: 'Logs' },
+  { id: 'flow', title: 'Flow' },
+  { id: 'raw', title: 'Raw' },
+] as const
+
+/** A job: what it is, how it went, why it failed, what can be done. */
+export function Job(place: ConsolePlace) {
+  const { id = '', name: queue = '' } = place.params
+  const include = session.value?.may.payload === true ? '&include=payload' : ''
+  const url = path`/api/jobs/${id}`
+  const job = useData<JobDetails>(`${url}?queue=${encodeURIComponent(queue)}${include}`, { refresh: refreshInterval() })
+  const { data } = job
+  return (
+    <Page
+      title={data === undefined ? id : data.name}
+      parent={{ title: queue, to: path`/queues/${queue}` }}
+      badge={data !== undefined && <Badge tone={tones[data.state] ?? 'neutral'}>{data.state}</Badge>}
+      actions={data !== undefined && <Actions job={data} done={job.reload} />}
+    >
+      <Loaded from={job}>{(details) => <Details job={details} place={place} />}</Loaded>
+    </Page>
+  )
+}
+
+function Details({ job, place }: { readonly job: JobDetails; readonly place: ConsolePlace }) {
+  const attempts = useData<{ attempts: readonly JobAttempt[] }>(
+    `${path`/api/jobs/${job.id}/attempts`}?queue=${encodeURIComponent(job.queue)}`,
+    job.state === 'active' ? { refresh: refreshInterval() } : {},
+  )
+  const wanted = place.query.get('tab')
+  const hasError = (job.stacktrace?.length ?? 0) > 0 || job.error !== null
+  const shown = tabs.filter(({ id }) => id !== 'error' || hasError)
+  const tab = shown.find(({ id }) => id === wanted)?.id ?? (job.error === null ? 'data' : 'error')
+  return (
+    <>
+      {job.error !== null && (
+        <p class="error-line">
+          <Icon name="bad" />
+          <span>{job.error}</span>
+        </p>
+      )}
+      <Card>
+        <JobTimeline job={job} attempts={attempts.data?.attempts ?? []} />
+        <Facts
+          of={[
+            ['Job', <span class="mono">{job.id}</span>],
+            ['Queue', <Link to={path`/queues/${job.queue}`}>{job.queue}</Link>],
+            ['Attempts', `${job.attempts} of ${job.maxAttempts}${job.stalls > 0 ? `, ${job.stalls} lost` : ''}`],
+            ['Ran for', <Duration ms={job.processingTime} />],
+            ['Added', <FullTime at={job.createdAt} />],
+            ['Ended', <FullTime at={job.completedAt ?? job.failedAt} />],
+            ...(job.readyAt === null ? [] : [['Ready', <FullTime at={job.readyAt} />] as const]),
+            ['Priority', String(job.priority)],
+            ...(job.parent === null ? [] : [['Waited for by', <Parent of={job.parent} />] as const]),
+          ]}
+        />
+      </Card>
+      <Tabs label="Parts of the job" tabs={shown} current={tab} choose={(id) => setQuery({ tab: id })} />
+      <TabPanel of={tab}>
+        {tab === 'data' && <Data job={job} />}
+        {tab === 'error' && <Errors job={job} />}
+        {tab === 'attempts' && <JobAttempts from={attempts} />}
+        {tab === 'logs' && <Logs job={job} />}
+        {tab === 'flow' && <Flow job={job} />}
+        {tab === 'raw' && (
+          <Card>
+            <pre>{JSON.stringify(job, null, 2)}</pre>
+          </Card>
+        )}
+      </TabPanel>
+      <Panels on="job" place={place} />
+    </>
+  )
+}
+
+function Parent({ of }: { readonly of: string }) {
+  const [queue = '', id = ''] = of.split(':')
+  return <Link to={path`/queues/${queue}/jobs/${id}`}>{of}</Link>
+}
+
+function Data({ job }: { readonly job: JobDetails }) {
+  if (session.value?.may.payload !== true) {
+    return (
+      <Card>
+        <Empty title="The data are not shown">Your credentials lack the permission payload:read.</Empty>
+      </Card>
+    )
+  }
+  const url = `${path`/api/jobs/${job.id}/payload`}?queue=${encodeURIComponent(job.queue)}`
+  return (
+    <Card
+      title={job.payloadTruncated ? `The first 64 KiB of ${bytes(job.payloadBytes ?? 0)}` : 'Data'}
+      aside={
+        <span class="page-actions">
+          <button type="button" class="button small" onClick={() => void copyText(JSON.stringify(job.payload, null, 2))}>
+            Copy
+          </button>
+          <button
+            type="button"
+            class="button small"
+            onClick={() => download(url, `${job.queue}-${job.id}.json`).catch((error: unknown) => toast('bad', messageOf(error)))}
+          >
+            Download
+          </button>
+        </span>
+      }
+    >
+      {job.payloadTruncated ? <pre class="mono">{String(job.payload)}</pre> : <JsonView value={job.payload} />}
+    </Card>
+  )
+}
+
+function Errors({ job }: { readonly job: JobDetails }) {
+  const stacks = job.stacktrace ?? []
+  const [line = ''] = (job.error ?? '').split('\n')
+  return (
+    <Card
+      title={stacks.length > 1 ? `Last of ${stacks.length} errors` : 'Error'}
+      aside={
+        line !== '' && (
+          <Link
+            class="link"
+            to={`${path`/queues/${job.queue}`}?state=failed&q=${encodeURIComponent(`error:${line.split(/\s+/)[0] ?? ''}`)}`}
+          >
+            Jobs like this
+          </Link>
+        )
+      }
+    >
+      {stacks.length === 0 ? (
+        <p>{job.error}</p>
+      ) : (
+        stacks.toReversed().map((stack, index) =>
+          index === 0 ? (
+            <StackView key={stacks.length - index} text={stack} />
+          ) : (
+            <details key={stacks.length - index}>
+              <summary>Attempt {stacks.length - index}</summary>
+              <StackView text={stack} />
+            </details>
+          ),
+        )
+      )}
+    </Card>
+  )
+}
+
+function Logs({ job }: { readonly job: JobDetails }) {
+  const url = `${path`/api/jobs/${job.id}/logs`}?queue=${encodeURIComponent(job.queue)}`
+  const logs = useData<{ logs: readonly string[]; count: number }>(url, job.state === 'active' ? { refresh: refreshInterval() } : {})
+  return (
+    <Card>
+      <Loaded from={logs}>
+        {({ count, logs: lines }) =>
+          lines.length === 0 ? (
+            <Empty title="No log">A processor writes to it with job.log().</Empty>
+          ) : (
+            <>
+              <pre class="mono">{lines.join('\n')}</pre>
+              {count > lines.length && (
+                <p class="dim">
+                  The first {plural(lines.length, 'line')} of {count}
+                </p>
+              )}
+            </>
+          )
+        }
+      </Loaded>
+    </Card>
+  )
+}
+
+function Flow({ job }: { readonly job: JobDetails }) {
+  const flow = useData<JobFlow>(`${path`/api/jobs/${job.id}/flow`}?queue=${encodeURIComponent(job.queue)}`)
+  return (
+    <Card flush>
+      <Loaded from={flow}>
+        {({ root }) =>
+          root.children.length === 0 && root.id === job.id ? (
+            <Empty title="This job stands alone">It waits for no other job, and none waits for it.</Empty>
+          ) : (
+            <FlowTree root={root} current={{ id: job.id, queue: job.queue }} />
+          )
+        }
+      </Loaded>
+    </Card>
+  )
+}
+
+function Actions({ done, job }: { readonly job: JobDetails; readonly done: () => void }) {
+  if (!can('write')) return null
+  const suffix = `?queue=${encodeURIComponent(job.queue)}`
+  return (
+    <>
+      {verbsOf(job.state).map(({ method, past, title, verb }) => (
+        <ActionButton
+          key={verb}
+          label={title}
+          tone={verb === 'delete' || verb === 'cancel' ? 'bad' : undefined}
+          confirm={
+            verb === 'delete'
+              ? { title: `Delete job ${job.id}?`, text: 'It is deleted with its data and log.' }
+              : verb === 'cancel'
+                ? {
+                    title: `Cancel job ${job.id}?`,
+                    text: job.state === 'active' ? 'It is told to stop, on whichever node it runs.' : 'It is removed and never runs.',
+                  }
+                : undefined
+          }
+          run={async () => {
+            await request(method, `${path`/api/jobs/${job.id}`}${method === 'DELETE' ? '' : `/${verb}`}${suffix}`)
+            if (verb === 'delete') router.go(path`/queues/${job.queue}`)
+            else done()
+            return `Job ${job.id} ${past}`
+          }}
+        />
+      ))}
+      {session.value?.may.payload === true && !job.payloadTruncated && <JobEditor job={job} />}
+      <button type="button" class="button" onClick={() => void copyText(`curl '${location.origin}${path`/api/jobs/${job.id}`}${suffix}'`)}>
+        Copy as curl
+      </button>
+    </>
+  )
+}

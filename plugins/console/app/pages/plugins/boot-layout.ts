@@ -1,0 +1,70 @@
+// Where the plugins of a boot graph stand. Pure.
+import type { PluginReport } from 'zin'
+import { grouped } from '../../group.js'
+
+export const boxWidth = 120
+export const boxHeight = 28
+const columnGap = 22
+const rowGap = 8
+const margin = 2
+
+export interface PlacedPlugin {
+  readonly plugin: PluginReport
+  readonly x: number
+  readonly y: number
+}
+
+export interface PlacedEdge {
+  readonly from: PlacedPlugin
+  readonly to: PlacedPlugin
+  /** Another way leads there, too: the order would be the same without it. */
+  readonly implied: boolean
+}
+
+export interface BootLayout {
+  readonly width: number
+  readonly height: number
+  readonly boxes: readonly PlacedPlugin[]
+  readonly edges: readonly PlacedEdge[]
+}
+
+/** A column for each level of the boot order, so that every line goes to the right. A plugin stands near those that it needs. */
+export function bootLayout(plugins: readonly PluginReport[]): BootLayout {
+  const boxes = new Map<string, PlacedPlugin>()
+  const levels = [...grouped(plugins, ({ level }) => level)].sort(([a], [b]) => a - b)
+  for (const [column, [, ofLevel]] of levels.entries()) {
+    const wish = (plugin: PluginReport): number => {
+      const needed = plugin.after.flatMap((name) => boxes.get(name)?.y ?? [])
+      return needed.length === 0 ? 0 : needed.reduce((sum, y) => sum + y, 0) / needed.length
+    }
+    const sorted = [...ofLevel].sort((a, b) => wish(a) - wish(b) || a.name.localeCompare(b.name))
+    for (const [row, plugin] of sorted.entries())
+      boxes.set(plugin.name, { plugin, x: margin + column * (boxWidth + columnGap), y: margin + row * (boxHeight + rowGap) })
+  }
+  const edges = [...boxes.values()].flatMap((to) =>
+    to.plugin.after.flatMap((name): readonly PlacedEdge[] => {
+      const from = boxes.get(name)
+      return from === undefined ? [] : [{ from, to, implied: isImplied(name, to.plugin, boxes) }]
+    }),
+  )
+  const most = Math.max(0, ...levels.map(([, ofLevel]) => ofLevel.length))
+  return {
+    width: Math.max(0, levels.length * (boxWidth + columnGap) - columnGap) + 2 * margin,
+    height: Math.max(0, most * (boxHeight + rowGap) - rowGap) + 2 * margin,
+    boxes: [...boxes.values()],
+    edges,
+  }
+}
+
+/** Whether another of its needs needs it, at once or by way of others. */
+function isImplied(name: string, plugin: PluginReport, boxes: ReadonlyMap<string, PlacedPlugin>): boolean {
+  const seen = new Set<string>()
+  const open = plugin.after.filter((other) => other !== name)
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (next === name) return true
+    if (seen.has(next)) continue
+    seen.add(next)
+    open.push(...(boxes.get(next)?.plugin.after ?? []))
+  }
+  return false
+}

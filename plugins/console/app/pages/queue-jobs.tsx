@@ -1,0 +1,261 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { JobDetails, JobPage, ListedStatus } from 'zin/plugins/queue-monitor'
+import { request } from '../data/api.js'
+import { messageOf } from '../data/message.js'
+import { usePagedRows } from '../data/pages-of.js'
+import { can } from '../data/session.js'
+import { useData } from '../data/use-data.js'
+import { count as countText, exact, plural } from '../format.js'
+import { path, setQuery } from '../router.js'
+import { Card } from '../ui/layout.js'
+import { Empty, Loaded, Loading, Problem } from '../ui/states.js'
+import { type Column, RowsTable, type Selection } from '../ui/table.js'
+import { Duration, Time } from '../ui/time.js'
+import { toast } from '../ui/toast.js'
+import { BulkActions } from './bulk-actions.js'
+import { verbsOf } from './job-actions.js'
+
+interface JobsProps {
+  readonly queue: string
+  readonly status: ListedStatus
+  readonly count: number
+  readonly query: string
+}
+
+const columnsBase: readonly Column<JobDetails>[] = [
+  { key: 'id', title: 'Job', width: '120px', cell: ({ id }) => <span class="mono">{id}</span> },
+  { key: 'name', title: 'Name', cell: ({ name }) => <span title={name}>{name}</span> },
+]
+const errorColumn: Column<JobDetails> = { key: 'error', title: 'Error', cell: ({ error }) => <span title={error ?? ''}>{error}</span> }
+const attempts: Column<JobDetails> = {
+  key: 'attempts',
+  title: 'Attempts',
+  numeric: true,
+  hideOn: 'phone',
+  width: '88px',
+  cell: (job) => `${job.attempts} of ${job.maxAttempts}`,
+}
+const timeColumn = (title: string, of: (job: JobDetails) => string | null): Column<JobDetails> => ({
+  key: title,
+  title,
+  numeric: true,
+  width: '120px',
+  cell: (job) => <Time at={of(job)} />,
+})
+const runTime: Column<JobDetails> = {
+  key: 'ran',
+  title: 'Ran',
+  numeric: true,
+  hideOn: 'tablet',
+  width: '88px',
+  cell: ({ processingTime }) => <Duration ms={processingTime} />,
+}
+
+const columns: Readonly<Record<ListedStatus, readonly Column<JobDetails>[]>> = {
+  failed: [...columnsBase, errorColumn, attempts, runTime, timeColumn('Failed', ({ failedAt }) => failedAt)],
+  waiting: [...columnsBase, attempts, timeColumn('Added', ({ createdAt }) => createdAt)],
+  active: [...columnsBase, attempts, timeColumn('Started', ({ startedAt }) => startedAt)],
+  delayed: [...columnsBase, attempts, timeColumn('Ready', ({ readyAt }) => readyAt)],
+  completed: [...columnsBase, attempts, runTime, timeColumn('Completed', ({ completedAt }) => completedAt)],
+}
+
+/** The jobs of a queue in one state: all of them as they are scrolled, or those that a search finds. */
+export function QueueJobs(props: JobsProps) {
+  const { query, queue, status } = props
+  const [text, setText] = useState(query)
+  return (
+    <>
+      <form
+        class="filters"
+        onSubmit={(event) => {
+          event.preventDefault()
+          setQuery({ q: text.trim() })
+        }}
+      >
+        <input
+          class="input"
+          type="search"
+          aria-label="Search these jobs"
+          placeholder="Search: words, id:… name:… error:…"
+          value={text}
+          onInput={(event) => {
+            setText(event.currentTarget.value)
+            if (event.currentTarget.value === '') setQuery({ q: undefined })
+          }}
+        />
+        <button type="submit" class="button">
+          Search
+        </button>
+      </form>
+      {query === '' ? <AllJobs {...props} /> : <FoundJobs queue={queue} status={status} query={query} />}
+    </>
+  )
+}
+
+function AllJobs({ count, queue, status }: JobsProps) {
+  const jobs = usePagedRows<JobDetails>(
+    `/api/jobs/${status}?queue=${encodeURIComponent(queue)}`,
+    ({ jobs: rows, pagination }: JobPage) => ({
+      rows,
+      total: pagination.total,
+    }),
+  )
+  const { clear, marked, selection } = useMarked()
+  const { error, total } = jobs
+  // Rows do not move while somebody reads: what is new waits until it is asked for.
+  const seen = useRef(count)
+  if (total === undefined) seen.current = count
+  const fresh = total === undefined ? 0 : count - total
+  const reload = (): void => {
+    clear()
+    jobs.reload()
+  }
+  useEffect(() => {
+    if (total === 0 && count > 0) jobs.reload()
+  }, [count])
+  if (total === undefined) return error === undefined ? <Loading /> : <Problem error={error} retry={jobs.reload} />
+  return (
+    <>
+      <BulkBar queue={queue} status={status} total={total} marked={marked} done={reload} clear={clear} />
+      {fresh !== 0 && total > 0 && (
+        <p class="note" role="status">
+          {fresh > 0 ? `${exact(fresh)} new` : `${exact(-fresh)} gone`}{' '}
+          <button type="button" class="button small" onClick={reload}>
+            Show
+          </button>
+        </p>
+      )}
+      <Card flush>
+        <RowsTable
+          label={`${status} jobs of ${queue}`}
+          columns={columns[status]}
+          count={total}
+          rowAt={jobs.rowAt}
+          onWindow={jobs.onWindow}
+          rowKey={({ id }) => id}
+          href={({ id }) => path`/queues/${queue}/jobs/${id}`}
+          selection={can('write') ? selection : undefined}
+          empty={<Empty title={`No ${status} jobs`}>{emptyHints[status]}</Empty>}
+        />
+      </Card>
+    </>
+  )
+}
+
+const emptyHints: Readonly<Record<ListedStatus, string>> = {
+  failed: 'Jobs that have used up their attempts appear here.',
+  waiting: 'Jobs that are ready to run and not taken yet appear here.',
+  active: 'Jobs that run now appear here.',
+  delayed: 'Jobs that wait for their time, or for their next attempt, appear here.',
+  completed: 'Jobs that have completed are kept for a limited time.',
+}
+
+interface Search {
+  readonly jobs: readonly JobDetails[]
+  readonly searched: { readonly jobs: number; readonly of: number; readonly complete: boolean }
+}
+
+function FoundJobs({ query, queue, status }: Omit<JobsProps, 'count'>) {
+  const found = useData<Search>(`/api/jobs?queue=${encodeURIComponent(queue)}&status=${status}&limit=100&q=${encodeURIComponent(query)}`)
+  const { clear, marked, selection } = useMarked()
+  return (
+    <Loaded from={found} what="Searching">
+      {({ jobs, searched }) => (
+        <>
+          <p class="note" role="status">
+            {jobs.length === 100 ? 'The first 100 matches' : plural(jobs.length, 'match', 'matches')};{' '}
+            {searched.complete
+              ? `searched all ${exact(searched.of)}`
+              : `searched the newest ${exact(searched.jobs)} of ${countText(searched.of)}`}
+          </p>
+          {marked.size > 0 && <MarkedActions queue={queue} status={status} marked={marked} clear={clear} done={found.reload} />}
+          <Card flush>
+            <RowsTable
+              label={`Jobs that match ${query}`}
+              columns={columns[status]}
+              count={jobs.length}
+              rowAt={(index) => jobs[index]}
+              rowKey={({ id }) => id}
+              href={({ id }) => path`/queues/${queue}/jobs/${id}`}
+              selection={can('write') ? selection : undefined}
+              empty={
+                <Empty title={`No ${status} job matches`}>
+                  <button type="button" class="button" onClick={() => setQuery({ q: undefined })}>
+                    Show all {status} jobs
+                  </button>
+                </Empty>
+              }
+            />
+          </Card>
+        </>
+      )}
+    </Loaded>
+  )
+}
+
+function useMarked(): { readonly marked: ReadonlySet<string>; readonly selection: Selection<JobDetails>; readonly clear: () => void } {
+  const [marked, set] = useState<ReadonlySet<string>>(new Set())
+  const toggle = ({ id }: JobDetails): void =>
+    set((now) => {
+      const next = new Set(now)
+      if (!next.delete(id)) next.add(id)
+      return next
+    })
+  return { marked, selection: { has: ({ id }) => marked.has(id), toggle }, clear: () => set(new Set()) }
+}
+
+interface BarProps {
+  readonly queue: string
+  readonly status: ListedStatus
+  readonly marked: ReadonlySet<string>
+  readonly clear: () => void
+  readonly done: () => void
+}
+
+function BulkBar({ total, ...props }: BarProps & { readonly total: number }) {
+  if (!can('write') || total === 0) return null
+  if (props.marked.size > 0) return <MarkedActions {...props} />
+  return (
+    <div class="bulk">
+      <span class="dim">All {exact(total)}</span>
+      <BulkActions queue={props.queue} status={props.status} done={props.done} />
+    </div>
+  )
+}
+
+/** What can be done with the marked jobs, one after another. */
+function MarkedActions({ clear, done, marked, queue, status }: BarProps) {
+  const [busy, setBusy] = useState(false)
+  const act = async (method: 'POST' | 'DELETE', verb: string, past: string): Promise<void> => {
+    setBusy(true)
+    let changed = 0
+    let problem: string | undefined
+    for (const id of marked) {
+      const suffix = method === 'DELETE' ? '' : `/${verb}`
+      try {
+        await request(method, `${path`/api/jobs/${id}`}${suffix}?queue=${encodeURIComponent(queue)}`)
+        changed++
+      } catch (error) {
+        problem = messageOf(error)
+      }
+    }
+    setBusy(false)
+    clear()
+    done()
+    if (changed > 0) toast('ok', `${plural(changed, 'job')} ${past}`)
+    if (problem !== undefined) toast('bad', `${marked.size - changed} not ${past}: ${problem}`)
+  }
+  return (
+    <div class="bulk">
+      <span>{plural(marked.size, 'job')} marked</span>
+      {verbsOf(status).map(({ method, past, title, verb }) => (
+        <button key={verb} type="button" class="button small" disabled={busy} onClick={() => void act(method, verb, past)}>
+          {title}
+        </button>
+      ))}
+      <button type="button" class="button small" onClick={clear}>
+        Clear
+      </button>
+    </div>
+  )
+}

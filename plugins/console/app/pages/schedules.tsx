@@ -1,0 +1,173 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { ConsoleData, ConsoleModule } from '../../contract.js'
+import { ApiError, request } from '../data/api.js'
+import { can } from '../data/session.js'
+import { duration, plural } from '../format.js'
+import { path } from '../router.js'
+import { ActionButton } from '../ui/dialog.js'
+import { Card, Page } from '../ui/layout.js'
+import { Link } from '../ui/link.js'
+import { Empty, Loaded } from '../ui/states.js'
+import { type Column, Table } from '../ui/table.js'
+import { Time } from '../ui/time.js'
+
+export const schedulePages: ConsoleModule = () => ({
+  pages: [{ path: '/schedules', title: 'Schedules', nav: { icon: 'clock', order: 40, key: 's' }, plugin: 'workers', view: Schedules }],
+})
+
+interface Schedule {
+  readonly id: string
+  readonly worker: string
+  readonly name: string
+  readonly pattern?: string
+  readonly every?: number
+  readonly tz?: string
+  readonly nextAt: string | null
+}
+
+interface Found {
+  readonly schedules: readonly Schedule[]
+  readonly workers: number
+  readonly asked: number
+}
+
+/** Workers that are asked for their schedules, and how many at once. */
+const mostWorkers = 200
+const atOnce = 8
+
+/** The schedules of all workers: each worker is asked once, since they belong to it. */
+function useSchedules(): ConsoleData<Found> {
+  const [state, set] = useState<Omit<ConsoleData<Found>, 'reload'>>({ data: undefined, error: undefined, loading: true, at: undefined })
+  const [turn, setTurn] = useState(0)
+  useEffect(() => {
+    const abort = new AbortController()
+    const read = async (): Promise<void> => {
+      const names: string[] = []
+      let total = 0
+      for (let page = 1; names.length < mostWorkers; page++) {
+        const url = `/api/workers?limit=100&page=${page}`
+        const { pagination, workers } = await request<{
+          workers: readonly { name: string }[]
+          pagination: { total: number; totalPages: number }
+        }>('GET', url, undefined, abort.signal)
+        total = pagination.total
+        names.push(...workers.map(({ name }) => name))
+        if (page >= pagination.totalPages) break
+      }
+      const asked = names.slice(0, mostWorkers)
+      const schedules: Schedule[] = []
+      for (let from = 0; from < asked.length; from += atOnce) {
+        const some = asked.slice(from, from + atOnce)
+        const lists = await Promise.all(
+          some.map((name) =>
+            request<{ schedules: readonly Schedule[] }>('GET', path`/api/workers/${name}/schedules`, undefined, abort.signal),
+          ),
+        )
+        schedules.push(...lists.flatMap((list) => list.schedules))
+      }
+      set({ data: { schedules, workers: total, asked: asked.length }, error: undefined, loading: false, at: Date.now() })
+    }
+    read().catch((error: unknown) => {
+      if (abort.signal.aborted) return
+      const known = error instanceof ApiError ? error : new ApiError(0, 'UNREADABLE', String(error))
+      set((before) => ({ ...before, error: known, loading: false }))
+    })
+    return () => abort.abort()
+  }, [turn])
+  return { ...state, reload: () => setTurn((number) => number + 1) }
+}
+
+function Schedules() {
+  const found = useSchedules()
+  const columns: readonly Column<Schedule>[] = [
+    { key: 'id', title: 'Schedule', cell: ({ id }) => id, sort: ({ id }) => id },
+    {
+      key: 'worker',
+      title: 'Worker',
+      cell: ({ worker }) => <Link to={path`/workers/${worker}`}>{worker}</Link>,
+      sort: ({ worker }) => worker,
+    },
+    { key: 'name', title: 'Adds', hideOn: 'phone', cell: ({ name }) => name, sort: ({ name }) => name },
+    {
+      key: 'timing',
+      title: 'When',
+      cell: ({ every, pattern, tz }) =>
+        every === undefined ? (
+          <>
+            <span class="mono">{pattern}</span> <span class="dim">{tz ?? 'UTC'}</span>
+          </>
+        ) : (
+          `every ${duration(every)}`
+        ),
+    },
+    {
+      key: 'next',
+      title: 'Next',
+      numeric: true,
+      cell: ({ nextAt }) => (nextAt === null ? <span class="dim">ended</span> : <Time at={nextAt} />),
+      sort: ({ nextAt }) => (nextAt === null ? Number.MAX_SAFE_INTEGER : Date.parse(nextAt)),
+    },
+    ...(can('operate')
+      ? [
+          {
+            key: 'remove',
+            title: '',
+            numeric: true,
+            width: '104px',
+            cell: ({ id, worker }: Schedule) => (
+              <ActionButton
+                small
+                label="Remove"
+                tone="bad"
+                confirm={{
+                  title: `Remove the schedule ${id}?`,
+                  text: `${worker} gets no further jobs from it. Jobs that it has added stay.`,
+                }}
+                run={async () => {
+                  await request('DELETE', path`/api/workers/${worker}/schedules/${id}`)
+                  found.reload()
+                  return `Removed the schedule ${id}`
+                }}
+              />
+            ),
+          },
+        ]
+      : []),
+  ]
+  return (
+    <Page
+      title="Schedules"
+      actions={
+        <button type="button" class="button" onClick={found.reload}>
+          Refresh
+        </button>
+      }
+    >
+      <Loaded from={found}>
+        {({ asked, schedules, workers }) => (
+          <>
+            {asked < workers && (
+              <p class="note">
+                The schedules of the first {asked} of {plural(workers, 'worker')}
+              </p>
+            )}
+            <Card flush>
+              <Table
+                label="Schedules"
+                columns={columns}
+                rows={schedules}
+                rowKey={({ id, worker }) => `${worker} ${id}`}
+                sort={{ key: 'next', down: false }}
+                empty={
+                  <Empty title="No schedules">
+                    A worker gets one with <span class="mono">PUT /api/workers/:name/schedules/:id</span>.
+                  </Empty>
+                }
+              />
+            </Card>
+          </>
+        )}
+      </Loaded>
+    </Page>
+  )
+}

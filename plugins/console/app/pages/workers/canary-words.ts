@@ -1,0 +1,47 @@
+// How a canary reads. Pure.
+import type { CanaryView, PauseReason } from 'zin/plugins/canary'
+import { exact } from '../../format.js'
+
+type Metric = keyof CanaryView['evidence']['metrics']
+
+export const metricNames: Readonly<Record<Metric, string>> = { fail: 'Failures', slow: 'Slow jobs', lost: 'Lost jobs' }
+
+export const pauseReasons: Readonly<Record<PauseReason, string>> = {
+  manual: 'Somebody paused it. It keeps its share of the jobs until somebody goes on.',
+  inconclusive: 'Its time is over and there is no verdict. Decide: promote it, roll it back, or resume to wait for more jobs.',
+  gate: 'This step waits for a person. Resume goes to the next step.',
+  'nodes-missing': 'A node cannot load the version. See the nodes below; roll back, or resume once it can.',
+  'regression-observed': 'It is worse, and may not roll back by itself. Roll it back, unless you know better.',
+  'sample-ratio': 'It did not get its share of the jobs, so that its numbers cannot be trusted.',
+  'awaiting-completion': 'It passed. Complete it to give it all jobs.',
+}
+
+const ended: readonly CanaryView['state'][] = ['SUCCEEDED', 'ROLLED_BACK', 'FAILED_TO_START']
+
+export function isLive({ state }: CanaryView): boolean {
+  return !ended.includes(state)
+}
+
+/** A share in percentage points: `1.2`. */
+export function points(share: number): string {
+  const value = Math.round(share * 1000) / 10
+  return `${value === 0 ? '0' : value.toFixed(1).replace('-', '−')}`
+}
+
+/** `0.8 to 2.1 points more failures; limit 1.0`. */
+export function sentenceOf(metric: Metric, report: CanaryView['evidence']['metrics']['fail']): string {
+  const { difference, halfWidth, tolerance } = report
+  const what = metricNames[metric].toLowerCase()
+  if (difference === null || halfWidth === null) return `limit ${points(tolerance)} points more ${what}`
+  const [low, high] = [difference - halfWidth, difference + halfWidth]
+  const limit = `limit ${points(tolerance)}`
+  if (high < 0) return `${points(-high)} to ${points(-low)} points fewer ${what}; ${limit}`
+  if (low >= 0) return `${points(low)} to ${points(high)} points more ${what}; ${limit}`
+  return `between ${points(-low)} points fewer and ${points(high)} more ${what}; ${limit}`
+}
+
+export function needsOf({ needs: { jobs, minutes } }: CanaryView): string {
+  if (jobs === null) return 'How many more jobs it needs is not known yet.'
+  const time = minutes === null ? '' : minutes < 1 ? ', less than a minute' : `, ${exact(Math.ceil(minutes))} min at this rate`
+  return `About ${exact(jobs)} more jobs of the canary until a verdict${time}.`
+}

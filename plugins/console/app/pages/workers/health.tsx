@@ -1,0 +1,57 @@
+import { plural } from '../../format.js'
+import { Badge } from '../../ui/badge.js'
+import { Time } from '../../ui/time.js'
+import type { HealthResponse } from './types.js'
+
+/** From this many points down, somebody should look. */
+const well = 80
+const poor = 50
+
+export function healthTone(score: number): 'neutral' | 'warn' | 'bad' {
+  return score >= well ? 'neutral' : score >= poor ? 'warn' : 'bad'
+}
+
+/** What took points off the score, from 100 downwards. */
+export function HealthLedger({ health }: { readonly health: HealthResponse['health'] }) {
+  const { checks, monitored, score, terms } = health
+  const failing = checks.filter(({ healthy }) => !healthy)
+  return (
+    <>
+      <ul class="ledger">
+        <li>
+          <span>Nothing wrong</span>
+          <span class="ledger-number">100</span>
+        </li>
+        {terms.map(({ name, penalty, plugin, reason }) => (
+          <li key={`${plugin ?? ''} ${name}`}>
+            <span>
+              {reason} <span class="dim mono">{plugin === undefined ? name : `${plugin}/${name}`}</span>
+            </span>
+            <span class="ledger-number">{penalty === 0 ? '0' : `−${penalty}`}</span>
+          </li>
+        ))}
+        <li class="ledger-sum">
+          <span>Health</span>
+          <span class="ledger-number">{score}</span>
+        </li>
+      </ul>
+      <p class="dim">
+        {!monitored
+          ? 'No health checks run: they are not started for this worker.'
+          : checks.length === 0
+            ? 'No health check has ended yet.'
+            : failing.length === 0
+              ? `The checks of ${plural(checks.length, 'node')} pass.`
+              : `The checks of ${failing.length} of ${plural(checks.length, 'node')} fail.`}
+      </p>
+      {failing.map(({ at, error, node }) => (
+        <p key={node}>
+          <Badge tone="bad">{node}</Badge> {error ?? 'no reason given'}{' '}
+          <span class="dim">
+            <Time at={at} />
+          </span>
+        </p>
+      ))}
+    </>
+  )
+}

@@ -1,0 +1,21 @@
+import { Value } from './data/signal.js'
+
+export type Theme = 'auto' | 'light' | 'dark'
+
+const place = 'zin-console-theme'
+const known: readonly Theme[] = ['auto', 'light', 'dark']
+
+/** The theme that the user chose; `auto` is that of the system. */
+export const theme = new Value<Theme>(known.find((one) => one === localStorage.getItem(place)) ?? 'auto')
+
+export function applyTheme(): void {
+  const { dataset } = document.documentElement
+  if (theme.value === 'auto') delete dataset.theme
+  else dataset.theme = theme.value
+}
+
+export function nextTheme(): void {
+  theme.set(known[(known.indexOf(theme.value) + 1) % known.length] ?? 'auto')
+  localStorage.setItem(place, theme.value)
+  applyTheme()
+}

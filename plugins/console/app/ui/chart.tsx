@@ -1,0 +1,63 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { useValue } from '../data/signal.js'
+import { theme } from '../theme.js'
+import { Empty, Loading } from './states.js'
+
+export interface Series {
+  readonly label: string
+  readonly hue: 1 | 2 | 3 | 4 | 5 | 6
+  readonly values: readonly (number | null)[]
+  readonly dashed?: boolean
+}
+
+export interface ChartProps {
+  /** What it shows, in a sentence for those who do not see it. */
+  readonly label: string
+  /** ms since 1970, rising. */
+  readonly times: readonly number[]
+  readonly series: readonly Series[]
+  readonly format: (value: number) => string
+  readonly height?: number
+  /** The axis reaches at least this. Default 1. */
+  readonly least?: number
+  /** Vertical marks: what happened. */
+  readonly marks?: readonly { readonly at: number; readonly text: string }[]
+  /** A click on a time. */
+  readonly onPick?: ((at: number) => void) | undefined
+  /** Why it is empty. */
+  readonly empty?: string
+}
+
+type Draw = typeof import('./draw-chart.js')
+
+/** Lines over time. What draws them is loaded with the first one. */
+export function Chart(props: ChartProps) {
+  const { empty = 'Nothing was sampled in this range', label, series, times } = props
+  const box = useRef<HTMLDivElement>(null)
+  const [draw, setDraw] = useState<Draw | undefined>(undefined)
+  const chosen = useValue(theme)
+  useEffect(() => void import('./draw-chart.js').then((loaded) => setDraw(() => loaded as never)), [])
+  const known = times.length > 1
+  useEffect(() => {
+    if (draw === undefined || box.current === null || !known) return undefined
+    return draw.drawChart(box.current, props)
+  }, [draw, chosen, props.times, props.series, known])
+  if (!known) return <Empty title={empty}>Samples are taken every few seconds while the app runs.</Empty>
+  return (
+    <figure class="chart">
+      <figcaption class="legend">
+        <span class="visually-hidden">{label}</span>
+        {series.map((one) => (
+          <span key={one.label} class="legend-item">
+            <svg class={`spark series-${one.hue}`} width="12" height="8" viewBox="0 0 12 8" aria-hidden="true">
+              <path d="M0 4h12" stroke-dasharray={one.dashed ? '3 2' : undefined} />
+            </svg>
+            {one.label}
+          </span>
+        ))}
+      </figcaption>
+      {draw === undefined && <Loading what="Drawing" />}
+      <div ref={box} class="plot" role="img" aria-label={label} />
+    </figure>
+  )
+}

@@ -1,0 +1,8 @@
+/** Where a value stands on the line of an interval, 0–100 %: all of the interval, no difference and the limit are within it. Pure. */
+export function intervalDomain(difference: number, halfWidth: number, limit: number): (value: number) => number {
+  const low = Math.min(difference - halfWidth, -limit)
+  const high = Math.max(difference + halfWidth, 2 * limit)
+  const margin = (high - low) * 0.06 || 1
+  const [from, to] = [low - margin, high + margin]
+  return (value) => Math.round(((value - from) / (to - from)) * 10_000) / 100
+}

@@ -1,0 +1,31 @@
+import type { ComponentChildren } from 'preact'
+import { base, router } from '../router.js'
+
+/** A link inside the console. With a modifier key the browser opens it as it would any other. */
+export function Link(props: {
+  readonly to: string
+  readonly children?: ComponentChildren
+  readonly class?: string | undefined
+  readonly title?: string | undefined
+  readonly current?: boolean | undefined
+  readonly label?: string | undefined
+}) {
+  const { children, current, label, title, to } = props
+  const href = `${base}${to === '/' ? '' : to}`
+  return (
+    <a
+      href={href}
+      class={props.class}
+      title={title}
+      aria-label={label}
+      aria-current={current ? 'page' : undefined}
+      onClick={(event) => {
+        if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey || event.button !== 0) return
+        event.preventDefault()
+        router.go(to)
+      }}
+    >
+      {children}
+    </a>
+  )
+}

@@ -1,0 +1,257 @@
+import type { ComponentChildren, TargetedKeyboardEvent } from 'preact'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { ConsoleColumn } from '../../contract.js'
+import { router } from '../router.js'
+import { Link } from './link.js'
+import { rowWindow } from './window.js'
+
+const rowHeight = 32
+/** Lists that are not longer are in the document as a whole. */
+const shortList = 60
+
+export interface Column<Row> extends ConsoleColumn<Row> {
+  readonly cell: (row: Row) => ComponentChildren
+}
+
+export interface TableProps<Row> {
+  /** What the table lists, for screen readers. */
+  readonly label: string
+  readonly columns: readonly Column<Row>[]
+  readonly rowKey: (row: Row) => string
+  /** Where a row leads; its first cell is the link. */
+  readonly href?: ((row: Row) => string | undefined) | undefined
+  readonly empty?: ComponentChildren
+  /** Rows that are marked, and what marks one. */
+  readonly selection?: Selection<Row> | undefined
+}
+
+export interface Selection<Row> {
+  readonly has: (row: Row) => boolean
+  readonly toggle: (row: Row, range: boolean) => void
+}
+
+export interface Sorting {
+  readonly key: string
+  readonly down: boolean
+}
+
+/** A table of rows that are all here. A click on a heading sorts it. */
+export function Table<Row>(props: TableProps<Row> & { readonly rows: readonly Row[]; readonly sort?: Sorting }) {
+  const { columns, rows, ...rest } = props
+  const [sorting, setSorting] = useState<Sorting | undefined>(props.sort)
+  const [held, hold] = useState<readonly string[] | undefined>(undefined)
+  const sorted = useMemo(() => inOrder(rows, columns, sorting), [rows, columns, sorting])
+  // Rows do not change places under the pointer.
+  const shown = held === undefined ? sorted : keepOrder(sorted, held, props.rowKey)
+  return (
+    <div onPointerEnter={() => hold(sorted.map(props.rowKey))} onPointerLeave={() => hold(undefined)}>
+      <RowsTable
+        {...rest}
+        columns={columns}
+        count={shown.length}
+        rowAt={(index) => shown[index]}
+        sorting={sorting}
+        onSort={(key) => {
+          hold(undefined)
+          setSorting((now) => ({ key, down: now?.key === key ? !now.down : true }))
+        }}
+      />
+    </div>
+  )
+}
+
+function inOrder<Row>(rows: readonly Row[], columns: readonly Column<Row>[], sorting: Sorting | undefined): readonly Row[] {
+  const by = columns.find(({ key }) => key === sorting?.key)?.sort
+  if (by === undefined || sorting === undefined) return rows
+  const way = sorting.down ? -1 : 1
+  return [...rows].sort((a, b) => {
+    const [left, right] = [by(a), by(b)]
+    return left === right ? 0 : left < right ? -way : way
+  })
+}
+
+/** Known rows in the held order, then new ones. */
+function keepOrder<Row>(rows: readonly Row[], held: readonly string[], rowKey: (row: Row) => string): readonly Row[] {
+  const byKey = new Map(rows.map((row) => [rowKey(row), row]))
+  const kept = held.flatMap((key) => {
+    const row = byKey.get(key)
+    byKey.delete(key)
+    return row === undefined ? [] : [row]
+  })
+  return [...kept, ...byKey.values()]
+}
+
+interface RowsTableProps<Row> extends TableProps<Row> {
+  readonly count: number
+  /** Undefined: not here yet. */
+  readonly rowAt: (index: number) => Row | undefined
+  /** Which rows are in the document. */
+  readonly onWindow?: (first: number, end: number) => void
+  readonly sorting?: Sorting | undefined
+  readonly onSort?: ((key: string) => void) | undefined
+}
+
+/** A table of which only the rows in sight are in the document. Arrow keys, `j` and `k` move, Enter opens, `x` marks. */
+export function RowsTable<Row>(props: RowsTableProps<Row>) {
+  const { columns, count, empty, href, label, onSort, onWindow, rowAt, rowKey, selection, sorting } = props
+  const box = useRef<HTMLDivElement>(null)
+  const [view, setView] = useState({ top: 0, height: 800 })
+  const [active, setActive] = useState(0)
+  const isLong = count > shortList
+  const { after, before, end, first } = isLong
+    ? rowWindow(count, rowHeight, view.top, view.height)
+    : { first: 0, end: count, before: 0, after: 0 }
+  useEffect(() => onWindow?.(first, end), [first, end, count])
+  useEffect(() => {
+    const element = box.current
+    if (element === null || !isLong) return undefined
+    const measure = (): void => setView({ top: element.scrollTop, height: element.clientHeight })
+    const observer = new ResizeObserver(measure)
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [isLong])
+  if (count === 0) return <>{empty}</>
+
+  const moveTo = (index: number): void => {
+    const next = Math.max(0, Math.min(count - 1, index))
+    setActive(next)
+    const element = box.current
+    if (element !== null && isLong) {
+      const [top, bottom] = [next * rowHeight, (next + 2) * rowHeight]
+      if (top < element.scrollTop) element.scrollTop = top
+      else if (bottom > element.scrollTop + element.clientHeight) element.scrollTop = bottom - element.clientHeight
+    }
+    requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(`tr[data-index="${next}"]`)?.focus())
+  }
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLTableElement>): void => {
+    if (event.metaKey || event.ctrlKey || event.altKey || !(event.target as HTMLElement).matches('tr')) return
+    const row = rowAt(active)
+    const acts: Readonly<Record<string, () => void>> = {
+      ArrowDown: () => moveTo(active + 1),
+      j: () => moveTo(active + 1),
+      ArrowUp: () => moveTo(active - 1),
+      k: () => moveTo(active - 1),
+      PageDown: () => moveTo(active + 20),
+      PageUp: () => moveTo(active - 20),
+      Home: () => moveTo(0),
+      End: () => moveTo(count - 1),
+      Enter: () => {
+        const to = row === undefined ? undefined : href?.(row)
+        if (to !== undefined) router.go(to)
+      },
+      x: () => row !== undefined && selection?.toggle(row, false),
+      X: () => row !== undefined && selection?.toggle(row, true),
+    }
+    const act = acts[event.key]
+    if (act === undefined) return
+    event.preventDefault()
+    act()
+  }
+  const rows = Array.from({ length: end - first }, (_, offset) => first + offset)
+  return (
+    <div
+      ref={box}
+      class={isLong ? 'table-box long' : 'table-box'}
+      onScroll={(event) => setView({ top: event.currentTarget.scrollTop, height: event.currentTarget.clientHeight })}
+    >
+      <table
+        class={columns[0]?.width === undefined ? undefined : 'fixed'}
+        aria-label={label}
+        aria-rowcount={count + 1}
+        onKeyDown={onKeyDown}
+      >
+        <thead>
+          <tr>
+            {selection !== undefined && (
+              <th class="mark" scope="col">
+                <span class="visually-hidden">Marked</span>
+              </th>
+            )}
+            {columns.map((column) => (
+              <Heading key={column.key} column={column} sorting={sorting} onSort={onSort} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {before > 0 && <tr class="spacer" style={{ height: `${before}px` }} />}
+          {rows.map((index) => {
+            const row = rowAt(index)
+            return row === undefined ? (
+              <tr key={`waiting-${index}`} class="waiting" aria-rowindex={index + 2}>
+                <td colSpan={columns.length + (selection === undefined ? 0 : 1)}>
+                  <span class="dim">…</span>
+                </td>
+              </tr>
+            ) : (
+              <tr
+                key={rowKey(row)}
+                data-index={index}
+                aria-rowindex={index + 2}
+                aria-selected={selection?.has(row)}
+                tabIndex={index === Math.min(active, count - 1) || (active < first && index === first) ? 0 : -1}
+                onFocus={() => setActive(index)}
+                onClick={(event) => {
+                  const to = href?.(row)
+                  if (to === undefined || (event.target as HTMLElement).closest('a, button, input, label') !== null) return
+                  if (getSelection()?.toString() === '') router.go(to)
+                }}
+                class={href?.(row) === undefined ? undefined : 'door'}
+              >
+                {selection !== undefined && (
+                  <td class="mark">
+                    <input
+                      type="checkbox"
+                      aria-label={`Mark ${rowKey(row)}`}
+                      checked={selection.has(row)}
+                      onClick={(event) => selection.toggle(row, event.shiftKey)}
+                    />
+                  </td>
+                )}
+                {columns.map((column, position) => (
+                  <Cell key={column.key} column={column} row={row} to={position === 0 ? href?.(row) : undefined} />
+                ))}
+              </tr>
+            )
+          })}
+          {after > 0 && <tr class="spacer" style={{ height: `${after}px` }} />}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function Heading<Row>(props: {
+  readonly column: Column<Row>
+  readonly sorting: Sorting | undefined
+  readonly onSort: ((key: string) => void) | undefined
+}) {
+  const { column, onSort, sorting } = props
+  const sorted = sorting?.key === column.key
+  const direction = !sorted ? undefined : sorting.down ? 'descending' : 'ascending'
+  return (
+    <th scope="col" class={classOf(column)} aria-sort={direction} style={column.width === undefined ? undefined : { width: column.width }}>
+      {column.sort === undefined || onSort === undefined ? (
+        column.title
+      ) : (
+        <button type="button" onClick={() => onSort(column.key)}>
+          {column.title}
+          {sorted && (
+            <span class="sort-sign" aria-hidden="true">
+              {sorting.down ? '↓' : '↑'}
+            </span>
+          )}
+        </button>
+      )}
+    </th>
+  )
+}
+
+function Cell<Row>({ column, row, to }: { readonly column: Column<Row>; readonly row: Row; readonly to: string | undefined }) {
+  const content = column.cell(row)
+  return <td class={classOf(column)}>{to === undefined ? content : <Link to={to}>{content}</Link>}</td>
+}
+
+function classOf<Row>({ hideOn, numeric }: Column<Row>): string | undefined {
+  const names = [numeric === true ? 'numeric' : '', hideOn === undefined ? '' : `hide-${hideOn}`].filter((name) => name !== '')
+  return names.length === 0 ? undefined : names.join(' ')
+}

@@ -1,0 +1,43 @@
+import { type Command, defineCommand } from 'zin'
+
+const defaultPort = 7790
+
+/** `zin monitor`: the console of an app that runs here or elsewhere. */
+export const consoleCommands: readonly Command[] = [
+  defineCommand({
+    name: 'monitor',
+    summary: 'Serve the console of the running app, or of the one at --url, on this machine',
+    needs: 'running app',
+    serves: true,
+    options: {
+      'console-port': { type: 'int', summary: 'Port to listen on, 0 for a free one', default: defaultPort, min: 0, max: 65_535 },
+      'read-only': { type: 'boolean', summary: 'Refuse everything that changes something' },
+    },
+    async run({ app, host, options, print, signal }) {
+      const [{ startStandalone }, { loadAssets }, { consoleErrors }] = await Promise.all([
+        import('./standalone-server.js'),
+        import('./assets.js'),
+        import('./errors.js'),
+      ])
+      const assets = await loadAssets()
+      const server = await startStandalone({
+        host: '127.0.0.1',
+        port: options['console-port'],
+        target: () => app.baseUrl,
+        appName: host.app.name,
+        index: async () => assets.index,
+        file: async (name) => {
+          const found = assets.file(name)
+          if (found === undefined) throw consoleErrors.CONSOLE_FILE_NOT_FOUND(name)
+          return found
+        },
+        auth: undefined,
+        readOnly: options['read-only'] === true,
+        authorize: app.authorize,
+      })
+      print.line(`Console of ${app.baseUrl} at ${server.url}/console`)
+      if (!signal.aborted) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+      await server.close()
+    },
+  }),
+]

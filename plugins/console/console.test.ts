@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { basic, type ConsoleApp, consoleApp } from './testing/app.js'
+
+describe('the console over HTTP', () => {
+  let app: ConsoleApp
+  let alone = ''
+
+  before(async () => {
+    app = await consoleApp({}, { port: 0, auth: basic, readOnly: true })
+    const said = app.host.logs.map((line) => JSON.stringify(line)).find((line) => line.includes('the console is at'))
+    alone = /http:\/\/127\.0\.0\.1:\d+/.exec(said ?? '')?.[0] ?? ''
+    assert.notEqual(alone, '', 'the console says where it listens')
+  })
+  after(() => app?.host.stop())
+
+  const authorization = `Basic ${Buffer.from(`${basic.username}:${basic.password}`).toString('base64')}`
+  const get = (url: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> =>
+    fetch(url, { headers, redirect: 'manual' })
+
+  it('serves the page for every path below it, without anything of the app, and lets browsers ask whether it changed', async () => {
+    const page = await get(`${app.url}/console/queues/mails/jobs/1`)
+    const text = await page.text()
+    assert.equal(page.status, 200)
+    assert.equal(page.headers.get('cache-control'), 'no-cache')
+    assert.match(
+      page.headers.get('content-security-policy') ?? '',
+      /default-src 'none'.*script-src 'self'.*require-trusted-types-for 'script'/,
+    )
+    assert.doesNotMatch(page.headers.get('content-security-policy') ?? '', /unsafe/)
+    assert.doesNotMatch(text, /mails|<script>|style=/)
+    const etag = page.headers.get('etag') ?? ''
+    assert.equal((await get(`${app.url}/console`, { 'if-none-match': etag })).status, 304)
+    const slash = await get(`${app.url}/console/?a=1`)
+    assert.deepEqual([slash.status, slash.headers.get('location')], [302, '/console?a=1'])
+  })
+
+  it('serves its files compressed and for a year, and names those that it does not have', async () => {
+    const script = /\/console\/assets\/main-[^"]+\.js/.exec(await (await get(`${app.url}/console`)).text())?.[0] ?? ''
+    for (const [accepts, coding] of [
+      ['br, gzip', 'br'],
+      ['gzip', 'gzip'],
+      ['br;q=0, gzip;q=0', null],
+    ] as const) {
+      const file = await get(`${app.url}${script}`, { 'accept-encoding': accepts })
+      assert.equal(file.headers.get('content-encoding'), coding)
+      assert.equal(file.headers.get('cache-control'), 'public, max-age=31536000, immutable')
+      assert.match(file.headers.get('content-type') ?? '', /^text\/javascript/)
+      await file.arrayBuffer()
+    }
+    const missing = await get(`${app.url}/console/assets/main-OLD.js`)
+    assert.deepEqual([missing.status, (await missing.json()).code], [404, 'CONSOLE_FILE_NOT_FOUND'])
+  })
+
+  it('tells the page what the caller may do, and which modules plugins add', async () => {
+    const boot = await (await get(`${app.url}/api/console/boot`)).json()
+    assert.deepEqual(boot.may, { write: true, admin: true, payload: true, operate: true })
+    assert.equal(boot.readOnly, true)
+    assert.deepEqual(
+      boot.modules.map(({ plugin }: { readonly plugin: string }) => plugin),
+      ['guest'],
+    )
+    const module = await get(`${app.url}${boot.modules[0].url}`)
+    assert.match(await module.text(), /export default/)
+    const attention = await (await get(`${app.url}/api/console/attention`)).json()
+    assert.deepEqual([attention.items, attention.unknown], [[], []])
+  })
+
+  it('asks for its user on a port of its own, and passes requests on to the app without the credentials of the browser', async () => {
+    const refused = await get(`${alone}/console`)
+    assert.deepEqual([refused.status, refused.headers.get('www-authenticate')], [401, 'Basic realm="console", charset="UTF-8"'])
+    assert.equal((await get(`${alone}/api/queue/stats`)).status, 401)
+    assert.equal((await get(`${alone}/console`, { authorization: `Basic ${btoa('ann:wrong')}` })).status, 401)
+    assert.equal((await get(`${alone}/console`, { authorization })).status, 200)
+    const stats = await get(`${alone}/api/queue/stats`, { authorization })
+    assert.deepEqual([stats.status, typeof (await stats.json()).totalQueues], [200, 'number'])
+    assert.equal((await get(`${alone}/openapi.json`, { authorization })).status, 404)
+  })
+
+  it('refuses pages of other sites on its own port, and changes when it is read-only', async () => {
+    const foreign = await get(`${alone}/api/queue/stats`, { authorization, origin: 'https://evil.test' })
+    assert.deepEqual([foreign.status, (await foreign.json()).code], [403, 'CONSOLE_FORBIDDEN'])
+    const change = await fetch(`${alone}/api/queue/mails/pause`, {
+      method: 'POST',
+      headers: { authorization, 'x-requested-with': 'test' },
+    })
+    assert.deepEqual([change.status, (await change.json()).message], [403, 'This console is read-only'])
+  })
+})

@@ -1,0 +1,79 @@
+import { definePlugin, messageOf, optional } from 'zin'
+import { breakerService } from 'zin/plugins/breaker'
+import { canaryService } from 'zin/plugins/canary'
+import { opsService } from 'zin/plugins/ops'
+import { queueMonitorService } from 'zin/plugins/queue-monitor'
+import { workersService } from 'zin/plugins/workers'
+import { isLoopback, urlOf } from './addresses.js'
+import { AttentionService } from './attention.js'
+import { consoleCommands } from './cli.js'
+import { loadModules } from './contributions.js'
+import { consoleErrors } from './errors.js'
+import { consoleHooks } from './hooks.js'
+import { consoleOptions } from './options.js'
+import { consoleRoutes } from './routes.js'
+import { ConsoleService } from './service.js'
+
+export type * from './contract.js'
+export type { ConsoleHooks } from './hooks.js'
+export type { ConsoleOptions } from './options.js'
+
+/** The web console: queues, jobs, workers and what the app did by itself, under `/console`. */
+export const webConsole = definePlugin({
+  name: 'console',
+  version: '1.0.0',
+  description: 'The web console under /console',
+  dependencies: ['queue-monitor'],
+  uses: {
+    breaker: optional(breakerService),
+    canaries: optional(canaryService),
+    monitor: queueMonitorService,
+    ops: opsService,
+    workers: optional(workersService),
+  },
+  hooks: consoleHooks,
+  errors: consoleErrors,
+  options: consoleOptions,
+  setup(ctx) {
+    const { clock, hooks, host, log, options, services } = ctx
+    const service = new ConsoleService({ host, options, ops: () => services.ops, monitor: () => services.monitor })
+    const attention = new AttentionService({
+      workers: () => services.workers,
+      canaries: () => services.canaries,
+      breaker: () => services.breaker,
+      now: () => clock.now(),
+    })
+    ctx.routes(consoleRoutes(service, attention))
+    ctx.commands(consoleCommands)
+    // The router has no paths that end with a slash, and people type them.
+    ctx.use((request, next) => (request.path === '/console/' ? request.redirect(`/console${request.search}`) : next()))
+    ctx.onReady(async () => {
+      service.setModules(await loadModules(hooks.slot('collectConsole'), (error) => log.error(messageOf(error))))
+    })
+
+    const { auth, port, readOnly } = options
+    if (port === undefined) return
+    ctx.onCheck(() => {
+      const { bind, production } = host.app
+      if (auth === undefined && (production || !isLoopback(bind.host))) throw consoleErrors.CONSOLE_AUTH_REQUIRED(bind.host)
+    })
+    ctx.hooks.on('onReady', async (address) => {
+      if (address === undefined) return
+      const { startStandalone } = await import('./standalone-server.js')
+      const authorize = hooks.slot('authorizeCommand')
+      const server = await startStandalone({
+        host: address.host,
+        port,
+        target: () => urlOf(address),
+        appName: host.app.name,
+        index: () => service.index(),
+        file: (name) => service.file(name),
+        auth,
+        readOnly,
+        authorize: (request) => authorize.call(request),
+      })
+      log.info(`the console is at ${server.url}/console`)
+      ctx.onStop(() => server.close())
+    })
+  },
+})

@@ -1,0 +1,68 @@
+import type { Context } from 'koa'
+import { defineRoute, type Route } from 'zin'
+import type { Asset } from './assets.js'
+import type { AttentionService } from './attention.js'
+import { attentionResponse, bootResponse, pluginsResponse } from './schema.js'
+import { assetResponse } from './send-asset.js'
+import type { ConsoleService } from './service.js'
+
+const tag = 'console'
+
+/** The page and its files, and what the page asks about the app. */
+export function consoleRoutes(service: ConsoleService, attention: AttentionService): readonly Route[] {
+  const page = (path: string): Route =>
+    defineRoute({
+      method: 'GET',
+      path,
+      summary: 'The console',
+      hidden: true,
+      handler: async (ctx) => send(ctx, await service.index(), 'by its place'),
+    })
+  return [
+    page('/console'),
+    page('/console/*page'),
+    defineRoute({
+      method: 'GET',
+      path: '/console/assets/:file',
+      summary: 'A file of the console',
+      hidden: true,
+      handler: async (ctx) => send(ctx, await service.file(ctx.input.params.file), 'by its content'),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/console/boot',
+      summary: 'What the console shows to the caller: the app, its plugins, and what the caller may do',
+      tag,
+      use: ['monitor'],
+      response: { 200: bootResponse },
+      handler: (ctx) => service.boot(ctx),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/console/attention',
+      summary: 'Workers, nodes, circuit breakers and canaries of all nodes that need a person',
+      description: 'At most two seconds old. Alerts of queues are at /api/queue/alerts.',
+      tag,
+      use: ['ops'],
+      response: { 200: attentionResponse },
+      handler: () => attention.look(),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/console/plugins',
+      summary: 'The plugins, hooks, routes and settings of this process',
+      description: 'Secret values of settings are masked.',
+      tag,
+      use: ['ops'],
+      response: { 200: pluginsResponse },
+      handler: () => service.plugins(),
+    }),
+  ]
+}
+
+function send(ctx: Context, asset: Asset, named: Parameters<typeof assetResponse>[2]): void {
+  const { body, headers, status } = assetResponse(asset, ctx.req.headers, named)
+  ctx.status = status
+  ctx.set(headers)
+  if (body !== undefined) ctx.body = body
+}

@@ -1,0 +1,36 @@
+import { Type } from 'zin'
+
+const open = { additionalProperties: true } as const
+const text = Type.String()
+
+export const bootResponse = Type.Object({
+  app: Type.Object({ name: text, environment: text, production: Type.Boolean(), region: Type.Optional(text) }),
+  caller: Type.Object({ kind: text, id: text }),
+  may: Type.Object({ write: Type.Boolean(), admin: Type.Boolean(), payload: Type.Boolean(), operate: Type.Boolean() }),
+  readOnly: Type.Boolean(),
+  refreshInterval: Type.Integer({ description: 'ms' }),
+  plugins: Type.Array(text, { description: 'Names of the enabled plugins' }),
+  modules: Type.Array(Type.Object({ plugin: text, url: text })),
+})
+
+export const pluginsResponse = Type.Object({
+  plugins: Type.Array(Type.Object({ name: text }, open)),
+  hooks: Type.Array(Type.Object({ name: text }, open)),
+  routes: Type.Array(Type.Object({ method: text, path: text }, open)),
+  settings: Type.Array(Type.Object({ name: text }, open)),
+})
+
+export const attentionResponse = Type.Object({
+  items: Type.Array(
+    Type.Object({
+      tone: Type.String({ description: 'bad or warn' }),
+      kind: Type.String({ description: 'worker, node, breaker or canary' }),
+      subject: text,
+      text,
+      since: Type.Optional(Type.String({ description: 'ISO 8601' })),
+      to: Type.String({ description: 'Path in the console' }),
+    }),
+  ),
+  unknown: Type.Array(text, { description: 'What could not be looked at' }),
+  at: Type.String({ description: 'ISO 8601' }),
+})

@@ -1,0 +1,135 @@
+import { once } from 'node:events'
+import { createServer, request as httpRequest, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { type CommandCredential, type CommandRequest, ZinError } from 'zin'
+import type { Asset } from './assets.js'
+import { consoleErrors } from './errors.js'
+import { assetResponse } from './send-asset.js'
+import { type BasicUser, refusalOf } from './standalone-access.js'
+
+export interface StandaloneOptions {
+  readonly host: string
+  readonly port: number
+  /** Base URL of the app. */
+  readonly target: () => string
+  /** Name of the app, so that no other one takes the requests. */
+  readonly appName: string
+  readonly index: () => Promise<Asset>
+  readonly file: (name: string) => Promise<Asset>
+  readonly auth: BasicUser | undefined
+  readonly readOnly: boolean
+  /** What lets a request into the app. */
+  readonly authorize: (request: CommandRequest) => Promise<CommandCredential | undefined>
+}
+
+export interface StandaloneServer {
+  readonly url: string
+  close(): Promise<void>
+}
+
+const mostBody = 1024 * 1024
+const drainMs = 2_000
+/** What the page asks of the app. */
+const forwarded = /^\/(api\/|graphql$|health(\/|$))/
+/** Headers of a request that go on, and of a response that come back. */
+const requestHeaders = ['accept', 'content-type']
+const responseHeaders = ['content-type', 'content-disposition', 'cache-control', 'retry-after', 'x-content-type-options', 'x-request-id']
+
+/** Serves the console alone, and passes what it asks on to the app, with a credential that the browser never sees. */
+export async function startStandalone(options: StandaloneOptions): Promise<StandaloneServer> {
+  const server = createServer((req, res) => {
+    serve(options, req, res).catch((error: unknown) => sendError(res, error))
+  })
+  server.headersTimeout = 10_000
+  server.requestTimeout = 30_000
+  server.listen(options.port, options.host)
+  await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
+    throw consoleErrors.CONSOLE_ADDRESS(options.host, options.port, error.code === 'EADDRINUSE' ? 'the port is in use' : error.message)
+  })
+  const { port } = server.address() as AddressInfo
+  return { url: `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`, close: () => close(server) }
+}
+
+async function close(server: Server): Promise<void> {
+  const closed = once(server, 'close')
+  server.close()
+  server.closeIdleConnections()
+  const hard = setTimeout(() => server.closeAllConnections(), drainMs)
+  await closed
+  clearTimeout(hard)
+}
+
+async function serve(options: StandaloneOptions, req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const { pathname, search } = new URL(req.url ?? '/', 'http://console')
+  const refusal = refusalOf(req, options)
+  if (refusal !== undefined) throw refusal
+  if (pathname === '/') {
+    res.writeHead(302, { location: '/console' }).end()
+    return
+  }
+  if (forwarded.test(pathname)) return forward(options, req, res, `${pathname}${search}`)
+  const file = /^\/console\/assets\/([^/]+)$/.exec(pathname)?.[1]
+  if (file !== undefined) return sendAsset(req, res, await options.file(file), 'by its content')
+  if (pathname !== '/console' && !pathname.startsWith('/console/')) throw consoleErrors.CONSOLE_FILE_NOT_FOUND(pathname)
+  return sendAsset(req, res, await options.index(), 'by its place')
+}
+
+function sendAsset(req: IncomingMessage, res: ServerResponse, asset: Asset, named: Parameters<typeof assetResponse>[2]): void {
+  const { body, headers, status } = assetResponse(asset, req.headers, named)
+  res.writeHead(status, headers).end(req.method === 'HEAD' ? undefined : body)
+}
+
+async function forward(options: StandaloneOptions, req: IncomingMessage, res: ServerResponse, path: string): Promise<void> {
+  const method = req.method ?? 'GET'
+  const body = await bodyOf(req)
+  const url = `${options.target()}${path}`
+  const picked = requestHeaders.flatMap((name) => {
+    const value = req.headers[name]
+    return typeof value === 'string' ? [[name, value] as const] : []
+  })
+  const headers: Record<string, string> = {
+    ...Object.fromEntries(picked),
+    'x-requested-with': 'zin-console',
+    'x-zin-app': encodeURIComponent(options.appName),
+    ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
+  }
+  const credential = await options.authorize({ method, url, body, contentType: headers['content-type'] })
+  const gone = new AbortController()
+  res.once('close', () => gone.abort())
+  const send = url.startsWith('https:') ? httpsRequest : httpRequest
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    send(url, { method, headers: { ...headers, ...credential?.headers }, signal: gone.signal, agent: false }, resolve)
+      .on('error', (error) => reject(consoleErrors.CONSOLE_APP_UNREACHABLE(error)))
+      .end(body)
+  })
+  for (const name of responseHeaders) {
+    const value = response.headers[name]
+    if (value !== undefined) res.setHeader(name, value)
+  }
+  res.writeHead(response.statusCode ?? 502)
+  response.on('error', () => res.destroy())
+  response.pipe(res)
+}
+
+async function bodyOf(req: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of req) {
+    length += (chunk as Buffer).length
+    if (length > mostBody) throw consoleErrors.CONSOLE_FORBIDDEN(`A request of the console has at most ${mostBody} bytes`)
+    chunks.push(chunk as Buffer)
+  }
+  return length === 0 ? undefined : Buffer.concat(chunks).toString('utf8')
+}
+
+function sendError(res: ServerResponse, error: unknown): void {
+  if (res.headersSent) {
+    res.destroy()
+    return
+  }
+  const known = error instanceof ZinError ? error : consoleErrors.CONSOLE_APP_UNREACHABLE(error)
+  const body = JSON.stringify({ error: known.title ?? known.code, message: known.message, code: known.code })
+  res.writeHead(known.status ?? 500, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', ...known.headers })
+  res.end(body)
+}

@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto'
+import { definePlugin } from 'zin'
+import { cluster } from 'zin/plugins/cluster'
+import { database } from 'zin/plugins/database'
+import { decisions } from 'zin/plugins/decisions'
+import { jwt } from 'zin/plugins/jwt'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queueMonitor } from 'zin/plugins/queue-monitor'
+import { queues, queuesService } from 'zin/plugins/queues'
+import { workers, workersService } from 'zin/plugins/workers'
+import { createTestHost, type TestHost } from 'zin/testing'
+import { webConsole } from '../index.js'
+import type { ConsoleOptions } from '../options.js'
+
+export const hostile = '<img src=x onerror="window.pwned=1">'
+export const basic = { username: 'ann', password: 'correct horse' } as const
+export const readKey = 'a key that only reads queues'
+
+const guest = definePlugin({
+  name: 'guest',
+  version: '1.0.0',
+  setup({ hooks }) {
+    hooks.on('collectConsole', () => ({ module: new URL('./guest-page.js', import.meta.url) }))
+  },
+})
+
+export interface ConsoleApp {
+  readonly host: TestHost
+  readonly url: string
+  /** Adds a job that fails at once, and resolves when it has. */
+  fail(name?: string): Promise<string>
+}
+
+/** An app with the console, a worker on `mails` that fails jobs with `bad`, and the queue `hostile-data` that nothing reads. */
+export async function consoleApp(env: Readonly<Record<string, string>> = {}, options: Partial<ConsoleOptions> = {}): Promise<ConsoleApp> {
+  const host = await createTestHost({
+    listen: true,
+    app: { name: `console-${randomUUID().slice(0, 8)}` },
+    plugins: [
+      database(),
+      kv(),
+      cluster(),
+      queues(),
+      jwt(),
+      ops(),
+      decisions(),
+      workers({
+        processors: {
+          mailer: (job: { readonly data: unknown }) => {
+            if ((job.data as { bad?: boolean }).bad === true) throw new Error(`no such mailbox ${hostile}`)
+            return { sent: true }
+          },
+        },
+      }),
+      queueMonitor({ auth: { type: 'basic', ...basic }, apiKeys: { [readKey]: { permissions: ['read'], queues: '*' } } }),
+      webConsole(options),
+      guest(),
+    ],
+    env: { APP_KEY: 'a key that is long enough for tests only', WORKER_AUTO_START: 'true', ...env },
+  })
+  await host.service(workersService).create({ name: 'mailer', queueName: 'mails' })
+  const { queue } = host.service(queuesService)
+  await queue('hostile-data').add(hostile, {
+    note: `</script>${hostile}`,
+    long: 'x'.repeat(400),
+    nested: { emoji: '🙈', list: [1, null, true] },
+  })
+  return {
+    host,
+    url: host.url,
+    async fail(name = hostile) {
+      const job = await queue('mails').add(name, { bad: true, note: hostile }, { attempts: 1 })
+      return job.id ?? ''
+    },
+  }
+}

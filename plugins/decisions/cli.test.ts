@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { AppClient, CommandContext } from 'zin'
+import { decisionCommands } from './cli.js'
+import type { Decision } from './contract.js'
+import { parseSince, parseTime } from './time.js'
+import { timelineOf } from './timeline.js'
+
+const decision = (at: string, fields: Partial<Decision>): Decision => ({
+  id: '0',
+  at,
+  kind: 'breaker',
+  subject: 'worker:email-sender',
+  verdict: 'open',
+  acted: true,
+  reason: 'Opened for 30 s: 7 of 10 jobs failed within 60 s',
+  rule: 'breaker/failure-ratio',
+  actor: { kind: 'plugin', id: 'breaker', via: 'plugin' },
+  ...fields,
+})
+
+const newestFirst = [
+  decision('2026-03-02T00:00:01.000Z', { verdict: 'closed', reason: 'Closed by hand', actor: { kind: 'user', id: 'u1', via: 'cli' } }),
+  decision('2026-03-01T23:59:00.000Z', { kind: 'scale', verdict: 'up', acted: false, reason: 'Would run 8: 900 jobs wait' }),
+  decision('2026-03-01T03:12:08.512Z', {}),
+]
+const told = [
+  '2026-03-01 (UTC)',
+  '  03:12:08  breaker open',
+  '            Opened for 30 s: 7 of 10 jobs failed within 60 s',
+  '  23:59:00  scale up (dry run: nothing was changed)',
+  '            Would run 8: 900 jobs wait',
+  '',
+  '2026-03-02 (UTC)',
+  '  00:00:01  breaker closed, by user u1',
+  '            Closed by hand',
+]
+
+describe('zin why', () => {
+  const run = async (
+    args: Readonly<Record<string, string>>,
+    { options = {}, json = false, found = newestFirst }: { options?: object; json?: boolean; found?: readonly Decision[] } = {},
+  ) => {
+    const lines: string[] = []
+    const tables: object[] = []
+    const requests: object[] = []
+    const app: Pick<AppClient, 'request'> = {
+      async request<T>({ path, query }: Parameters<AppClient['request']>[0]) {
+        requests.push({ path, query })
+        return { decisions: found, pagination: { page: 1, limit: 20, total: found.length + 2, totalPages: 1 } } as T
+      },
+    }
+    const print = { json, line: (text: string) => void lines.push(text), table: (rows: readonly object[]) => void tables.push(...rows) }
+    const [why] = decisionCommands
+    await why?.run({ app, args, options: { limit: 20, ...options }, print } as unknown as CommandContext)
+    return { lines, requests, tables }
+  }
+
+  it('tells decisions in their order, by day, and says which were dry runs and whose', () => {
+    assert.deepEqual(timelineOf(newestFirst, 'worker:email-sender'), told)
+    assert.match(timelineOf(newestFirst)[1] ?? '', /^ {2}03:12:08 {2}worker:email-sender: breaker open$/)
+  })
+
+  it('asks for a worker by its name, for any other subject as it is, and for all without one', async () => {
+    const subjectOf = async (args: Readonly<Record<string, string>>) => {
+      const [request] = (await run(args)).requests
+      return (request as { query: { subject?: string } }).query.subject
+    }
+    assert.equal(await subjectOf({ subject: 'email-sender' }), 'worker:email-sender')
+    assert.equal(await subjectOf({ subject: 'region:us-east-1' }), 'region:us-east-1')
+    assert.equal(await subjectOf({}), undefined)
+  })
+
+  it('prints the timeline and how many more there are, or rows with --json', async () => {
+    const { lines } = await run({ subject: 'email-sender' })
+    assert.deepEqual(lines, [...told, '\n2 earlier ones about worker:email-sender: use --limit (up to 100)'])
+    assert.deepEqual((await run({}, { json: true })).tables, newestFirst)
+    assert.deepEqual((await run({ subject: 'calm' }, { found: [], options: { since: '2h' } })).lines, [
+      'The app made no decisions about worker:calm since 2h',
+    ])
+  })
+
+  it('refuses a time that it cannot read', async () => {
+    await assert.rejects(run({}, { options: { since: 'yesterday' } }), { code: 'INVALID_DECISIONS_QUERY', message: /--since takes 30m/ })
+  })
+})
+
+describe('times of filters', () => {
+  for (const [text, ms] of [
+    ['1767225600000', 1767225600000],
+    ['2026-01-01', 1767225600000],
+    ['2026-01-01T00:00', 1767225600000],
+    ['2026-01-01T01:00:00.000+01:00', 1767225600000],
+    ['2026-02-30T99:00:00Z', Number.NaN],
+    ['1 January 2026', Number.NaN],
+    ['', Number.NaN],
+  ] as const)
+    it(`reads ${JSON.stringify(text)} as ${ms}`, () => {
+      assert.equal(parseTime(text), ms)
+    })
+
+  it('reads how long ago', () => {
+    assert.deepEqual(
+      ['30m', '2h', '7d', '5', '2w'].map((text) => parseSince(text, 1_000_000_000)),
+      [1_000_000_000 - 1_800_000, 1_000_000_000 - 7_200_000, 1_000_000_000 - 604_800_000, 5, Number.NaN],
+    )
+  })
+})

@@ -1,0 +1,44 @@
+import { type Command, defineCommand, systemClock } from 'zin'
+import type { DecisionPage } from './contract.js'
+import { decisionErrors } from './errors.js'
+import { parseSince } from './time.js'
+import { timelineOf } from './timeline.js'
+
+/** Commands that query the running app. */
+export const decisionCommands: readonly Command[] = [
+  defineCommand({
+    name: 'why',
+    summary: 'Show what the app did by itself and why, as a timeline',
+    args: [
+      { name: 'subject', summary: 'Name of a worker, or a subject such as node:<id> or region:<name>; all without it', required: false },
+    ],
+    needs: 'running app',
+    route: 'GET /api/decisions',
+    json: true,
+    options: {
+      limit: { type: 'int', default: 20, min: 1, max: 100, summary: 'Number of decisions, the newest' },
+      since: { type: 'string', summary: 'Only those since then: 30m, 2h or 7d ago, ms since 1970, or an ISO date' },
+      kind: { type: 'string', summary: 'Only those of a kind, such as canary, scale or breaker' },
+    },
+    run: async ({ app, args, options, print }) => {
+      const { subject: given } = args
+      const subject = given === undefined || given.includes(':') ? given : `worker:${given}`
+      const since = options.since === undefined ? undefined : parseSince(options.since, systemClock.now())
+      if (Number.isNaN(since)) {
+        throw decisionErrors.INVALID_DECISIONS_QUERY(
+          `--since takes 30m, 2h, 7d, ms since 1970, or an ISO date such as 2026-01-31T12:00:00Z, not "${options.since}"`,
+        )
+      }
+      const query = { subject, kind: options.kind, since, limit: options.limit }
+      const { decisions, pagination } = await app.request<DecisionPage>({ method: 'GET', path: '/api/decisions', query })
+      if (print.json) return print.table(decisions)
+      const about = subject === undefined ? '' : ` about ${subject}`
+      if (decisions.length === 0) {
+        return print.line(`The app made no decisions${about}${options.since === undefined ? '' : ` since ${options.since}`}`)
+      }
+      for (const line of timelineOf(decisions, subject)) print.line(line)
+      const left = pagination.total - decisions.length
+      if (left > 0) print.line(`\n${left} earlier ones${about}: use --limit (up to 100)`)
+    },
+  }),
+]

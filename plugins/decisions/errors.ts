@@ -1,0 +1,15 @@
+import { defineErrors } from 'zin'
+
+export const decisionErrors = defineErrors({
+  DECISION_INVALID: {
+    message: (rule: string, what: string) => `The decision of rule ${rule} cannot be recorded: ${what}`,
+    when: '`record` is called with a malformed field',
+    fix: 'Correct the field that the message names, in the plugin that the rule belongs to',
+  },
+  INVALID_DECISIONS_QUERY: {
+    status: 400,
+    message: (what: string) => `The decisions cannot be listed: ${what}`,
+    when: 'A filter is malformed',
+    fix: 'Correct the parameter that the message names',
+  },
+})

@@ -1,0 +1,19 @@
+import type { Decision } from './contract.js'
+
+/** Lines that tell decisions in the order in which they were made, by day; times are UTC. Those about one subject do not repeat it. */
+export function timelineOf(newestFirst: readonly Decision[], about?: string): readonly string[] {
+  const lines: string[] = []
+  let day = ''
+  for (const { acted, actor, at, kind, reason, subject, verdict } of [...newestFirst].reverse()) {
+    const [date = '', time = ''] = at.split('T')
+    if (date !== day) lines.push(...(day === '' ? [] : ['']), `${date} (UTC)`)
+    day = date
+    const by = actor.kind === 'plugin' ? '' : `, by ${actor.kind === actor.id ? 'a local caller' : `${actor.kind} ${actor.id}`}`
+    const what = `${kind} ${verdict}`
+    lines.push(
+      `  ${time.slice(0, 8)}  ${subject === about ? what : `${subject}: ${what}`}${acted ? '' : ' (dry run: nothing was changed)'}${by}`,
+    )
+    lines.push(`            ${reason}`)
+  }
+  return lines
+}

@@ -1,0 +1,26 @@
+import { after, describe } from 'node:test'
+import { describeQueries } from './queries.contract.js'
+import { describeRefusals } from './refusals.contract.js'
+import { describeRegistryMode } from './registry.contract.js'
+import { describeConfig, describeRates } from './settings.contract.js'
+import type { Proxies } from './testing/proxies.js'
+import { sqlMode } from './testing/sql-mode.js'
+import { describeValues } from './values.contract.js'
+import { describeWrites } from './writes.contract.js'
+
+/** What the edge proxy does in every runtime, over real sockets. */
+export function describeEdgeProxy(runtime: string, proxies: Proxies): void {
+  describe(`the edge proxy in ${runtime}`, () => {
+    after(() => proxies.stop())
+    describe('in sql mode', () => {
+      const mode = sqlMode(proxies)
+      describeQueries(mode)
+      describeRefusals(mode)
+      describeWrites(mode)
+      describeValues(() => mode.client)
+    })
+    describeRegistryMode(proxies)
+    describeRates(proxies)
+    describeConfig(proxies)
+  })
+}

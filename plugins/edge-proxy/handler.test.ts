@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { direct } from './testing/direct.js'
+import type { EdgeBinding } from './worker/d1.js'
+import { edgeWorker } from './worker/index.js'
+import { returningOf } from './worker/returning.js'
+
+const codeOf = ({ body }: { readonly body: string }): string => (JSON.parse(body) as { code: string }).code
+const one = { sql: 'SELECT 1 AS one' }
+
+describe('the handler of the edge proxy', () => {
+  it('takes timestamps of one minute around the clock, and knows a nonce as long as its timestamp is good', async (t) => {
+    const proxy = await direct(t)
+    const start = proxy.now
+    for (const [offset, status] of [
+      [-60_001, 401],
+      [-60_000, 200],
+      [60_000, 200],
+      [60_001, 401],
+    ] as const)
+      assert.equal((await proxy.send('query', one, { timestamp: start + offset })).status, status, `${offset}`)
+    const ahead = { timestamp: start + 60_000, nonce: '0123456789abcdef' }
+    assert.equal((await proxy.send('query', one, ahead)).status, 200)
+    for (const later of [61_000, 119_000, 120_000, 120_001]) {
+      proxy.now = start + later
+      // Others, so that expired nonces are swept.
+      await proxy.send('query', one)
+      assert.equal((await proxy.send('query', one, ahead)).status, 401, `${later}`)
+    }
+  })
+
+  it('refuses a nonce that came under another key id', async (t) => {
+    const proxy = await direct(t)
+    const nonce = 'fedcba9876543210'
+    assert.equal((await proxy.send('query', one, { nonce, keyId: 'one' })).status, 200)
+    assert.equal((await proxy.send('query', one, { nonce, keyId: 'two' })).status, 401)
+  })
+
+  it('gives each key its rate anew each minute', async (t) => {
+    const proxy = await direct(t, { EDGE_RATE_PER_MINUTE: '2' })
+    proxy.now = 1_800_000_000_000 + 15_000
+    const statuses = async (): Promise<readonly number[]> =>
+      [await proxy.send('query', one), await proxy.send('query', one), await proxy.send('query', one)].map(({ status }) => status)
+    assert.deepEqual(await statuses(), [200, 200, 429])
+    const refused = await proxy.send('query', one)
+    assert.deepEqual([codeOf(refused), refused.headers['retry-after']], ['RATE_LIMITED', '45'])
+    proxy.now += 45_000
+    assert.deepEqual(await statuses(), [200, 200, 429])
+  })
+
+  it('does not run a request later that came too soon', async (t) => {
+    const proxy = await direct(t, { EDGE_RATE_PER_MINUTE: '1' })
+    proxy.now += 1_000
+    const again = { nonce: 'aaaaaaaaaaaaaaaa', timestamp: proxy.now }
+    assert.equal((await proxy.send('query', one)).status, 200)
+    assert.equal((await proxy.send('query', one, again)).status, 429)
+    proxy.now += 60_000
+    assert.equal((await proxy.send('query', one, again)).status, 401)
+  })
+
+  it('forgets a receipt after a day', async (t) => {
+    const proxy = await direct(t, { EDGE_RATE_PER_MINUTE: '0' })
+    await proxy.send('exec', { sql: 'CREATE TABLE t (id INTEGER PRIMARY KEY)' })
+    const write = { sql: 'INSERT INTO t DEFAULT VALUES', options: { idempotencyKey: 'k' } }
+    const idOf = async (): Promise<unknown> => JSON.parse((await proxy.send('exec', write)).body).lastInsertId
+    assert.deepEqual([await idOf(), await idOf()], ['1', '1'])
+    proxy.now += 86_400_000
+    assert.equal(await idOf(), '1')
+    proxy.now += 1
+    assert.equal(await idOf(), '2')
+  })
+
+  it('keeps no more than it needs: expired nonces, receipts and rates are swept', async (t) => {
+    const proxy = await direct(t)
+    await proxy.send('exec', { sql: 'CREATE TABLE t (id INTEGER PRIMARY KEY)' })
+    for (let index = 0; index < 20; index++)
+      await proxy.send('exec', { sql: 'INSERT INTO t DEFAULT VALUES', options: { idempotencyKey: `${index}` } }, { keyId: `key-${index}` })
+    proxy.now += 90_000_000
+    await proxy.send('query', one)
+    const counts = ['nonces', 'rates', 'receipts'].map((name) => proxy.db.prepare(`SELECT count(*) AS n FROM zin_edge_${name}`))
+    const left = (await proxy.db.batch(counts)).map(({ results }) => results[0]?.n)
+    assert.deepEqual(left, [1, 1, 0])
+  })
+
+  it('answers 504 when the database does not respond in time, and the request cannot come again', async (t) => {
+    let hangs = false
+    const proxy = await direct(t, {}, (db): EdgeBinding => {
+      const never = new Promise<never>(() => undefined)
+      return { prepare: (sql) => db.prepare(sql), batch: (statements) => (hangs && statements.length > 2 ? never : db.batch(statements)) }
+    })
+    await proxy.send('exec', { sql: 'CREATE TABLE t (id INTEGER PRIMARY KEY)' })
+    hangs = true
+    const again = { nonce: 'bbbbbbbbbbbbbbbb' }
+    const late = await proxy.send('exec', { sql: 'INSERT INTO t DEFAULT VALUES', options: { timeoutMs: 20 } }, again)
+    const { code, retryable, details } = JSON.parse(late.body)
+    assert.deepEqual([late.status, code, retryable, details.outcome], [504, 'QUERY_TIMEOUT', false, 'unknown'])
+    hangs = false
+    assert.equal((await proxy.send('exec', { sql: 'INSERT INTO t DEFAULT VALUES', options: { timeoutMs: 20 } }, again)).status, 401)
+  })
+
+  it('answers 503 when the database is away, and 500 without its words when it fails otherwise', async (t) => {
+    let failure = ''
+    const proxy = await direct(
+      t,
+      {},
+      (db): EdgeBinding => ({
+        prepare: (sql) => db.prepare(sql),
+        batch: (statements) => (failure === '' ? db.batch(statements) : Promise.reject(new Error(failure))),
+      }),
+    )
+    for (const [words, status, code] of [
+      ['D1_ERROR: Network connection lost.', 503, 'DB_UNAVAILABLE'],
+      ['D1_ERROR: D1 DB is overloaded. Requests queued for too long.', 503, 'DB_UNAVAILABLE'],
+      ['D1_ERROR: database is locked: SQLITE_BUSY', 503, 'DB_UNAVAILABLE'],
+      ['Cannot read properties of undefined', 500, 'INTERNAL'],
+    ] as const) {
+      failure = words
+      const response = await proxy.send('query', one)
+      failure = ''
+      assert.deepEqual([response.status, codeOf(response)], [status, code])
+      assert.ok(!response.body.includes('undefined'), response.body)
+    }
+  })
+
+  it('describes a query again when another process has changed the schema', async (t) => {
+    const proxy = await direct(t)
+    await proxy.send('exec', { sql: 'CREATE TABLE t (a)' })
+    await proxy.send('exec', { sql: 'INSERT INTO t VALUES (1)' })
+    const all = async (): Promise<unknown> => JSON.parse((await proxy.send('query', { sql: 'SELECT * FROM t' })).body).rows
+    assert.deepEqual(await all(), [{ a: 1 }])
+    await proxy.db.batch([proxy.db.prepare('ALTER TABLE t ADD COLUMN b')])
+    assert.deepEqual(await all(), [{ a: 1, b: null }])
+  })
+})
+
+describe('the worker of the edge proxy', () => {
+  it('answers 503 CONFIG_ERROR, which names what is wrong', async (t) => {
+    t.mock.method(console, 'error', () => undefined)
+    const binding = { prepare: () => undefined, batch: () => undefined }
+    for (const [env, name] of [
+      [{ DB: binding }, /EDGE_REMOTE_SECRET/],
+      [{ EDGE_REMOTE_SECRET: 'a' }, /no D1 binding "DB"; EDGE_BINDING/],
+      [{ EDGE_REMOTE_SECRET: 'a', EDGE_BINDING: 'OTHER', DB: binding }, /no D1 binding "OTHER"/],
+      [{ EDGE_REMOTE_SECRET: 'a', DB: binding, EDGE_STATEMENTS_JSON: '{' }, /EDGE_STATEMENTS_JSON/],
+    ] as const) {
+      const response = await edgeWorker().fetch(new Request('https://edge.test/svc/edge/query', { method: 'POST' }), env as never)
+      const { code, message } = (await response.json()) as { code: string; message: string }
+      assert.deepEqual([response.status, code, response.headers.get('retry-after')], [503, 'CONFIG_ERROR', '1'])
+      assert.match(message, name)
+    }
+  })
+})
+
+describe('a RETURNING clause', () => {
+  const cases: readonly (readonly [string, string, readonly (readonly [string, string] | '*')[]])[] = [
+    ['INSERT INTO t (a) VALUES (?1) RETURNING *', 't', ['*']],
+    [
+      'INSERT INTO "my t" DEFAULT VALUES returning id, a AS b;',
+      '"my t"',
+      [
+        ['id', 'id'],
+        ['a', 'b'],
+      ],
+    ],
+    [
+      'UPDATE OR IGNORE main.t SET a = 1 RETURNING "a b", [c d] x, `e`',
+      'main.t',
+      [
+        ['"a b"', 'a b'],
+        ['[c d]', 'x'],
+        ['`e`', 'e'],
+      ],
+    ],
+    [
+      "DELETE FROM t WHERE a = 'RETURNING' RETURNING count(a, ')'), a IS NULL, a || 'x' 'y z'",
+      't',
+      [
+        ["count(a, ')')", "count(a, ')')"],
+        ['a IS NULL', 'a IS NULL'],
+        ["a || 'x'", 'y z'],
+      ],
+    ],
+    [
+      'WITH w AS (DELETE) INSERT INTO t SELECT 1 RETURNING t.id, CASE WHEN a THEN 1 END, (SELECT max(a), 1) AS m -- end',
+      't',
+      [
+        ['t.id', 'id'],
+        ['CASE WHEN a THEN 1 END', 'CASE WHEN a THEN 1 END'],
+        ['(SELECT max(a), 1)', 'm'],
+      ],
+    ],
+  ]
+  for (const [sql, table, items] of cases) {
+    it(`of ${sql}`, () => {
+      const found = returningOf(sql)
+      assert.equal(found?.table, table)
+      assert.deepEqual(
+        found?.items.map((item) => (item === '*' ? item : [item.expression.trim(), item.name])),
+        items,
+      )
+    })
+  }
+
+  it('is none inside of parentheses, or in a text', () => {
+    assert.equal(returningOf('INSERT INTO t VALUES (\'RETURNING *\', ("RETURNING"))'), undefined)
+  })
+})

@@ -1,0 +1,65 @@
+import { join } from 'node:path'
+import { definePlugin, messageOf } from 'zin'
+import { edgeProxyErrors } from './errors.js'
+import { openSqliteBinding, type SqliteBinding } from './local/sqlite-binding.js'
+import { edgeProxyOptions } from './options.js'
+import { edgeProxyRoutes } from './routes.js'
+import { edgeProxySettings, workerSettings } from './settings.js'
+import { type EdgeConfig, EdgeConfigError, readConfig } from './worker/config.js'
+import { createHandler, type EdgeHandler } from './worker/handler.js'
+
+export type { EdgeProxyOptions } from './options.js'
+export { edgeRemoteSettings } from './settings.js'
+export type { EdgeBinding, EdgeResult, EdgeStatement, EdgeValue } from './worker/d1.js'
+
+/** Bytes of a secret that production asks for. */
+const minSecretBytes = 32
+
+/** The edge SQL proxy in an app: signed requests for statements of a D1-style database. */
+export const edgeProxy = definePlugin({
+  name: 'edge-proxy',
+  version: '1.0.0',
+  description: 'Signed SQL over HTTP for a D1-style database: registered statements, or SQL of the caller',
+  errors: edgeProxyErrors,
+  settings: edgeProxySettings,
+  options: edgeProxyOptions,
+  setup(ctx) {
+    const { host, log, options, settings } = ctx
+    const file = join(host.app.dataDir, 'edge.db')
+    let config: EdgeConfig | undefined
+    let own: SqliteBinding | undefined
+    let handle: EdgeHandler | undefined
+    ctx.describe(() => `${settings.EDGE_REMOTE_MODE}, ${options.binding === undefined ? 'SQLite' : 'binding of the app'}`)
+    ctx.routes(
+      edgeProxyRoutes(() => {
+        if (handle === undefined) throw edgeProxyErrors.EDGE_PROXY_CONFIG('it has not started yet')
+        return handle
+      }),
+    )
+    ctx.onStart(async () => {
+      config = await readConfig(workerSettings(settings)).catch((error: unknown) => {
+        throw error instanceof EdgeConfigError ? edgeProxyErrors.EDGE_PROXY_CONFIG(error.message) : error
+      })
+      const bytes = Buffer.byteLength(settings.EDGE_REMOTE_SECRET || settings.APP_KEY)
+      const short = `${settings.EDGE_REMOTE_SECRET ? 'EDGE_REMOTE_SECRET' : 'APP_KEY'} has ${bytes} bytes; production needs ${minSecretBytes}`
+      if (bytes < minSecretBytes && host.app.production) throw edgeProxyErrors.EDGE_PROXY_CONFIG(short)
+      if (bytes < minSecretBytes) log.warn(short)
+      for (const warning of config.registry.warnings) log.warn(`EDGE_STATEMENTS_JSON: ${warning}`)
+      if (settings.EDGE_REMOTE_MODE === 'registry' && config.registry.statements.length === 0)
+        log.warn('no statement is registered, so that the edge proxy refuses all: set EDGE_STATEMENTS_JSON, or EDGE_REMOTE_MODE=sql')
+    })
+    ctx.onStart(async () => {
+      own = options.binding === undefined ? await openSqliteBinding(file) : undefined
+      handle = createHandler({
+        db: options.binding ?? (own as SqliteBinding),
+        config: config as EdgeConfig,
+        onError: (error, requestId) =>
+          log.error({ requestId, code: error.code, cause: messageOf(error.cause) }, 'a request of the edge proxy failed'),
+      })
+    })
+    ctx.onStop(() => {
+      handle = undefined
+      own?.close()
+    })
+  },
+})

@@ -1,0 +1,106 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, isAbsolute, join } from 'node:path'
+import { messageOf } from 'zin'
+import { edgeProxyErrors } from '../errors.js'
+import { type EdgeConfig, EdgeConfigError, type EdgeSettings, readConfig } from '../worker/config.js'
+import { createHandler } from '../worker/handler.js'
+import type { LocalServer } from './local-server.js'
+import { startNodeServer } from './node-server.js'
+import { openSqliteBinding } from './sqlite-binding.js'
+import { findMiniflare, startWorkerdServer } from './workerd-server.js'
+
+export interface RunOptions {
+  /** Where the package miniflare is looked for. */
+  readonly folder: string
+  readonly dataDir: string
+  readonly settings: EdgeSettings
+  readonly binding: string
+  readonly host: string
+  readonly port: number
+  /** `auto` is workerd where miniflare is installed. */
+  readonly runtime: 'auto' | 'node' | 'workerd'
+  readonly onError: (text: string) => void
+}
+
+export interface RunningProxy extends LocalServer {
+  /** For the start line: `workerd (miniflare)`. */
+  readonly runtime: string
+  /** Folder or file of the data. */
+  readonly data: string
+  readonly config: EdgeConfig
+}
+
+/** Starts the proxy on this machine. Throws a ZinError for wrong settings and for an address that cannot be had. */
+export async function runProxy(options: RunOptions): Promise<RunningProxy> {
+  const config = await checkedConfig(options.settings)
+  const miniflare = options.runtime === 'node' ? undefined : findMiniflare(options.folder)
+  if (miniflare === undefined && options.runtime === 'workerd')
+    throw edgeProxyErrors.EDGE_PROXY_CONFIG(
+      '--runtime workerd needs the package miniflare; install it with "npm install --save-dev miniflare"',
+    )
+  try {
+    return { config, ...(miniflare === undefined ? await onNode(options, config) : await onWorkerd(options, miniflare)) }
+  } catch (error) {
+    const { code } = error as { readonly code?: unknown }
+    const taken = code === 'EADDRINUSE' || /address already in use/i.test(messageOf(error))
+    const foreign = code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND'
+    if (!taken && !foreign && code !== 'EACCES') throw error
+    const why = taken ? 'the port is taken' : foreign ? 'this machine has no such address' : 'it needs more rights'
+    throw edgeProxyErrors.EDGE_PROXY_ADDRESS(options.host, options.port, why)
+  }
+}
+
+/** Throws EDGE_PROXY_CONFIG, which names the setting. */
+export async function checkedConfig(settings: EdgeSettings): Promise<EdgeConfig> {
+  try {
+    return await readConfig(settings)
+  } catch (error) {
+    throw error instanceof EdgeConfigError ? edgeProxyErrors.EDGE_PROXY_CONFIG(error.message) : error
+  }
+}
+
+async function onNode({ dataDir, host, port, onError }: RunOptions, config: EdgeConfig) {
+  const data = join(dataDir, 'edge.db')
+  const db = await openSqliteBinding(data)
+  const handle = createHandler({
+    db,
+    config,
+    onError: (error, requestId) => onError(`${error.code} in request ${requestId}: ${messageOf(error.cause)}`),
+  })
+  try {
+    return { runtime: 'Node, SQLite', data, ...(await startNodeServer({ handle, host, port, onClose: () => db.close() })) }
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+async function onWorkerd({ dataDir, settings, binding, host, port }: RunOptions, miniflare: string) {
+  const data = join(dataDir, 'edge-d1')
+  const script = workerFile()
+  return {
+    runtime: 'workerd by miniflare, D1',
+    data,
+    ...(await startWorkerdServer({ miniflare, script, settings, binding, persistTo: data, host, port })),
+  }
+}
+
+/** The built worker in one file, which `zin/edge` is. */
+export function workerFile(): string {
+  // By the root of the package, since this file is in another place of it when it is built.
+  for (let folder = import.meta.dirname; folder !== dirname(folder); folder = dirname(folder)) {
+    const file = join(folder, 'dist', 'edge.js')
+    if (existsSync(file)) return file
+  }
+  throw edgeProxyErrors.EDGE_PROXY_CONFIG('the file dist/edge.js of the package zin is missing; install zin again')
+}
+
+/** The text of a statements file. Throws EDGE_PROXY_CONFIG. */
+export function readStatements(folder: string, file: string): string {
+  const path = isAbsolute(file) ? file : join(folder, file)
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw edgeProxyErrors.EDGE_PROXY_CONFIG(`--statements ${path} cannot be read: ${messageOf(error)}`)
+  }
+}

@@ -1,0 +1,2 @@
+/** Commands that need no app. */
+export { edgeProxyCommands as commands } from './cli.js'

@@ -1,0 +1,105 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { type EdgeClient, edgeClient } from './edge-client.js'
+
+const root = join(import.meta.dirname, '..', '..', '..')
+
+export type Env = Readonly<Record<string, string>>
+
+/** A `zin proxy` of its own process. */
+export interface ProxyProcess {
+  readonly client: EdgeClient
+  output(): string
+  /** Sends a signal; the exit code, null when the signal ended it. */
+  end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>
+  /** Resolves when it has ended by itself. */
+  ended(): Promise<void>
+}
+
+/** A folder without an app. */
+export interface PlainFolder {
+  readonly path: string
+  proxy(args: readonly string[], env?: Env): Promise<ProxyProcess>
+  /** Runs a command to its end. */
+  zin(args: readonly string[], env?: Env): Promise<{ readonly code: number | null; readonly output: string }>
+  remove(): Promise<void>
+}
+
+/** `zin proxy` on a free port, in a folder that is there; resolves when it listens. */
+export async function startProxy(folder: string, args: readonly string[] = [], env: Env = {}): Promise<ProxyProcess> {
+  const { child, output } = launch(folder, ['proxy', '--port', '0', ...args], env)
+  const address = /listens on (http:\/\/\S+)[^\n]*\n/
+  await new Promise<void>((resolve, reject) => {
+    child.stdout?.on('data', () => (address.test(output()) ? resolve() : undefined))
+    child.on('close', () => reject(new Error(`the proxy ended: ${output()}`)))
+  })
+  const gone = once(child, 'exit')
+  return {
+    client: edgeClient(address.exec(output())?.[1] ?? ''),
+    output,
+    async end(signal) {
+      child.kill(signal)
+      const [code] = (await gone) as [number | null]
+      return code
+    },
+    ended: async () => void (await gone),
+  }
+}
+
+function launch(cwd: string, args: readonly string[], env: Env = {}): { readonly child: ChildProcess; readonly output: () => string } {
+  const { PATH = '', HOME = '', TMPDIR } = process.env
+  const own = { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...env }
+  const child = spawn(process.execPath, [join(root, 'dist', 'cli.js'), ...args], { cwd, env: own, stdio: ['ignore', 'pipe', 'pipe'] })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (text += chunk.toString()))
+  return { child, output: () => text }
+}
+
+/** @param files by name. @param packages whether it has the packages of this repository, miniflare and wrangler among them. */
+export async function plainFolder(files: Readonly<Record<string, string>> = {}, { packages = true } = {}): Promise<PlainFolder> {
+  const path = await realpath(await mkdtemp(join(tmpdir(), 'zin-edge-')))
+  await writeFile(join(path, 'package.json'), '{"name":"edge","type":"module"}')
+  if (packages) await symlink(join(root, 'node_modules'), join(path, 'node_modules'), 'junction')
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(path, name)), { recursive: true })
+    await writeFile(join(path, name), text)
+  }
+  const running = new Set<ProxyProcess>()
+  return {
+    path,
+    async zin(args, env) {
+      const { child, output } = launch(path, args, env)
+      const [code] = (await once(child, 'close')) as [number | null]
+      return { code, output: output() }
+    },
+    async proxy(args, env) {
+      const started = await startProxy(path, args, env)
+      running.add(started)
+      return started
+    },
+    async remove() {
+      for (const one of running) await one.end('SIGKILL')
+      await rm(path, { recursive: true, force: true, maxRetries: 3 })
+    },
+  }
+}
+
+/**
+ * A module that kills its process when a row was committed to the table `killer`, before anybody hears of it. The proxy in Node loads it
+ * first.
+ */
+export const killAfterCommit = `
+import { createRequire } from 'node:module'
+const Database = createRequire(${JSON.stringify(join(root, 'package.json'))})('libsql')
+const { exec } = Database.prototype
+Database.prototype.exec = function (sql) {
+  const result = exec.call(this, sql)
+  if (sql !== 'commit') return result
+  const isThere = this.prepare("select count(*) from sqlite_schema where name = 'killer'").raw(true).all([])[0][0] > 0
+  if (isThere && this.prepare('select count(*) from killer').raw(true).all([])[0][0] > 0) process.kill(process.pid, 'SIGKILL')
+  return result
+}
+`

@@ -1,0 +1,90 @@
+import { parseRegistry, type Registry, RegistryError } from 'zin/plugins/sql-wire'
+import { DEFAULT_HEADER_PREFIX, type SignatureHeaderNames, signatureHeaderNames, type WebSigningKey, webSigningKey } from 'zin/signing/web'
+import { edgeLimits } from './limits.js'
+
+/** The settings of the proxy as text; the same names in workerd, in `.env` and in an app. */
+export interface EdgeSettings {
+  /** Shared secret of the callers; `APP_KEY` when empty. */
+  readonly EDGE_REMOTE_SECRET?: string | undefined
+  readonly APP_KEY?: string | undefined
+  /** `registry` (default) or `sql`. */
+  readonly EDGE_REMOTE_MODE?: string | undefined
+  /** JSON map of statements. */
+  readonly EDGE_STATEMENTS_JSON?: string | undefined
+  /** Requests a minute of each key id; 0 is no limit. Default 6000. */
+  readonly EDGE_RATE_PER_MINUTE?: string | undefined
+  /** Name of the D1 binding. Default `DB`. */
+  readonly EDGE_BINDING?: string | undefined
+  /** Default `x-sig-`. */
+  readonly SIGNATURE_HEADER_PREFIX?: string | undefined
+}
+
+export type EdgeMode = 'registry' | 'sql'
+
+/** What the handler runs with. */
+export interface EdgeConfig {
+  readonly mode: EdgeMode
+  readonly registry: Registry
+  readonly key: WebSigningKey
+  readonly names: SignatureHeaderNames
+  readonly ratePerMinute: number
+}
+
+/** Settings that the proxy cannot run with. The message names them, and never quotes a secret. */
+export class EdgeConfigError extends Error {
+  override readonly name = 'EdgeConfigError'
+  readonly code = 'CONFIG_ERROR'
+}
+
+export const defaultBinding = 'DB'
+export const defaultRatePerMinute = 6000
+
+/** Reads and checks the settings. Throws an {@link EdgeConfigError}. */
+export async function readConfig(settings: EdgeSettings): Promise<EdgeConfig> {
+  const secret = settings.EDGE_REMOTE_SECRET || settings.APP_KEY
+  if (!secret) throw new EdgeConfigError('EDGE_REMOTE_SECRET is not set, and neither is APP_KEY; callers sign with this shared secret')
+  return {
+    mode: modeOf(settings.EDGE_REMOTE_MODE),
+    registry: await registryOf(settings.EDGE_STATEMENTS_JSON),
+    key: await webSigningKey(secret),
+    names: namesOf(settings.SIGNATURE_HEADER_PREFIX),
+    ratePerMinute: rateOf(settings.EDGE_RATE_PER_MINUTE),
+  }
+}
+
+/** Name of the binding. Throws an {@link EdgeConfigError}. */
+export function bindingName({ EDGE_BINDING }: EdgeSettings): string {
+  const name = EDGE_BINDING || defaultBinding
+  if (/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(name)) return name
+  throw new EdgeConfigError('EDGE_BINDING must be the name of a binding: letters, digits and underscores, such as DB')
+}
+
+function modeOf(mode: string | undefined): EdgeMode {
+  if (!mode || mode === 'registry') return 'registry'
+  if (mode === 'sql') return 'sql'
+  throw new EdgeConfigError('EDGE_REMOTE_MODE must be "registry" or "sql"')
+}
+
+function rateOf(text: string | undefined): number {
+  if (!text) return defaultRatePerMinute
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  throw new EdgeConfigError('EDGE_RATE_PER_MINUTE must be an integer from 0 on; 0 is no limit')
+}
+
+function namesOf(prefix: string | undefined): SignatureHeaderNames {
+  try {
+    return signatureHeaderNames(prefix || DEFAULT_HEADER_PREFIX)
+  } catch {
+    throw new EdgeConfigError('SIGNATURE_HEADER_PREFIX must be lower case and end with "-", such as "x-sig-"')
+  }
+}
+
+async function registryOf(json: string | undefined): Promise<Registry> {
+  const { maxSqlBytes, maxParams } = edgeLimits
+  try {
+    return await parseRegistry(json || '{}', { dialect: 'sqlite', maxSqlBytes, maxParams })
+  } catch (error) {
+    if (!(error instanceof RegistryError)) throw error
+    throw new EdgeConfigError(`EDGE_STATEMENTS_JSON: ${error.problems.join('; ')}`)
+  }
+}

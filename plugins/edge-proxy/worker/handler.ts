@@ -1,0 +1,134 @@
+import {
+  type BatchResult,
+  errorBody,
+  errorHeaders,
+  parseBatch,
+  parseJson,
+  parseStatement,
+  type ResultMeta,
+  type StatementResult,
+  WireError,
+} from 'zin/plugins/sql-wire'
+import { createVerifier, type Verified } from './auth.js'
+import type { EdgeConfig } from './config.js'
+import type { EdgeBinding } from './d1.js'
+import { createExecutor } from './executor.js'
+import { wireErrorOf } from './failures.js'
+import { edgeLimits } from './limits.js'
+import { type EdgeRequest, type EdgeResponse, headerOf } from './request.js'
+import { sweepTables } from './tables.js'
+import { batchTasks, singleTask, type Task } from './tasks.js'
+
+/** The last part of the path. */
+export type EdgePath = 'query' | 'queryOne' | 'exec' | 'batch' | 'statement'
+
+export const edgePaths: readonly EdgePath[] = ['query', 'queryOne', 'exec', 'batch', 'statement']
+export const pathPrefix = '/svc/edge/'
+
+export interface HandlerParts {
+  readonly db: EdgeBinding
+  readonly config: EdgeConfig
+  /** ms since 1970. Default: the system clock. */
+  readonly now?: () => number
+  /** Hears of errors that are no fault of the caller. Never of values or secrets. */
+  readonly onError?: (error: WireError, requestId: string) => void
+}
+
+/** Answers requests of the five paths. It never rejects. */
+export type EdgeHandler = (request: EdgeRequest, requestId?: string) => Promise<EdgeResponse>
+
+/** Time between two sweeps of expired nonces and receipts, in ms. */
+const sweepMs = 60_000
+
+/** The one handler of the edge proxy, for every server. */
+export function createHandler({ db, config, now = Date.now, onError }: HandlerParts): EdgeHandler {
+  const { verify } = createVerifier(config)
+  const executor = createExecutor({ db, config, now })
+  let swept = now()
+
+  const respond = async (path: EdgePath, request: EdgeRequest, requestId: string): Promise<string> => {
+    const started = now()
+    const caller = await verify(request, now())
+    const json = jsonOf(request, caller)
+    const meta = (): ResultMeta => ({ requestId, durationMs: now() - started })
+    if (path === 'batch') {
+      const parsed = parseBatch(json, edgeLimits)
+      const tasks = batchTasks(parsed, config)
+      const results = await executor.run(tasks, parsed.options, caller, request.pathname)
+      const replayed = results.some((result) => result.meta.replayed === true) ? { replayed: true } : {}
+      return textOf({ ok: true, results, committed: true, meta: { ...replayed, ...meta() } } satisfies BatchResult, tasks)
+    }
+    const parsed = parseStatement(json, edgeLimits)
+    const task = singleTask(parsed, path, config)
+    const [result] = (await executor.run([task], parsed.options, caller, request.pathname)) as readonly [StatementResult]
+    return textOf({ ...result, meta: { ...result.meta, ...meta() } }, [task])
+  }
+
+  const sweep = (): void => {
+    if (now() - swept < sweepMs) return
+    swept = now()
+    // What is left is deleted the next time.
+    void sweepTables(db, swept, edgeLimits.receiptMs).catch(() => undefined)
+  }
+
+  return async (request, requestId = crypto.randomUUID()) => {
+    try {
+      const body = await respond(pathOf(request), request, requestId)
+      sweep()
+      return response(200, body, requestId)
+    } catch (thrown) {
+      const error = wireErrorOf(thrown, config.mode)
+      if (error.status >= 500) onError?.(error, requestId)
+      return errorResponse(error, requestId)
+    }
+  }
+}
+
+/** The response of an error. */
+export function errorResponse(error: WireError, requestId: string): EdgeResponse {
+  const allow: Readonly<Record<string, string>> = error.code === 'METHOD_NOT_ALLOWED' ? { allow: 'POST' } : {}
+  return response(error.status, JSON.stringify(errorBody(error, requestId)), requestId, { ...errorHeaders(error), ...allow })
+}
+
+function response(status: number, body: string, requestId: string, headers: Readonly<Record<string, string>> = {}): EdgeResponse {
+  const own = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', 'x-request-id': requestId }
+  // The date helps clients whose clock is off.
+  return { status, body, headers: { ...own, date: new Date().toUTCString(), ...headers } }
+}
+
+/** Throws NOT_FOUND, METHOD_NOT_ALLOWED, or MISDIRECTED for what a browser sends. */
+function pathOf(request: EdgeRequest): EdgePath {
+  const { method, pathname } = request
+  const path = edgePaths.find((name) => pathname === `${pathPrefix}${name}`)
+  if (path === undefined)
+    throw new WireError('NOT_FOUND', `The edge proxy has the paths ${edgePaths.map((name) => pathPrefix + name).join(', ')}`)
+  if (method !== 'POST') throw new WireError('METHOD_NOT_ALLOWED', 'The paths of the edge proxy take POST')
+  const isPage = ['origin', 'sec-fetch-site'].some((name) => headerOf(request, name) !== undefined)
+  if (isPage) throw new WireError('MISDIRECTED', 'The edge proxy is for servers, not for pages of a browser')
+  return path
+}
+
+function jsonOf(request: EdgeRequest, { body }: Verified): unknown {
+  const type = headerOf(request, 'content-type') ?? ''
+  if (!/^application\/json\s*(;\s*charset=("?)utf-8\2\s*)?$/i.test(type))
+    throw new WireError('UNSUPPORTED_MEDIA_TYPE', 'The body must be JSON in UTF-8 (Content-Type: application/json)')
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)
+  } catch {
+    throw new WireError('INVALID_JSON', 'The body is not UTF-8')
+  }
+  return parseJson(text)
+}
+
+/** Throws RESULT_TOO_LARGE for a read; what was written is answered whatever its size. */
+function textOf(body: unknown, tasks: readonly Task[]): string {
+  const text = JSON.stringify(body)
+  const { maxResponseBytes } = edgeLimits
+  if (text.length * 3 <= maxResponseBytes || tasks.some(({ statement }) => statement.kind === 'write')) return text
+  const bytes = new TextEncoder().encode(text).length
+  if (bytes <= maxResponseBytes) return text
+  throw new WireError('RESULT_TOO_LARGE', `The result has ${bytes} bytes; ${maxResponseBytes} is the most`, {
+    details: { bytes, limit: maxResponseBytes, hint: 'Ask for fewer rows or columns' },
+  })
+}

@@ -1,0 +1,97 @@
+import {
+  checkParams,
+  type ParsedStatement,
+  readFault,
+  type SqlScan,
+  type SqlToken,
+  scanSql,
+  tokensOf,
+  WireError,
+  type WireParam,
+  wrongCount,
+} from 'zin/plugins/sql-wire'
+import type { EdgeConfig } from './config.js'
+
+/** A statement that may run: one, of the registry or checked. */
+export interface ReadyStatement {
+  readonly sql: string
+  readonly tokens: readonly SqlToken[]
+  readonly scan: SqlScan
+  readonly params: readonly WireParam[]
+  readonly kind: 'read' | 'write'
+  readonly one: boolean
+  readonly maxRows: number | undefined
+  readonly timeoutMs: number | undefined
+  readonly maxChanges: number | undefined
+}
+
+type Source = Pick<ParsedStatement, 'sql' | 'statementId' | 'params'>
+
+/** Finds or checks the statement of a request. Throws a {@link WireError}. */
+export function readyStatement({ sql, statementId, params }: Source, { mode, registry }: EdgeConfig): ReadyStatement {
+  if (statementId === undefined && mode === 'registry')
+    throw new WireError(
+      'SQL_MODE_DISABLED',
+      'This proxy runs registered statements only: pass "statementId" (EDGE_REMOTE_MODE is "registry")',
+    )
+  if (statementId === undefined) return freeStatement(sql as string, params)
+  const found = registry.get(statementId)
+  if (found === undefined) throw new WireError('UNKNOWN_STATEMENT', 'No statement has this "statementId"')
+  const checked = found.params === undefined ? params : checkParams(found.params, params)
+  if (checked.length !== found.placeholders) throw wrongCount(found.placeholders, checked.length)
+  const { kind, one, maxRows, timeoutMs, maxChanges } = found
+  const { tokens } = tokensOf(found.sql, 'sqlite')
+  refuseOpen(found.sql, tokens)
+  return { sql: found.sql, tokens, scan: scanSql(found.sql, 'sqlite'), params: checked, kind, one, maxRows, timeoutMs, maxChanges }
+}
+
+/** SQL of the caller. */
+function freeStatement(sql: string, params: readonly WireParam[]): ReadyStatement {
+  const scan = scanSql(sql, 'sqlite')
+  const { tokens } = tokensOf(sql, 'sqlite')
+  refuseText(sql, scan)
+  refuseOpen(sql, tokens)
+  if (scan.placeholders !== params.length) throw wrongCount(scan.placeholders, params.length)
+  const kind = readFault(scan) === undefined ? 'read' : 'write'
+  return { sql, tokens, scan, params, kind, one: false, maxRows: undefined, timeoutMs: undefined, maxChanges: undefined }
+}
+
+/** What no path runs. */
+function refuseText(sql: string, scan: SqlScan): void {
+  // D1 would run all of them, and bind the parameters of the last.
+  if (scan.statements > 1) throw new WireError('MULTIPLE_STATEMENTS', 'One request has one statement; use /svc/edge/batch for several')
+  if (scan.statements === 0) throw new WireError('SQL_ERROR', 'The SQL has no statement')
+  if (scan.unterminated) throw new WireError('SQL_ERROR', 'A string or a quoted name does not end')
+  if (sql.includes('\0')) throw new WireError('SQL_ERROR', 'The SQL has a NUL character')
+  if (scan.namedPlaceholders) throw new WireError('SQL_ERROR', 'Named placeholders are not supported; use ?')
+  if (scan.kind === 'unknown') throw new WireError('SQL_ERROR', `${scan.keyword || 'This'} begins no statement of SQLite`)
+  const session = scan.kind === 'control' || scan.kind === 'pragma' || scan.keyword === 'VACUUM'
+  if (session) throw new WireError('STATEMENT_NOT_ALLOWED', `${scan.keyword} is not allowed`)
+  if (/zin_edge_|_cf_/i.test(sql))
+    throw new WireError('STATEMENT_NOT_ALLOWED', 'Names with zin_edge_ and _cf_ belong to the proxy and to D1')
+}
+
+/** A statement becomes a part of another one: it must not close what it has not opened, nor leave something open. */
+function refuseOpen(sql: string, tokens: readonly SqlToken[]): void {
+  let depth = 0
+  for (const { kind, text } of tokens) {
+    if (kind === 'symbol' && text === '(') depth++
+    if (kind === 'symbol' && text === ')' && --depth < 0) break
+  }
+  if (depth !== 0) throw new WireError('SQL_ERROR', 'Its parentheses do not match')
+  // In an open comment these two are its end, else they are tokens.
+  const isOpen = tokensOf(`${sql}\n*/`, 'sqlite').tokens.length === tokens.length
+  if (isOpen) throw new WireError('SQL_ERROR', 'A comment does not end')
+}
+
+/** Throws READ_ONLY for a statement that may write. */
+export function requireRead({ kind, scan }: ReadyStatement): void {
+  const fault = kind === 'write' ? 'It is registered as a write' : readFault(scan)
+  if (fault !== undefined) throw new WireError('READ_ONLY', `${readFault(scan) ?? fault}; this path only reads, use /svc/edge/exec`)
+}
+
+/** Whether a write may make rows: behind WITH stands the verb. */
+export function insertsRows({ scan: { keyword }, tokens }: ReadyStatement): boolean {
+  if (keyword === 'UPDATE' || keyword === 'DELETE') return false
+  return tokens.some(({ kind, text }) => kind === 'word' && (text === 'INSERT' || text === 'REPLACE'))
+}

@@ -1,0 +1,138 @@
+import { type ArrayRow, type Column, tokensOf, WireError } from 'zin/plugins/sql-wire'
+import { type BoundSql, bindParams } from './bind.js'
+import { cellOf, exactCell } from './cells.js'
+import type { EdgeBinding, EdgeResult, EdgeStatement, EdgeValue } from './d1.js'
+import type { Describe } from './describe.js'
+import { exactReturning, returningOf } from './returning.js'
+import { insertsRows, type ReadyStatement } from './statement.js'
+
+/** What a statement gave. */
+export interface StepResult {
+  readonly columns: readonly Column[]
+  readonly rows: readonly ArrayRow[]
+  /** Of a write. */
+  readonly changes: number
+}
+
+/** One statement of a request on its way into a batch. */
+export interface Step {
+  readonly statement: ReadyStatement
+  readonly run: EdgeStatement
+  /** Names of the columns of its rows: of a read, or of a write with RETURNING. Empty: no rows, or a query plan. */
+  readonly names: readonly string[]
+  /** It may make a row id. */
+  readonly inserts: boolean
+  /** A write that changes more rows fails; what is counted decides the code. */
+  readonly limit: { readonly most: number; readonly code: 'TOO_MANY_CHANGES' | 'RESULT_TOO_LARGE' } | undefined
+  result(result: EdgeResult): StepResult
+}
+
+export interface StepOptions {
+  readonly db: EdgeBinding
+  readonly describe: Describe
+  readonly maxRows: number
+}
+
+/** Prepares a statement so that its values survive D1. */
+export async function stepOf(statement: ReadyStatement, options: StepOptions): Promise<Step> {
+  const bound = bindParams(statement.sql, statement.tokens, statement.params)
+  if (statement.kind === 'write') return writeStep(statement, bound, options)
+  return statement.scan.keyword === 'EXPLAIN' ? explainStep(statement, bound, options) : readStep(statement, bound, options)
+}
+
+async function readStep(
+  statement: ReadyStatement,
+  { sql, values, plain }: BoundSql,
+  { db, describe, maxRows }: StepOptions,
+): Promise<Step> {
+  const inner = bare(sql)
+  const names = await describe(`SELECT * FROM (\n${bare(statement.sql)}\n) LIMIT 0`, plain)
+  const columns = names.map((_name, index) => `c${index}`)
+  const cells = columns.map((column) => `${exactCell(column)} AS ${column}`)
+  const limit = `LIMIT ${maxRows + 1}`
+  // Both limits: without the inner one SQLite would merge the queries, and compute a column as often as its cell names it.
+  const inExact = `SELECT * FROM (\n${inner}\n) ${limit}`
+  const exact = `WITH zin_rows(${columns.join(', ')}) AS (${inExact}) SELECT ${cells.join(', ')} FROM zin_rows ${limit}`
+  return {
+    statement,
+    run: bind(db, exact, values),
+    names: names.map(originalName),
+    inserts: false,
+    limit: undefined,
+    result: ({ results }) => ({ ...decoded(results, names.map(originalName)), changes: 0 }),
+  }
+}
+
+/** The plan of a statement, which runs nothing and holds small numbers and texts only. */
+function explainStep(statement: ReadyStatement, { sql, values }: BoundSql, { db }: StepOptions): Step {
+  return {
+    statement,
+    run: bind(db, sql, values),
+    names: [],
+    inserts: false,
+    limit: undefined,
+    result: ({ results }) => {
+      const names = Object.keys(results[0] ?? {})
+      return { columns: columnsOf(names), rows: results.map((row) => names.map((name) => cellOf(row[name]))), changes: 0 }
+    },
+  }
+}
+
+async function writeStep(statement: ReadyStatement, { sql, values }: BoundSql, { db, describe, maxRows }: StepOptions): Promise<Step> {
+  const { kind, keyword } = statement.scan
+  const writes = kind === 'write' && keyword !== 'EXPLAIN'
+  const returning = writes ? returningOf(sql) : undefined
+  const table = returning?.items.includes('*') ? await describe(`SELECT * FROM ${returning.table} LIMIT 0`, []) : []
+  const exact = returning === undefined ? undefined : exactReturning(returning, table)
+  return {
+    statement,
+    run: bind(db, exact?.sql ?? sql, values),
+    names: exact?.names ?? [],
+    inserts: writes && insertsRows(statement),
+    limit: writes ? limitOf(statement.maxChanges, exact === undefined ? undefined : maxRows) : undefined,
+    result: ({ results, meta }) => ({
+      ...(exact === undefined ? { columns: [], rows: [] } : decoded(results, exact.names)),
+      changes: writes ? (meta.changes ?? 0) : 0,
+    }),
+  }
+}
+
+function limitOf(maxChanges: number | undefined, maxRows: number | undefined): Step['limit'] {
+  if (maxChanges !== undefined && maxChanges <= (maxRows ?? maxChanges)) return { most: maxChanges, code: 'TOO_MANY_CHANGES' }
+  return maxRows === undefined ? undefined : { most: maxRows, code: 'RESULT_TOO_LARGE' }
+}
+
+function decoded(results: EdgeResult['results'], names: readonly string[]): Pick<StepResult, 'columns' | 'rows'> {
+  return { columns: columnsOf(names), rows: results.map((row) => names.map((_name, index) => cellOf(row[`c${index}`]))) }
+}
+
+function columnsOf(names: readonly string[]): readonly Column[] {
+  return names.map((name) => ({ name, type: 'dynamic' }))
+}
+
+/** SQLite calls the second column `a` of a subquery `a:1`. */
+function originalName(name: string, index: number, all: readonly string[]): string {
+  const [, base] = /^(.*):\d+$/s.exec(name) ?? []
+  return base !== undefined && all.slice(0, index).some((other) => other.toLowerCase() === base.toLowerCase()) ? base : name
+}
+
+/** The one statement of the text, without semicolons around it. */
+function bare(sql: string): string {
+  const { tokens } = tokensOf(sql, 'sqlite')
+  const isEnd = ({ kind, text }: { readonly kind: string; readonly text: string }): boolean => kind === 'symbol' && text === ';'
+  const start = tokens.findIndex((token) => !isEnd(token))
+  const end = tokens.findIndex((token, index) => index > start && isEnd(token))
+  return sql.slice(tokens[start]?.at ?? 0, tokens[end]?.at ?? sql.length)
+}
+
+function bind(db: EdgeBinding, sql: string, values: readonly EdgeValue[]): EdgeStatement {
+  const prepared = db.prepare(sql)
+  return values.length === 0 ? prepared : prepared.bind(...values)
+}
+
+/** The error of a result with more rows than were asked for. */
+export function tooManyRows(limit: number): WireError {
+  return new WireError('RESULT_TOO_LARGE', `The result has more than ${limit} rows`, {
+    details: { limit, hint: 'Ask for fewer rows with LIMIT, or raise options.maxRows up to the limit of the proxy' },
+  })
+}

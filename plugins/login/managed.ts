@@ -1,0 +1,18 @@
+import type { Manage } from 'zin'
+import { sha256Hex } from 'zin/signing'
+import type { Login } from './service.js'
+
+/** Logins and logouts as management actions: plugins may refuse and record them. Who logs in is known only once the password was right. */
+export function managedLogin(login: Login, manage: Manage): Login {
+  return {
+    login: (request) => {
+      const account = sha256Hex(request.email.trim().toLowerCase()).slice(0, 16)
+      const stranger = { kind: 'user', id: `email-${account}`, via: 'http' } as const
+      return manage({ action: 'login', target: `account:${account}`, actor: stranger }, (note) =>
+        login.login(request, ({ deviceId, userId }) => note({ actor: { ...stranger, id: userId, device: deviceId } })),
+      )
+    },
+    logout: (claims, deviceId) => manage({ action: 'logout', target: `user:${claims.sub ?? ''}` }, () => login.logout(claims, deviceId)),
+    logoutAll: (claims) => manage({ action: 'logout.everywhere', target: `user:${claims.sub ?? ''}` }, () => login.logoutAll(claims)),
+  }
+}

@@ -1,0 +1,21 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { ServiceAuth } from './contract.js'
+
+const bearer = /^Bearer ([\u0021-\u007e]+)$/i
+
+/** One key in `x-api-key`, or as a bearer token. */
+export function apiKey(key: string): ServiceAuth {
+  const digest = digestOf(key)
+  return {
+    credentials: () => ({ 'x-api-key': key }),
+    refusal({ headers }) {
+      const given = headers['x-api-key'] ?? bearer.exec(headers.authorization?.toString() ?? '')?.[1]
+      if (typeof given !== 'string') return 'no API key'
+      return timingSafeEqual(digestOf(given), digest) ? undefined : 'another API key'
+    },
+  }
+}
+
+function digestOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}

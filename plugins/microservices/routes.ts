@@ -1,0 +1,70 @@
+import { defineRoute, type Route, type RouteContext } from 'zin'
+import type { Microservices } from './contract.js'
+import { callBody, callResponse, listResponse, nameParams, serviceResponse } from './schema.js'
+
+/** Refuses a caller who lacks a permission. */
+export type Demand = (ctx: RouteContext, permission: string) => void
+
+const use = ['ops']
+const tag = 'services'
+
+/** Services of the app, for operators. */
+export function microserviceRoutes(services: Microservices, demand: Demand): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/api/services',
+      summary: 'All services with their states and instances',
+      tag,
+      use,
+      response: { 200: listResponse },
+      handler: () => ({ services: services.list() }),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/services/:name/start',
+      summary: 'Start a service; responds once it runs',
+      tag,
+      use,
+      params: nameParams,
+      response: { 200: serviceResponse },
+      handler: async (ctx) => {
+        demand(ctx, 'services:manage')
+        return { ok: true, service: await services.startService(ctx.input.params.name) }
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/services/:name/stop',
+      summary: 'Stop a service; responds once its calls have ended',
+      tag,
+      use,
+      params: nameParams,
+      response: { 200: serviceResponse },
+      handler: async (ctx) => {
+        demand(ctx, 'services:manage')
+        return { ok: true, service: await services.stopService(ctx.input.params.name) }
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/services/:name/call',
+      summary: 'Call a service with the credential of the app',
+      tag,
+      use,
+      params: nameParams,
+      body: callBody,
+      response: { 200: callResponse },
+      handler: async (ctx) => {
+        demand(ctx, 'services:call')
+        const { params, body } = ctx.input
+        const { status, headers, data } = await services.callService(params.name, body)
+        return {
+          status,
+          headers,
+          ...(data === undefined ? {} : { data: data instanceof Uint8Array ? Buffer.from(data).toString('base64') : data }),
+        }
+      },
+    }),
+  ]
+}

@@ -1,0 +1,47 @@
+import type { LogLevel } from 'zin'
+import type { SignatureClaim } from 'zin/signing'
+import type { ServiceSecrets } from '../auth/strategies.js'
+import type { ServiceDefinition } from '../definitions/definition.js'
+import type { MicroservicesOptions } from '../options.js'
+import type { ServiceAppOptions } from './service-app.js'
+
+/** What a process gets that runs one instance of a service. Secrets go through the pipe: arguments can be read by others. */
+export interface ChildStart {
+  readonly type: 'start'
+  readonly definition: ServiceDefinition
+  /** Services that it can call. */
+  readonly others: readonly ServiceDefinition[]
+  readonly port: number
+  readonly app: ServiceAppOptions['app']
+  readonly caller: string
+  readonly logLevel: LogLevel
+  readonly secrets: ServiceSecrets
+  readonly options: Omit<MicroservicesOptions, 'authenticate' | 'credentials' | 'services'>
+  readonly tracing: { readonly enabled: boolean; readonly samplingRate: number }
+}
+
+/** Whether the app has taken a nonce; `failed`: its store does not respond. */
+export interface NonceTaken {
+  readonly type: 'nonce'
+  readonly id: number
+  readonly why?: string
+  readonly failed?: string
+}
+
+export type ToChild = ChildStart | { readonly type: 'stop' } | NonceTaken
+/** A line of its log. */
+export interface ChildLine {
+  readonly type: 'log'
+  readonly level: Exclude<LogLevel, 'silent'>
+  readonly facts: object
+  readonly message: string
+}
+
+/** Asks the app to take a nonce: all processes of the app share them. */
+export interface NonceAsked {
+  readonly type: 'nonce'
+  readonly id: number
+  readonly claim: SignatureClaim
+}
+
+export type FromChild = NonceAsked | { readonly type: 'ready' } | { readonly type: 'failed'; readonly message: string } | ChildLine

@@ -1,0 +1,62 @@
+import type { ServiceCalls } from '../contract.js'
+import type { ServiceDefinition } from '../definitions/definition.js'
+import type { MicroservicesOptions } from '../options.js'
+import { startChild } from './child-process.js'
+import type { ChildStart } from './child-protocol.js'
+import type { Runner } from './runner.js'
+import { type ServiceAppOptions, startServiceApp } from './service-app.js'
+
+export interface RunnerOptions extends Omit<ServiceAppOptions, 'definition' | 'port' | 'calls'> {
+  /** Whether this process runs services. */
+  readonly runsHere: boolean
+  readonly calls: () => ServiceCalls
+  /** All services, for those in processes of their own. */
+  readonly definitions: () => readonly ServiceDefinition[]
+  readonly options: MicroservicesOptions
+  readonly tracing: { readonly enabled: boolean; readonly samplingRate: number }
+}
+
+/** What starts a service here; undefined: it runs elsewhere. */
+export function createRunner({ runsHere, ...given }: RunnerOptions): (definition: ServiceDefinition) => Runner | undefined {
+  const failures = new Map<ServiceDefinition, number>()
+  return (definition) => {
+    if (definition.local === undefined || !runsHere) return undefined
+    if (definition.local.process === 'own')
+      return (port, onLost) =>
+        startChild(childStart(definition, port, given), { env: { ...given.env }, log: given.log, onLost, takeNonce: given.auth.takeNonce })
+    return async (port) => {
+      const failed = failures.get(definition) ?? 0
+      try {
+        const app = await startServiceApp({ ...given, definition, port, calls: given.calls(), failures: failed })
+        return { stop: async () => void (await app.stop()) }
+      } catch (error) {
+        failures.set(definition, failed + 1)
+        throw error
+      }
+    }
+  }
+}
+
+/** Only data, and none of the functions of the options. */
+function childStart(
+  definition: ServiceDefinition,
+  port: number,
+  { app, auth, definitions, log, options, tracing }: Omit<RunnerOptions, 'runsHere'>,
+): ChildStart {
+  const { authenticate: _authenticate, credentials: _credentials, services: _services, ...plain } = options
+  const { SERVICE_API_KEY, SERVICE_JWT_SECRET, SERVICE_SIGNING_SECRET } = auth.secrets
+  const { dataDir, environment, name } = app
+  return {
+    type: 'start',
+    definition,
+    // One with functions for credentials cannot be called from there.
+    others: definitions().filter((other) => other.auth !== 'custom'),
+    port,
+    app: { dataDir, environment, name },
+    caller: auth.caller,
+    logLevel: log.level,
+    secrets: { SERVICE_API_KEY, SERVICE_JWT_SECRET, SERVICE_SIGNING_SECRET },
+    options: plain,
+    tracing,
+  }
+}

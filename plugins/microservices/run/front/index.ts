@@ -1,0 +1,35 @@
+import { captureBody, definePlugin, type Plugin } from 'zin'
+import type { ServiceAuth } from '../../auth/contract.js'
+import { microserviceErrors } from '../../errors.js'
+import { type TracingOptions, tracingMiddleware } from '../../tracing/middleware.js'
+
+export interface FrontOptions {
+  readonly auth: ServiceAuth
+  readonly tracing: TracingOptions
+}
+
+const bodyLimit = 10_485_760
+
+/**
+ * What stands before all routes of a service but probes: its trace, and its strategy. Built into the app of the service, so that it needs
+ * no second port.
+ */
+export function serviceFront({ auth, tracing }: FrontOptions): Plugin {
+  const front = definePlugin({
+    name: 'service-front',
+    version: '1.0.0',
+    description: 'Checks who calls the service',
+    errors: { SERVICE_UNAUTHORIZED: microserviceErrors.SERVICE_UNAUTHORIZED },
+    setup({ log, use }) {
+      use(tracingMiddleware({ ...tracing, log }))
+      use(async (ctx, next) => {
+        const { headers, method = 'GET', rawHeaders, url = '/' } = ctx.req
+        const why = await auth.refusal({ method, path: url, headers, rawHeaders, body: () => captureBody(ctx, bodyLimit) })
+        if (why === undefined) return next()
+        log.debug({ path: ctx.path, why }, 'call of the service refused')
+        throw microserviceErrors.SERVICE_UNAUTHORIZED(why)
+      })
+    },
+  })
+  return front()
+}

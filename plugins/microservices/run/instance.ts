@@ -1,0 +1,61 @@
+import { Circuit, type CircuitRules } from '../calls/circuit.js'
+import { type Connections, type ConnectionsOptions, openConnections } from '../calls/transport.js'
+import type { InstanceView, ServiceState } from '../contract.js'
+
+/** One address of a service, with what this process knows of it. */
+export class Instance {
+  readonly id: string
+  readonly url: string
+  readonly #rules: CircuitRules
+  readonly #connect: ConnectionsOptions
+  state: ServiceState = 'registered'
+  reason: string | undefined
+  inFlight = 0
+  restarts = 0
+  pid: number | undefined
+  /** Starts in a row that it was not told to make. */
+  attempts = 0
+  retry: InstanceView['retry']
+  circuit: Circuit
+  #connections: Connections | undefined
+
+  constructor(index: number, connect: ConnectionsOptions, rules: CircuitRules) {
+    this.id = `${connect.service}-${index + 1}`
+    this.url = connect.origin
+    this.#connect = connect
+    this.#rules = rules
+    this.circuit = new Circuit(rules)
+  }
+
+  get connections(): Connections {
+    this.#connections ??= openConnections(this.#connect)
+    return this.#connections
+  }
+
+  /** Forgets what was seen of it: it has been started anew. */
+  renew(): void {
+    this.close()
+    this.circuit = new Circuit(this.#rules)
+    this.reason = undefined
+  }
+
+  close(): void {
+    this.#connections?.close()
+    this.#connections = undefined
+  }
+
+  view(): InstanceView {
+    const { id, url, state, circuit, inFlight, restarts, pid, retry, reason } = this
+    return {
+      id,
+      url,
+      state,
+      circuit: circuit.state,
+      inFlight,
+      restarts,
+      ...(pid === undefined ? {} : { pid }),
+      ...(retry === undefined ? {} : { retry }),
+      ...(reason === undefined ? {} : { reason }),
+    }
+  }
+}

@@ -1,0 +1,304 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { runInNewContext } from 'node:vm'
+import fc from 'fast-check'
+import { problemsOf, shapeOf } from '../../../scripts/testing/check-source.js'
+import { clientText } from './client-text.js'
+import { comment, literal } from './text.js'
+
+const ok = (schema: object) => ({ 200: { description: '', content: { 'application/json': { schema } } } })
+
+/** A document with one operation, `GET /x`, whose response has this schema. */
+function responding(schema: object, schemas: object = {}): string {
+  return clientText('demo', {
+    openapi: '3.1.0',
+    paths: { '/x': { get: { operationId: 'getX', responses: ok(schema) } } },
+    components: { schemas },
+  })
+}
+
+/** The type that is written for a schema. */
+function typeOf(schema: object, schemas: object = {}): string {
+  const source = responding(schema, schemas)
+  assert.deepEqual(problemsOf(source), [], source)
+  return (/ServiceSuccess<200, (?<type>[\s\S]*?)> \| ServiceFailure/.exec(source)?.groups?.type ?? source).replaceAll(/\s+/g, ' ')
+}
+
+describe('schemas as types', () => {
+  const cases: readonly (readonly [schema: object, type: string])[] = [
+    [{ type: 'string', format: 'date-time' }, 'string'],
+    [{ type: 'integer' }, 'number'],
+    [{ type: ['string', 'null'] }, 'string | null'],
+    [{ type: 'boolean', nullable: true }, 'boolean | null'],
+    [{ enum: ['a', "b'\\", 1, -1.5, true, null] }, "'a' | 'b\\'\\\\' | 1 | -1.5 | true | null"],
+    [{ const: 'on' }, "'on'"],
+    [{ type: 'array', items: { anyOf: [{ type: 'string' }, { type: 'number' }] } }, 'readonly (string | number)[]'],
+    [{ type: 'array', items: { type: 'array', items: { type: 'string' } } }, 'readonly (readonly string[])[]'],
+    [{ type: 'array' }, 'readonly unknown[]'],
+    [{ prefixItems: [{ type: 'string' }, { type: 'number' }], items: false }, 'readonly [string, number]'],
+    [{ prefixItems: [{ type: 'string' }], items: { type: 'number' } }, 'readonly [string, ...number[]]'],
+    [
+      { type: 'object', properties: { a: { type: 'string' }, 'b-c': {} }, required: ['a'] },
+      "{ readonly a: string; readonly 'b-c'?: unknown }",
+    ],
+    [{ type: 'object', properties: { a: { type: 'string', writeOnly: true }, b: { type: 'null' } } }, '{ readonly b?: null }'],
+    [{ type: 'object' }, '{ readonly [key: string]: unknown }'],
+    [{ type: 'object', additionalProperties: { type: 'number' } }, '{ readonly [key: string]: number }'],
+    [{ type: 'object', patternProperties: { '^.*$': { type: 'number' } } }, '{ readonly [key: string]: number }'],
+    [{ type: 'object', additionalProperties: false }, 'Readonly<Record<string, never>>'],
+    [{ properties: { a: {} }, additionalProperties: { type: 'number' } }, '{ readonly a?: unknown; readonly [key: string]: unknown }'],
+    [{ allOf: [{ properties: { a: { const: 1 } } }, { anyOf: [{ const: 1 }, { const: 2 }] }] }, '{ readonly a?: 1 } & (1 | 2)'],
+    [{ anyOf: [{ const: 'known' }, { type: 'string' }] }, 'string'],
+    [{ anyOf: [{ anyOf: [{ const: 'a' }, { type: 'number' }] }, { type: 'string' }] }, 'number | string'],
+    [{ not: { type: 'string' } }, '/* not supported: the keyword not */ unknown'],
+    [{ type: 'file' }, '/* not supported: the type file */ unknown'],
+    [{ $ref: 'https://elsewhere.test/x.json#/y' }, '/* not supported: the reference https://elsewhere.test/x.json#/y */ unknown'],
+    [{ anyOf: [{ type: 'string' }, { $dynamicRef: '#x' }] }, '/* not supported: the keyword $dynamicRef */ unknown'],
+    [{ enum: [{ a: 1 }] }, '/* not supported: a constant that is an object */ unknown'],
+  ]
+  for (const [schema, type] of cases) it(`${JSON.stringify(schema)} is ${type}`, () => assert.equal(typeOf(schema), type))
+
+  it('refer to named ones, which may hold themselves, but cannot be made of themselves', () => {
+    const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+    const source = responding(ref('Tree'), {
+      Tree: { type: 'object', properties: { leaves: { type: 'array', items: ref('Tree') }, other: ref("O'ther~1"), loop: ref('Loop') } },
+      "O'ther/": { type: 'string' },
+      Loop: { anyOf: [ref('Loop2'), { type: 'null' }] },
+      Loop2: { allOf: [ref('Loop')] },
+      Unused: {},
+    })
+    assert.deepEqual(problemsOf(source), [])
+    assert.match(source, /ServiceSuccess<200, DemoSchemas\['Tree'\]>/)
+    assert.match(source, /readonly leaves\?: readonly DemoSchemas\['Tree'\]\[\]/)
+    assert.match(source, /readonly 'O\\'ther\/': string/)
+    assert.match(source, /readonly Loop: \/\* not supported: a schema that is made of itself \*\/ unknown/)
+    assert.ok(!source.includes('Unused'))
+  })
+
+  it('end where they are nested too deeply', () => {
+    let schema: object = { type: 'string' }
+    for (let depth = 0; depth < 500; depth++) schema = { type: 'array', items: schema }
+    assert.match(responding(schema), /nested too deeply/)
+  })
+})
+
+describe('a typed client', () => {
+  const document = {
+    openapi: '3.1.0',
+    info: { title: 'x', version: '1.2.3' },
+    paths: {
+      '/users/{id}': {
+        parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'integer' } }],
+        get: {
+          operationId: 'getUser',
+          summary: 'A user',
+          parameters: [
+            { name: 'full', in: 'query', schema: { type: 'boolean' } },
+            { name: 'page', in: 'query', required: true, schema: { type: 'integer', default: 1 } },
+            { name: 'deep', in: 'query', required: true, style: 'deepObject', schema: { type: 'object' } },
+            { name: 'x-tenant', in: 'header', required: true, schema: { type: 'string' } },
+            { name: 'Authorization', in: 'header', required: true, schema: { type: 'string' } },
+          ],
+          responses: {
+            ...ok({ type: 'object', properties: { name: { type: 'string' } }, required: ['name'] }),
+            404: { content: { 'text/plain': {} } },
+          },
+        },
+        put: {
+          requestBody: {
+            required: true,
+            content: {
+              'application/json': { schema: { type: 'object', properties: { a: { type: 'string', default: 'x' } }, required: ['a'] } },
+            },
+          },
+          responses: {
+            204: {},
+            default: {
+              content: { 'application/json': { schema: { type: 'object', properties: { code: { type: 'string' } }, required: ['code'] } } },
+            },
+          },
+        },
+        delete: { responses: {} },
+      },
+      '//evil': { get: { responses: {} } },
+      '/a/../b': { get: { responses: {} } },
+    },
+  }
+
+  it('has the types of requests and responses of each operation', () => {
+    const source = clientText('user-notes', document)
+    const uses = `
+      declare const services: ServiceCalls
+      declare function equal<A, B>(same: (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B ? 1 : 2) ? true : false): void
+      const client: UserNotesClient = userNotesClient(services)
+      type Get = typeof client.getUser extends (request: infer R) => Promise<infer S> ? [R, S] : never
+      equal<Get[0]['params'], { readonly id: number }>(true)
+      equal<Get[0]['query'], { readonly full?: boolean; readonly page?: number; readonly deep: string }>(true)
+      equal<Get[0]['headers'], { readonly 'x-tenant': string }>(true)
+      equal<(Get[1] & { ok: true })['data'], { readonly name: string }>(true)
+      equal<(Get[1] & { ok: false; status: 404 })['data'], string>(true)
+      type Put = typeof client.putUsersId extends (request: infer R) => Promise<infer S> ? [R, S] : never
+      equal<Put[0]['body'], { readonly a?: string }>(true)
+      equal<(Put[1] & { ok: true })['data'], undefined>(true)
+      equal<(Put[1] & { ok: false })['data'], { readonly code: string }>(true)
+      type Delete = typeof client.deleteUsersId extends (request: infer R) => Promise<infer S> ? [R, S] : never
+      equal<(Delete[1] & { ok: true })['data'], unknown>(true)`
+    assert.deepEqual(problemsOf(source, uses), [])
+    assert.match(source, /^\/\/ Generated by `zin service:types user-notes`; changes are lost\.\n/)
+    assert.match(source, /Left out, because it cannot be called: GET \/\/evil: its path must not begin with \/\//)
+    assert.match(source, /Left out, because it cannot be called: GET \/a\/\.\.\/b/)
+  })
+
+  it('is the same whatever the order of the document is', () => {
+    const turned = (value: unknown): unknown => {
+      if (Array.isArray(value) || typeof value !== 'object' || value === null) return value
+      return Object.fromEntries(
+        Object.entries(value)
+          .reverse()
+          .map(([name, inner]) => [name, name === 'properties' ? inner : turned(inner)]),
+      )
+    }
+    assert.equal(clientText('demo', turned(document) as typeof document), clientText('demo', document))
+  })
+})
+
+describe('what a document says', () => {
+  const nasty = [
+    '*/ process.exit(1) /*',
+    "'; process.exit(1) //",
+    '"]: never }; process.exit(1)',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: as it would be written
+    '`${process.exit(1)}`',
+    '\n// @ts-nocheck\n',
+    '@ts-ignore',
+    '\u2028process.exit(1)\u2029',
+    '\\',
+    "\\'",
+    '*',
+    '/',
+    '__proto__',
+    'constructor',
+    'then',
+    'toString',
+    'import("fs")',
+    '[computed]',
+    '<script>',
+    '\u202e evil \u0000',
+    '\ud800',
+    '#/components/schemas/*/',
+    '{a}',
+    '/x/{*/}',
+    '',
+  ]
+  const text = fc.oneof(
+    fc.constantFrom(...nasty),
+    fc.tuple(fc.constantFrom(...nasty), fc.constantFrom(...nasty)).map((parts) => parts.join('')),
+    fc.string({ unit: 'binary', maxLength: 12 }),
+  )
+  const scalar = fc.oneof(text, fc.integer(), fc.constant(null), fc.boolean(), fc.double())
+  const { schema } = fc.letrec<{ schema: unknown }>((tie) => ({
+    schema: fc.oneof(
+      { maxDepth: 4 },
+      fc.record({ type: text, description: text }),
+      fc.record({ enum: fc.array(scalar, { maxLength: 4 }) }),
+      fc.record({ const: scalar }),
+      fc.record({
+        $ref: fc.oneof(
+          text,
+          text.map((name) => `#/components/schemas/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`),
+          scalar,
+        ),
+      }),
+      fc.record(
+        {
+          type: fc.constant('object'),
+          required: fc.array(text, { maxLength: 2 }),
+          properties: fc.dictionary(text, tie('schema'), { maxKeys: 3 }),
+          additionalProperties: tie('schema'),
+        },
+        { requiredKeys: ['type'] },
+      ),
+      fc.record(
+        { type: fc.constant('array'), items: tie('schema'), prefixItems: fc.array(tie('schema'), { maxLength: 2 }) },
+        { requiredKeys: ['type'] },
+      ),
+      fc.record({ anyOf: fc.array(tie('schema'), { maxLength: 3 }), nullable: fc.boolean() }),
+      fc.record({ allOf: fc.array(tie('schema'), { maxLength: 3 }) }),
+      scalar,
+    ),
+  }))
+  const content = fc.dictionary(fc.oneof(text, fc.constantFrom('application/json', 'text/plain')), fc.record({ schema }), { maxKeys: 2 })
+  const operation = fc.record(
+    {
+      operationId: fc.oneof(text, scalar),
+      summary: fc.oneof(text, scalar),
+      parameters: fc.array(
+        fc.record(
+          {
+            name: text,
+            in: fc.constantFrom('path', 'query', 'header', 'cookie', '*/'),
+            required: fc.boolean(),
+            description: text,
+            style: fc.oneof(text, scalar),
+            schema,
+          },
+          { requiredKeys: ['name', 'in'] },
+        ),
+        { maxLength: 3 },
+      ),
+      requestBody: fc.record({ required: fc.boolean(), content }),
+      responses: fc.dictionary(fc.oneof(fc.constantFrom('200', '404', '5XX', 'default'), text), fc.record({ content }), { maxKeys: 3 }),
+    },
+    { requiredKeys: [] },
+  )
+  const paths = fc.dictionary(
+    text.map((part) => `/${part}`),
+    fc.dictionary(fc.constantFrom('get', 'put', 'post', 'parameters', 'trace'), operation, { maxKeys: 3 }),
+    { maxKeys: 3 },
+  )
+  const document = fc.record({
+    openapi: fc.constant('3.1.0'),
+    info: fc.record({ version: text }),
+    servers: fc.array(fc.record({ url: text }), { maxLength: 1 }),
+    paths,
+    components: fc.record({ schemas: fc.dictionary(text, schema, { maxKeys: 3 }) }),
+  })
+  /** As it comes from a parser: `__proto__` is a property like others. */
+  const parsed = document.map((value) => JSON.parse(JSON.stringify(value)) as Record<string, unknown>)
+
+  it('cannot become code', () => {
+    fc.assert(
+      fc.property(parsed, (given) => {
+        const source = clientText('demo', given)
+        const { faults, runs, statements } = shapeOf(source)
+        assert.equal(faults, 0, source)
+        assert.deepEqual(runs, ['serviceClient'], source)
+        assert.deepEqual(
+          statements.filter((kind) => kind !== 'InterfaceDeclaration'),
+          ['ImportDeclaration', 'FunctionDeclaration'],
+          source,
+        )
+        assert.doesNotMatch(source, /(?<!\\)@ts-(?:ignore|nocheck|expect-error)(?![^'\n]*')/)
+        assert.doesNotMatch(source, /[\u0000-\u0009\u000b-\u001f\u007f\u2028\u2029\u202a-\u202e\u2066-\u2069]/)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('makes a client that compiles', () => {
+    fc.assert(
+      fc.property(parsed, (given) => {
+        const source = clientText('demo', given)
+        assert.deepEqual(problemsOf(source), [], source)
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  it('is kept in literals and comments', () => {
+    for (const given of nasty) {
+      assert.equal(runInNewContext(literal(given)), given)
+      assert.doesNotMatch(comment(given), /\*\/|\n|\u2028/)
+    }
+  })
+})

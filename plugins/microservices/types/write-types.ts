@@ -1,0 +1,78 @@
+import { join, resolve } from 'node:path'
+import type { AppClient, Printer } from 'zin'
+import type { ServiceResponse, ServiceView } from '../contract.js'
+import { microserviceErrors } from '../errors.js'
+import { slugPattern } from '../schema.js'
+import { writeClient } from './client-file.js'
+import { clientText } from './client-text.js'
+import type { Json } from './json.js'
+import { documentFile, documentOf } from './read-document.js'
+
+const slug = new RegExp(slugPattern)
+const documentPath = '/openapi.json'
+
+/** Reads a URL as a caller of the service. */
+export type FetchAsCaller = (service: string, url: URL) => Promise<unknown>
+
+interface Source {
+  readonly from: string | undefined
+  readonly cwd: string
+  readonly app: AppClient
+  readonly fetch: FetchAsCaller
+}
+
+export interface WriteTypesInput extends Source {
+  /** Of one service; undefined: of all that run. */
+  readonly name: string | undefined
+  /** File, or without a name folder, relative to `cwd`; undefined: standard output. */
+  readonly out: string | undefined
+  /** Compares and writes nothing. */
+  readonly check: boolean
+  readonly print: Printer
+}
+
+/** Writes typed clients. How many files are not up to date. */
+export async function writeTypes({ check, name, out, print, ...source }: WriteTypesInput): Promise<number> {
+  if (name === undefined && (out === undefined || source.from !== undefined))
+    throw microserviceErrors.SERVICE_TYPES_USAGE('without a name, --out is needed, a folder, and --from is not possible')
+  if (check && out === undefined) throw microserviceErrors.SERVICE_TYPES_USAGE('--check needs --out')
+  if (name !== undefined && (!slug.test(name) || name.length > 50)) throw microserviceErrors.SERVICE_NOT_REGISTERED(name)
+  const names = name === undefined ? await runningServices(source.app) : [name]
+  let outdated = 0
+  for (const one of names) {
+    const text = clientText(one, await documentFor(one, source))
+    if (out === undefined) print.line(text.trimEnd())
+    else outdated += await write(resolve(source.cwd, name === undefined ? join(out, `${one}.ts`) : out), text, check, print)
+  }
+  return outdated
+}
+
+async function runningServices(app: AppClient): Promise<readonly string[]> {
+  const { services } = await app.request<{ services: readonly ServiceView[] }>({ method: 'GET', path: '/api/services' })
+  return services.filter(({ state }) => state === 'running').map(({ name }) => name)
+}
+
+async function documentFor(service: string, { app, cwd, fetch, from }: Source): Promise<Json> {
+  if (from === undefined) {
+    const path = `/api/services/${encodeURIComponent(service)}/call`
+    const response = await app.request<ServiceResponse>({ method: 'POST', path, body: { path: documentPath }, waitingFor: service })
+    if (response.status !== 200)
+      throw microserviceErrors.SERVICE_DOCUMENT_INVALID(`${documentPath} of ${service}`, `it responded ${response.status}`)
+    return documentOf(response.data, `${documentPath} of ${service}`)
+  }
+  if (/^https?:\/\//i.test(from)) {
+    if (!URL.canParse(from)) throw microserviceErrors.SERVICE_DOCUMENT_INVALID('--from', 'the URL is malformed')
+    const url = new URL(from)
+    return documentOf(await fetch(service, url), url.origin + url.pathname)
+  }
+  const file = resolve(cwd, from)
+  return documentOf(await documentFile(file), file)
+}
+
+/** 1 when the file is not up to date. */
+async function write(file: string, text: string, check: boolean, print: Printer): Promise<number> {
+  const result = await writeClient(file, text, check)
+  if (result === 'outdated') print.error(`${file} is not up to date; run zin service:types without --check`)
+  else print.line(`${file} ${result === 'written' ? 'written' : 'is up to date'}`)
+  return result === 'outdated' ? 1 : 0
+}

@@ -1,0 +1,289 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createServer, get } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, describe, it, type TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { definePlugin, type MetricSample, type Plugin } from 'zin'
+import { breaker } from 'zin/plugins/breaker'
+import { bulletproof } from 'zin/plugins/bulletproof'
+import { canary, canaryService } from 'zin/plugins/canary'
+import { cluster } from 'zin/plugins/cluster'
+import { database } from 'zin/plugins/database'
+import { decisions } from 'zin/plugins/decisions'
+import { jwt } from 'zin/plugins/jwt'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queueMonitor } from 'zin/plugins/queue-monitor'
+import { queues } from 'zin/plugins/queues'
+import { workers, workersService } from 'zin/plugins/workers'
+import { createTestHost, fakeClock, type TestHost } from 'zin/testing'
+import { eventually } from '../../scripts/testing/eventually.js'
+import { metricsService, observability } from './index.js'
+import { AttemptMetrics } from './metrics/attempts.js'
+import { type ParsedFamily, parseMetrics } from './testing/parse-metrics.js'
+
+const on = { METRICS_EXPORT_ENABLED: 'true', METRICS_PORT: '0' }
+
+async function minimal(t: TestContext, env: Readonly<Record<string, string>> = {}, ...more: Plugin[]) {
+  const host = await createTestHost({ plugins: [ops(), observability(), ...more], env: { NODE_ENV: 'test', ...env } })
+  t.after(() => host.stop())
+  return host
+}
+
+async function scrape(host: TestHost, accept = ''): Promise<ReadonlyMap<string, ParsedFamily>> {
+  const { address } = host.service(metricsService)
+  const response = await fetch(`http://127.0.0.1:${address?.port}/metrics`, { headers: { accept } })
+  assert.equal(response.status, 200)
+  return parseMetrics(await response.text(), accept === '' ? 'text' : 'openmetrics')
+}
+
+describe('the exporter', () => {
+  it('does nothing unless METRICS_EXPORT_ENABLED is true', async (t) => {
+    const host = await minimal(t)
+    assert.equal(host.service(metricsService).address, undefined)
+    assert.equal((await host.inject({ method: 'GET', path: '/metrics' })).status, 404)
+    const listens = host.host.view.hooks().flatMap(({ listeners }) => listeners.filter(({ plugin }) => plugin === 'observability'))
+    assert.deepEqual(listens, [])
+  })
+
+  it('serves /metrics, and nothing else, on a port of its own that only this machine reaches', async (t) => {
+    const host = await minimal(t, on)
+    const { address } = host.service(metricsService)
+    assert.equal(address?.host, '127.0.0.1')
+    const base = `http://127.0.0.1:${address.port}`
+    assert.equal((await scrape(host)).get('process_resident_memory_bytes')?.type, 'gauge')
+    assert.equal((await fetch(`${base}/`)).status, 404)
+    assert.equal((await fetch(`${base}/metrics`, { method: 'POST' })).status, 405)
+    assert.equal((await fetch(`${base}/metrics`, { method: 'HEAD' })).status, 200)
+    const rebound = await new Promise<number | undefined>((resolve) => {
+      get(`${base}/metrics`, { headers: { host: 'evil.example' } }, (response) => resolve(response.resume().statusCode))
+    })
+    assert.equal(rebound, 421)
+  })
+
+  it('binds to METRICS_HOST', async (t) => {
+    const host = await minimal(t, { ...on, METRICS_HOST: '0.0.0.0' })
+    assert.equal(host.service(metricsService).address?.host, '0.0.0.0')
+  })
+
+  it('does not start while something else uses METRICS_PORT, and says what to do', async (t) => {
+    const other = createServer()
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    t.after(() => other.close())
+    const { port } = other.address() as AddressInfo
+    await assert.rejects(minimal(t, { ...on, METRICS_PORT: String(port) }), (error: Error) => {
+      assert.match(
+        String(error.message),
+        new RegExp(`127\\.0\\.0\\.1:${port}: another process uses the port\\. Set METRICS_PORT to a free port`),
+      )
+      return true
+    })
+  })
+
+  it('serves the same on the main port to operators only', async (t) => {
+    const host = await minimal(t, on)
+    const open = await host.inject({ method: 'GET', path: '/metrics' })
+    assert.equal(open.status, 200)
+    assert.match(String(open.headers['content-type']), /^text\/plain; version=0\.0\.4/)
+    assert.ok(parseMetrics(String(open.body), 'text').has('process_cpu_seconds_total'))
+    const openMetrics = await host.inject({ method: 'GET', path: '/metrics', headers: { accept: 'application/openmetrics-text' } })
+    assert.ok(parseMetrics(String(openMetrics.body), 'openmetrics').has('process_cpu_seconds'))
+    const guarded = await minimal(t, { ...on, OPS_AUTH: 'required', JWT_SECRET: 'x'.repeat(32) }, jwt())
+    assert.equal((await guarded.inject({ method: 'GET', path: '/metrics' })).status, 401)
+  })
+
+  it('shows what a plugin of a stranger reports, and leaves out what is wrong with one warning', async (t) => {
+    const samples: readonly unknown[] = [
+      { name: 'shop_orders_total', help: 'Orders', type: 'counter', value: 3, labels: { country: 'nl' } },
+      { name: 'shop_depth', help: 'Depth', type: 'gauge', value: Number.NaN },
+      { name: 'shop depth', help: 'Depth', type: 'gauge', value: 1 },
+      { name: 'shop_all_total', help: 'All', type: 'gauge', value: 1 },
+      { name: 'process_cpu_seconds_total', help: 'Mine', type: 'counter', value: 1 },
+    ]
+    const shop = definePlugin({
+      name: 'shop',
+      version: '1.0.0',
+      setup: ({ hooks }) => void hooks.on('collectMetrics', () => samples as readonly MetricSample[]),
+    })
+    const broken = definePlugin({
+      name: 'broken',
+      version: '1.0.0',
+      setup: ({ hooks }) =>
+        void hooks.on('collectMetrics', () => {
+          throw new Error('the shelf fell')
+        }),
+    })
+    const host = await minimal(t, on, shop(), broken())
+    await scrape(host)
+    const families = await scrape(host)
+    assert.equal(families.get('shop_orders_total')?.samples[0]?.value, 3)
+    assert.deepEqual([families.has('shop_depth'), families.has('shop_all_total')], [false, false])
+    assert.ok((families.get('process_cpu_seconds_total')?.samples.length ?? 0) === 1)
+    const warnings = host.logs.map(({ msg }) => String(msg)).filter((line) => line.includes('is left out'))
+    assert.equal(warnings.length, new Set(warnings).size)
+    for (const pattern of [/"shop" is left out: the value of "shop_depth" is NaN/, /"broken" is left out: it failed: the shelf fell/])
+      assert.ok(
+        warnings.some((line) => pattern.test(line)),
+        `${pattern}`,
+      )
+    const refused = families.get('zin_metrics_refused_samples_total')?.samples ?? []
+    assert.ok((refused.find(({ labels }) => labels.plugin === 'shop')?.value ?? 0) >= 4)
+  })
+
+  it('does not grow by hostile paths and methods', async (t) => {
+    const host = await minimal(t, on)
+    const count = async () => (await scrape(host)).get('zin_http_request_duration_seconds')?.samples.length
+    await host.inject({ method: 'GET', path: '/none' })
+    const before = await count()
+    for (let n = 0; n < 10_000; n += 100)
+      await Promise.all(Array.from({ length: 100 }, (_, one) => host.inject({ method: 'GET', path: `/hostile/${n + one}%22%0a` })))
+    assert.equal(await count(), before)
+    const unmatched = (await scrape(host)).get('zin_http_request_duration_seconds')?.samples ?? []
+    assert.ok(unmatched.some(({ labels, name, value }) => name.endsWith('_count') && labels.route === 'unmatched' && value === 10_001))
+  })
+})
+
+/** Has a metric that is left out. */
+const untidy = definePlugin({
+  name: 'untidy',
+  version: '1.0.0',
+  setup: ({ hooks }) =>
+    void hooks.on('collectMetrics', () => [{ name: 'untidy_depth', help: 'Depth', type: 'gauge' as const, value: Number.NaN }]),
+})
+
+describe('the metrics of an app', () => {
+  let host: TestHost
+  before(async () => {
+    host = await createTestHost({
+      plugins: [
+        database(),
+        kv(),
+        cluster(),
+        queues(),
+        ops(),
+        decisions(),
+        workers(),
+        breaker(),
+        canary(),
+        queueMonitor(),
+        jwt(),
+        bulletproof(),
+        untidy(),
+        observability(),
+      ],
+      env: { NODE_ENV: 'test', CLUSTER_HEARTBEAT_MS: '500', ...on },
+      routes: [
+        {
+          method: 'GET',
+          path: '/shops/:id',
+          summary: 'A shop',
+          handler: () => ({ ok: true }),
+        },
+      ],
+    })
+    const service = host.service(workersService)
+    service.registerAll({ 'mail-sender': async () => 1, quiet: async () => 1 })
+    await service.create({ name: 'mail-sender', queueName: 'mails', features: { circuitBreaker: true } })
+    await service.create({ name: 'quiet', queueName: 'quiet', features: { observability: false } })
+    for (const name of ['mail-sender', 'quiet']) {
+      await service.start(name)
+      await service.enqueue(name, {})
+    }
+    await host.inject({ method: 'GET', path: '/shops/1' })
+    await host.inject({ method: 'GET', path: '/shops/2' })
+  })
+  after(() => host.stop())
+
+  it('count requests by the template of their route', async () => {
+    const samples = (await scrape(host)).get('zin_http_request_duration_seconds')?.samples ?? []
+    const count = samples.find(({ labels, name }) => name.endsWith('_count') && labels.route === '/shops/:id')
+    assert.deepEqual([count?.value, count?.labels.method, count?.labels.status], [2, 'GET', '200'])
+  })
+
+  it('count attempts by worker, version and outcome, unless the worker has no series of its own', async () => {
+    const attempts = async () =>
+      ((await scrape(host)).get('zin_worker_attempt_duration_seconds')?.samples ?? [])
+        .filter(({ name }) => name.endsWith('_count'))
+        .map(({ labels, value }) => [labels.worker, labels.version, labels.outcome, value])
+    await eventually('both jobs are counted', async () => (await attempts()).length === 2)
+    assert.deepEqual((await attempts()).sort(), [
+      ['mail-sender', '1.0.0', 'completed', 1],
+      ['other', 'other', 'completed', 1],
+    ])
+  })
+
+  it('tell the states of queues, workers, circuits, canaries and nodes', async () => {
+    await eventually('this node samples the queues', async () => (await scrape(host)).has('zin_queue_jobs'))
+    const service = host.service(workersService)
+    await service.registerVersion('mail-sender', { version: '2.0.0', processor: async () => 2 })
+    await service.update('mail-sender', { features: { circuitBreaker: true, canary: true } })
+    await host.service(canaryService).start('mail-sender', { newVersion: '2.0.0', duration: 3_600_000, steps: [20] })
+    await eventually('the canary is known', async () => (await scrape(host)).has('zin_canary_state'))
+    const families = await scrape(host)
+    const seriesValue = (family: string, wanted: Readonly<Record<string, string>>) =>
+      families.get(family)?.samples.find(({ labels }) => Object.entries(wanted).every(([name, value]) => labels[name] === value))?.value
+    assert.equal(seriesValue('zin_queue_jobs', { queue: 'mails', state: 'waiting' }), 0)
+    assert.equal(seriesValue('zin_queue_oldest_waiting_seconds', { queue: 'mails' }), 0)
+    assert.equal(seriesValue('zin_worker_state', { worker: 'mail-sender', state: 'running' }), 1)
+    assert.equal(seriesValue('zin_breaker_state', { worker: 'mail-sender', state: 'closed' }), 1)
+    assert.equal(seriesValue('zin_cluster_nodes', { state: 'alive' }), 1)
+    assert.ok(seriesValue('zin_canary_traffic_ratio', { worker: 'mail-sender', version: '2.0.0' }) !== undefined)
+    assert.ok((seriesValue('zin_hook_calls_total', { hook: 'onAttemptEnd', plugin: 'observability' }) ?? 0) >= 2)
+  })
+
+  it('count decisions about signed requests by the layer that refused', async () => {
+    assert.equal((await host.inject({ method: 'GET', path: '/auth/devices' })).status, 401)
+    await eventually('a refusal is counted', async () =>
+      ((await scrape(host)).get('zin_auth_decisions_total')?.samples ?? []).some(
+        ({ labels, value }) => labels.outcome === 'refused' && labels.layer === '1' && value === 1,
+      ),
+    )
+  })
+
+  it('are all that the dashboard and the alert rules name', async () => {
+    const families = await scrape(host)
+    const named = ['grafana/dashboard.json', 'prometheus/alerts.yml'].flatMap((file) => [
+      ...readFileSync(new URL(file, import.meta.url), 'utf8').matchAll(/\b(?:zin|process|nodejs)_[a-z_]+/g),
+    ])
+    const names = new Set(named.map(([name]) => (families.has(name) ? name : name.replace(/_(bucket|sum|count)$/, ''))))
+    assert.ok(names.size >= 15)
+    assert.deepEqual(
+      [...names].filter((name) => !families.has(name)),
+      [],
+    )
+  })
+
+  const promtool = (args: readonly string[], input = '') => spawnSync('promtool', args, { input, encoding: 'utf8', timeout: 30_000 })
+  // Where it is installed; parseMetrics checks the same everywhere.
+  if (promtool(['--version']).error === undefined) {
+    it('and the alert rules have no problem that promtool knows of', async () => {
+      const { body } = await host.service(metricsService).page()
+      const metrics = promtool(['check', 'metrics'], body)
+      assert.deepEqual([metrics.status, metrics.stderr.trim()], [0, ''])
+      const rules = promtool(['check', 'rules', fileURLToPath(new URL('prometheus/alerts.yml', import.meta.url))])
+      assert.equal(rules.status, 0, rules.stderr)
+    })
+  }
+})
+
+describe('attempts', () => {
+  it('of 10,000 hostile names of workers are counted as those of other', () => {
+    const attempts = new AttemptMetrics({ clock: fakeClock(), maxSeries: 100, isOwn: () => true, traceOf: () => undefined })
+    const job = { id: '1', name: 'x', queue: 'q', data: {}, attempt: 1, maxAttempts: 1, timestamp: 0 }
+    for (let n = 0; n < 10_000; n++)
+      attempts.ended({
+        worker: `w-${n}"\n`,
+        version: `1.0.${n}`,
+        node: null,
+        job,
+        attempt: 1,
+        final: true,
+        outcome: 'completed',
+        runMs: 5,
+        waitMs: 1,
+      })
+    assert.equal(attempts.samples().length, 202)
+  })
+})

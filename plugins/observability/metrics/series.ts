@@ -1,0 +1,127 @@
+import type { MetricExemplar, MetricHistogram, MetricValue } from 'zin'
+
+export interface SeriesSpec {
+  readonly name: string
+  readonly help: string
+  /** Names of the labels, in the order in which values are given. */
+  readonly labels: readonly string[]
+  /** Series at most. Default 1000. */
+  readonly maxSeries?: number
+  /** What is counted instead of one more series. Default: every label is `other`. */
+  readonly beyond?: (values: readonly string[]) => readonly string[]
+}
+
+/** One series for each combination of labels, up to a limit. */
+class Series<T> {
+  readonly #spec: SeriesSpec
+  readonly #make: () => T
+  readonly #series = new Map<string, { readonly values: readonly string[]; readonly of: T }>()
+
+  constructor(spec: SeriesSpec, make: () => T) {
+    this.#spec = spec
+    this.#make = make
+  }
+
+  of(values: readonly string[]): T {
+    const key = values.length === 1 ? (values[0] as string) : values.join('\u0000')
+    const known = this.#series.get(key)
+    if (known !== undefined) return known.of
+    const { beyond = allOther, maxSeries = 1000 } = this.#spec
+    if (this.#series.size < maxSeries) return this.#add(key, values)
+    const other = beyond(values)
+    const otherKey = other.join('\u0000')
+    return this.#series.get(otherKey)?.of ?? this.#add(otherKey, other)
+  }
+
+  map<S>(sample: (of: T, head: { name: string; help: string; labels: Record<string, string> }) => S): readonly S[] {
+    const { help, labels: names, name } = this.#spec
+    return [...this.#series.values()].map(({ of, values }) => {
+      const labels = Object.fromEntries(names.map((label, index) => [label, values[index] ?? '']))
+      return sample(of, { name, help, labels })
+    })
+  }
+
+  #add(key: string, values: readonly string[]): T {
+    const of = this.#make()
+    this.#series.set(key, { values: [...values], of })
+    return of
+  }
+}
+
+const allOther = (values: readonly string[]): readonly string[] => values.map(() => 'other')
+
+/**
+ * A counter with labels for the hook `collectMetrics`. Label values may come from outside: what is beyond `maxSeries` is counted as `other`.
+ *
+ * @example
+ * const mails = new SeriesCounter({ name: 'shop_mails_total', help: 'Mails by template', labels: ['template'] })
+ * mails.add(['welcome'])
+ * ctx.hooks.on('collectMetrics', () => mails.samples())
+ */
+export class SeriesCounter {
+  readonly #series: Series<{ value: number }>
+
+  constructor(spec: SeriesSpec) {
+    this.#series = new Series(spec, () => ({ value: 0 }))
+  }
+
+  /** @param values of the labels, in their order. */
+  add(values: readonly string[], by = 1): void {
+    this.#series.of(values).value += by
+  }
+
+  samples(): readonly MetricValue[] {
+    return this.#series.map(({ value }, head) => ({ ...head, type: 'counter' as const, value }))
+  }
+}
+
+export interface SeriesHistogramSpec extends SeriesSpec {
+  /** Upper bounds of the buckets, rising. */
+  readonly bounds: readonly number[]
+}
+
+interface Buckets {
+  readonly counts: number[]
+  readonly exemplars: (MetricExemplar | undefined)[]
+  sum: number
+}
+
+/**
+ * A histogram with labels for the hook `collectMetrics`, limited as {@link SeriesCounter}.
+ *
+ * @example
+ * const sizes = new SeriesHistogram({ name: 'shop_mail_bytes', help: 'Size of mails', labels: ['template'], bounds: [1000, 10_000, 100_000] })
+ * sizes.observe(['welcome'], 2048)
+ * ctx.hooks.on('collectMetrics', () => sizes.samples())
+ */
+export class SeriesHistogram {
+  readonly #bounds: readonly number[]
+  readonly #series: Series<Buckets>
+
+  constructor(spec: SeriesHistogramSpec) {
+    this.#bounds = [...spec.bounds]
+    this.#series = new Series(spec, () => ({ counts: this.#bounds.map(() => 0).concat(0), exemplars: [], sum: 0 }))
+  }
+
+  /** @param exemplar trace and time of the value. */
+  observe(values: readonly string[], value: number, exemplar?: { readonly traceId: string; readonly at: number }): void {
+    const buckets = this.#series.of(values)
+    let bucket = 0
+    while (bucket < this.#bounds.length && value > (this.#bounds[bucket] as number)) bucket++
+    buckets.counts[bucket] = (buckets.counts[bucket] ?? 0) + 1
+    buckets.sum += value
+    if (exemplar !== undefined) buckets.exemplars[bucket] = { ...exemplar, value }
+  }
+
+  samples(): readonly MetricHistogram[] {
+    const bounds = this.#bounds
+    return this.#series.map(({ counts, exemplars, sum }, head) => ({
+      ...head,
+      type: 'histogram' as const,
+      bounds,
+      counts: [...counts],
+      exemplars: [...exemplars],
+      sum,
+    }))
+  }
+}

@@ -1,0 +1,96 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { addressKind, HostCheck, type Logger, messageOf } from 'zin'
+import type { Metrics } from '../contract.js'
+import { observabilityErrors } from '../errors.js'
+
+export interface MetricsServerOptions {
+  readonly host: string
+  readonly port: number
+  readonly page: Metrics['page']
+  readonly log: Logger
+}
+
+const maxConnections = 50
+const timeoutMs = 10_000
+
+/** Serves `/metrics`, and nothing else, on a port of its own. */
+export class MetricsServer {
+  readonly #options: MetricsServerOptions
+  #server: Server | undefined
+  /** On a loopback address: a page of another site must not read the metrics by a name that leads here (DNS rebinding). */
+  #hosts: HostCheck | undefined
+
+  constructor(options: MetricsServerOptions) {
+    this.#options = options
+  }
+
+  get address(): Metrics['address'] {
+    const bound = this.#server?.address() as AddressInfo | null | undefined
+    return bound ? { host: bound.address, port: bound.port } : undefined
+  }
+
+  /** Throws METRICS_PORT_UNAVAILABLE. */
+  async open(): Promise<void> {
+    const { host, port } = this.#options
+    const server = createServer({ requestTimeout: timeoutMs, headersTimeout: timeoutMs, maxHeaderSize: 8192 }, (request, response) => {
+      void this.#serve(request, response)
+    })
+    server.maxConnections = maxConnections
+    try {
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject)
+        server.listen({ host, port, exclusive: true }, resolve)
+      })
+    } catch (error) {
+      throw observabilityErrors.METRICS_PORT_UNAVAILABLE(host, port, reasonOf(error))
+    }
+    server.on('error', (error) => this.#options.log.warn({ err: error }, `the port of the metrics has an error: ${messageOf(error)}`))
+    this.#server = server
+    const { address, port: bound } = server.address() as AddressInfo
+    this.#hosts = addressKind(address) === 'loopback' ? new HostCheck(['127.0.0.1', '[::1]', 'localhost']) : undefined
+    this.#hosts?.setPort(bound)
+  }
+
+  async close(): Promise<void> {
+    const server = this.#server
+    if (server === undefined) return
+    this.#server = undefined
+    const closed = new Promise((resolve) => server.close(resolve))
+    server.closeAllConnections()
+    await closed
+  }
+
+  async #serve({ headers, method, url = '' }: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (this.#hosts?.accepts(headers.host) === false) return end(response, 421, 'This port serves 127.0.0.1 and localhost only\n')
+    if (url.split('?')[0] !== '/metrics') return end(response, 404, 'Only /metrics is here\n')
+    if (method !== 'GET' && method !== 'HEAD') {
+      response.setHeader('allow', 'GET, HEAD')
+      return end(response, 405, 'Only GET and HEAD\n')
+    }
+    try {
+      const { body, contentType } = await this.#options.page(headers.accept)
+      response.setHeader('content-type', contentType)
+      response.setHeader('vary', 'accept')
+      response.end(body)
+    } catch (error) {
+      this.#options.log.error({ err: error }, `the metrics could not be collected: ${messageOf(error)}`)
+      end(response, 500, 'The metrics could not be collected; the log of the app says why\n')
+    }
+  }
+}
+
+function end(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(text)
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another process uses the port',
+  EACCES: 'this user may not use the port',
+  EADDRNOTAVAIL: 'it is no address of this machine',
+  ENOTFOUND: 'the host is unknown',
+}
+
+function reasonOf(error: unknown): string {
+  return reasons[(error as NodeJS.ErrnoException).code ?? ''] ?? messageOf(error)
+}

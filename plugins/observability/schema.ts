@@ -1,0 +1,4 @@
+import { Type } from 'zin'
+
+/** A page of metrics. */
+export const metricsText = Type.String({ description: 'Text format 0.0.4, or OpenMetrics 1.0 when `Accept` names it' })

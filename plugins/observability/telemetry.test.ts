@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import type { Plugin } from 'zin'
+import { microservices, microservicesService } from 'zin/plugins/microservices'
+import { ops } from 'zin/plugins/ops'
+import { createTestHost, fakeClock, memoryLogger } from 'zin/testing'
+import { cleanUp } from '../../scripts/testing/clean-up.js'
+import { eventually } from '../../scripts/testing/eventually.js'
+import { observability, tracesService } from './index.js'
+import { otlpReceiver } from './testing/otlp-receiver.js'
+import { ExportFailures } from './traces/quiet-exporter.js'
+import { operationOf, sqlText } from './traces/sql-text.js'
+import { otlpTarget } from './traces/target.js'
+
+const settings = {
+  WORKER_OPENTELEMETRY_ENABLED: true,
+  WORKER_OPENTELEMETRY_ENDPOINT: 'http://127.0.0.1:4318',
+  APM_ENABLED: false,
+  APM_API_KEY: '',
+  APM_API_KEY_HEADER: 'api-key',
+}
+
+async function traced(t: TestContext, env: Readonly<Record<string, string>> = {}, ...more: readonly Plugin[]) {
+  const later = cleanUp(t)
+  const receiver = await otlpReceiver()
+  later(() => receiver.close())
+  const host = await createTestHost({
+    plugins: [ops(), observability({ traceIntervalMs: 20, metricIntervalMs: 60_000 }), ...more],
+    env: {
+      NODE_ENV: 'test',
+      WORKER_OPENTELEMETRY_ENABLED: 'true',
+      WORKER_OPENTELEMETRY_ENDPOINT: receiver.url,
+      ...env,
+    },
+    routes: [
+      { method: 'GET', path: '/trace', summary: 'The trace', handler: () => ({ ...host.service(tracesService).current() }) },
+      {
+        method: 'GET',
+        path: '/headers',
+        summary: 'Headers of a call',
+        handler: () => host.service(microservicesService).injectHeaders({ a: 'b' }),
+      },
+    ],
+  })
+  later(() => host.stop())
+  return { host, receiver }
+}
+
+describe('the settings of OpenTelemetry', () => {
+  it('send nothing by default, and the key of the APM only while it is enabled', () => {
+    assert.equal(otlpTarget({ ...settings, WORKER_OPENTELEMETRY_ENABLED: false }), undefined)
+    assert.deepEqual(otlpTarget({ ...settings, APM_API_KEY: 'k' })?.headers, {})
+    assert.deepEqual(otlpTarget({ ...settings, APM_ENABLED: true, APM_API_KEY: 'k', WORKER_OPENTELEMETRY_ENABLED: false })?.headers, {
+      'api-key': 'k',
+    })
+    assert.deepEqual(otlpTarget({ ...settings, APM_ENABLED: true, APM_API_KEY: 'k', APM_API_KEY_HEADER: 'Authorization' })?.headers, {
+      authorization: 'Bearer k',
+    })
+  })
+
+  const wrong: Readonly<Record<string, readonly [change: object, problem: RegExp]>> = {
+    'an endpoint that is no URL': [{ WORKER_OPENTELEMETRY_ENDPOINT: 'collector' }, /ENDPOINT is not a URL/],
+    'another protocol': [{ WORKER_OPENTELEMETRY_ENDPOINT: 'grpc://c:4317' }, /neither http: nor https:/],
+    'a password in the URL': [{ WORKER_OPENTELEMETRY_ENDPOINT: 'http://u:geheim@c' }, /contains a user or password/],
+    'an APM without a key': [{ APM_ENABLED: true }, /APM_API_KEY is not set/],
+    'a key with a line break': [{ APM_ENABLED: true, APM_API_KEY: 'geheim\nx' }, /characters that a header cannot carry/],
+  }
+  for (const [what, [change, problem]] of Object.entries(wrong)) {
+    it(`refuse ${what}, without repeating a secret`, () =>
+      assert.throws(
+        () => otlpTarget({ ...settings, ...change }),
+        (error: Error) => problem.test(error.message) && !error.message.includes('geheim'),
+      ))
+  }
+
+  it('are listed with those of metrics, and without the key', async (t) => {
+    const { host } = await traced(t, { APM_ENABLED: 'true', APM_API_KEY: 'geheim' })
+    const rows = host.host.view.settings().filter(({ readers }) => readers.includes('observability'))
+    assert.deepEqual(rows.map(({ name }) => name).filter((name) => /^(METRICS|WORKER_OPENTELEMETRY|APM)_/.test(name)).length, 9)
+    assert.equal(JSON.stringify(rows).includes('geheim'), false)
+  })
+
+  it('stop the start with what is wrong', async () => {
+    const plugins = [ops(), observability()]
+    await assert.rejects(createTestHost({ plugins, env: { NODE_ENV: 'test', APM_ENABLED: 'true' } }), /APM_API_KEY is not set/)
+  })
+
+  it('sample none of the traces that begin here at 0, and keep the decision of a caller', async (t) => {
+    const { host, receiver } = await traced(t, { WORKER_OPENTELEMETRY_SAMPLING_RATIO: '0' })
+    const own = await host.inject({ method: 'GET', path: '/trace' })
+    assert.equal((own.body as { sampled: boolean }).sampled, false)
+    const traceId = 'a'.repeat(32)
+    const theirs = await host.inject({ method: 'GET', path: '/trace', headers: { traceparent: `00-${traceId}-${'b'.repeat(16)}-01` } })
+    assert.deepEqual([(theirs.body as { traceId: string }).traceId, (theirs.body as { sampled: boolean }).sampled], [traceId, true])
+    await eventually('the span is received', () => receiver.spans.length > 0)
+    assert.deepEqual(new Set(receiver.spans.map((span) => span.traceId)), new Set([traceId]))
+  })
+
+  for (const traceparent of ['garbage', `00-${'0'.repeat(32)}-${'b'.repeat(16)}-01`, `ff-${'a'.repeat(32)}-${'b'.repeat(16)}-01`]) {
+    it(`begin a trace of their own at the traceparent ${traceparent.slice(0, 12)}`, async (t) => {
+      const { host } = await traced(t)
+      const { body } = await host.inject({ method: 'GET', path: '/trace', headers: { traceparent } })
+      const { sampled, traceId } = body as { readonly sampled: boolean; readonly traceId: string }
+      assert.ok(sampled && /^(?!0+$)[0-9a-f]{32}$/.test(traceId) && traceId !== 'a'.repeat(32))
+    })
+  }
+})
+
+describe('traces and the plugin microservices', () => {
+  it('are one: its headers continue the span that is recorded', async (t) => {
+    const { host, receiver } = await traced(t, { MICROSERVICES_TRACING: 'true' }, microservices())
+    const { body } = await host.inject({ method: 'GET', path: '/headers', headers: { 'x-trace-id': 'order-7' } })
+    const headers = body as Readonly<Record<string, string>>
+    await eventually('the span is received', () => receiver.spans.length > 0)
+    const [span] = receiver.spans
+    assert.deepEqual(headers, { a: 'b', traceparent: `00-${span?.traceId}-${span?.spanId}-01`, 'x-trace-id': 'order-7' })
+  })
+})
+
+describe('an endpoint that fails', () => {
+  it('refusing, is named once, and the app goes on and stops', async (t) => {
+    const gone = await otlpReceiver()
+    await gone.close()
+    const { host } = await traced(t, { WORKER_OPENTELEMETRY_ENDPOINT: gone.url })
+    const warnings = () => host.logs.filter(({ msg }) => String(msg).startsWith('traces could not be sent'))
+    await eventually('a warning', async () => {
+      assert.equal((await host.inject({ method: 'GET', path: '/trace' })).status, 200)
+      return warnings().length > 0
+    })
+    for (let n = 0; n < 20; n++) await host.inject({ method: 'GET', path: '/trace' })
+    assert.equal(warnings().length, 1)
+  })
+
+  it('is named once a minute, with how often it failed', () => {
+    const clock = fakeClock()
+    const log = memoryLogger()
+    const failures = new ExportFailures({ clock, log, what: 'traces', endpoint: 'http://c' })
+    const results: number[] = []
+    const fail = failures.noting(({ code }) => results.push(code))
+    for (let n = 0; n < 10; n++) fail({ code: 1, error: new Error('refused') })
+    clock.advance(60_000)
+    fail({ code: 1, error: new Error('refused') })
+    fail({ code: 0 })
+    assert.deepEqual(
+      log.lines.map(({ failed, msg }) => [failed, msg]),
+      [
+        [1, 'traces could not be sent to http://c and are lost until it takes them: refused'],
+        [10, 'traces could not be sent to http://c and are lost until it takes them: refused'],
+        [undefined, 'traces are sent again'],
+      ],
+    )
+    assert.equal(
+      results.every((code) => code === 0),
+      true,
+    )
+  })
+
+  it('hanging, does not hold up the shutdown beyond its time', async (t) => {
+    const later = cleanUp(t)
+    const hanging = await otlpReceiver(false)
+    later(() => hanging.close())
+    const host = await createTestHost({
+      plugins: [ops(), observability()],
+      shutdown: { deadlineMs: 2_000 },
+      env: { NODE_ENV: 'test', WORKER_OPENTELEMETRY_ENABLED: 'true', WORKER_OPENTELEMETRY_ENDPOINT: hanging.url },
+      routes: [{ method: 'GET', path: '/x', summary: 'X', handler: () => ({}) }],
+    })
+    await host.inject({ method: 'GET', path: '/x' })
+    const report = await host.stop()
+    assert.deepEqual(
+      report.plugins.filter(({ outcome }) => outcome === 'failed' || outcome === 'hung'),
+      [],
+    )
+    assert.ok(host.logText().includes('could not be sent'))
+  })
+})
+
+describe('SQL in spans', () => {
+  it('has no literals', () => {
+    assert.equal(
+      sqlText(`select "a1", t2.x from t2 where name = 'O''Hara' and n > 42.5 and h = 0xdeadbeef and id = ?`),
+      'select "a1", t2.x from t2 where name = ? and n > ? and h = ? and id = ?',
+    )
+    assert.equal(sqlText("select 'never ends"), 'select ?')
+    assert.ok(sqlText('x'.repeat(10_000)).length === 2000)
+    assert.deepEqual([operationOf(' insert into x'), operationOf('(select 1)')], ['INSERT', 'QUERY'])
+  })
+})

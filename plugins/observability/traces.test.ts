@@ -1,0 +1,3 @@
+import { tracesContract } from './traces.contract.js'
+
+tracesContract('the embedded store', () => ({}))

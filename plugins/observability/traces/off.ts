@@ -1,0 +1,10 @@
+import type { Traces } from '../contract.js'
+
+/** Traces nothing. */
+export const noTraces: Traces = {
+  enabled: false,
+  current: () => undefined,
+  headers: (headers = {}) => ({ ...headers }),
+  span: async (_name, work) => work(),
+  fetch: (url, init) => fetch(url, init),
+}

@@ -1,0 +1,92 @@
+import {
+  context,
+  type Context as OtelContext,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api'
+import type { Context, Middleware, Next } from 'koa'
+import { requestContext } from 'zin'
+import type { ObservedQuery } from 'zin/plugins/database'
+import { isDeferral, type JobMiddleware } from 'zin/plugins/workers'
+import type { W3cPropagator } from './propagator.js'
+import { operationOf, sqlText } from './sql-text.js'
+
+const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+const fromHeaders = { get: (headers: object, name: string) => (headers as Record<string, string>)[name], keys: Object.keys }
+/** Attribute of spans that are not sent. */
+export const unsent = 'zin.unsent'
+
+/** A span for each request that reaches the app, within the trace that it came with. */
+export function requestSpans(tracer: Tracer, propagator: W3cPropagator): Middleware {
+  return (ctx: Context, next: Next) => {
+    const { method, req } = ctx
+    const verb = methods.has(method) ? method : 'HTTP'
+    const parent = propagator.extract(ROOT_CONTEXT, req.headers, fromHeaders)
+    const span = tracer.startSpan(verb, { kind: SpanKind.SERVER }, parent)
+    if (span.isRecording()) describeRequest(span, ctx, verb)
+    return context.with(trace.setSpan(parent, span), next)
+  }
+}
+
+function describeRequest(span: Span, { method, path, res }: Context, verb: string): void {
+  const request = requestContext()
+  if (request !== undefined) request.traceId = span.spanContext().traceId
+  span.setAttributes({ 'http.request.method': method, 'url.path': path.slice(0, 500) })
+  res.once('close', () => {
+    const route = request?.route?.path
+    if (route !== undefined) span.updateName(`${verb} ${route}`).setAttribute('http.route', route)
+    span.setAttribute('http.response.status_code', res.statusCode)
+    if (res.statusCode >= 500) span.setStatus({ code: SpanStatusCode.ERROR })
+    span.end()
+  })
+}
+
+/** A span for each query of code that is traced; none for the others. */
+export function querySpans(tracer: Tracer): (query: ObservedQuery) => void {
+  return ({ connection, dialect, error, ms, sql }) => {
+    if (trace.getActiveSpan()?.isRecording() !== true) return
+    const endTime = Date.now()
+    const operation = operationOf(sql)
+    const attributes = {
+      'db.system.name': dialect,
+      'db.namespace': connection,
+      'db.operation.name': operation,
+      'db.query.text': sqlText(sql),
+    }
+    const span = tracer.startSpan(`${operation} ${connection}`, { kind: SpanKind.CLIENT, startTime: endTime - ms, attributes })
+    // A message may repeat values of the query.
+    if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: (error as { code?: string }).code ?? 'failed' })
+    span.end(endTime)
+  }
+}
+
+export interface JobSpansOptions {
+  /** Whether the jobs of a worker are traced. */
+  readonly isTraced: (worker: string) => boolean
+  /** Hears of each attempt that is recorded. */
+  readonly onTraced: (worker: string, job: string, traceId: string) => void
+}
+
+const nothing = trace.wrapSpanContext({ traceId: '0'.repeat(32), spanId: '0'.repeat(16), traceFlags: 0 })
+
+/** Names worker, version and attempt in the span of a job, which BullMQ makes. */
+export function jobSpans({ isTraced, onTraced }: JobSpansOptions): JobMiddleware {
+  return ({ attempt, job, version, worker }, next) => {
+    const span = trace.getActiveSpan()
+    if (span?.isRecording() !== true) return next()
+    if (!isTraced(worker)) {
+      span.setAttribute(unsent, true)
+      return context.with(trace.setSpan(context.active() as OtelContext, nothing), next)
+    }
+    span.setAttributes({ 'zin.worker': worker, 'zin.worker.version': version, 'zin.job.attempt': attempt, 'zin.job.name': job.name })
+    onTraced(worker, job.id ?? '', span.spanContext().traceId)
+    return next().catch((error: unknown) => {
+      if (!isDeferral(error)) span.setStatus({ code: SpanStatusCode.ERROR })
+      throw error
+    })
+  }
+}

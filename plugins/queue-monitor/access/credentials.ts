@@ -1,0 +1,74 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { MonitorPermission } from './scope.js'
+
+/** The user name and password of basic auth. */
+export interface BasicAuth {
+  readonly type: 'basic'
+  readonly username: string
+  readonly password: string
+}
+
+/** What an API key may do. */
+export interface KeyGrant {
+  readonly permissions: readonly MonitorPermission[]
+  readonly queues: readonly string[] | '*'
+}
+
+/** A known caller: its name for audit logs, and what it may do. */
+export interface Credential {
+  readonly kind: 'user' | 'key'
+  readonly id: string
+  readonly grant: KeyGrant
+}
+
+const everything: KeyGrant = { permissions: ['read', 'write', 'admin', 'payload:read'], queues: '*' }
+const hashedKey = /^sha256:([0-9a-f]{64})$/
+
+/** Compares credentials by their SHA-256 digests in constant time; it holds no secret after the start. */
+export class Credentials {
+  readonly #basic: { readonly user: Buffer; readonly password: Buffer; readonly id: string } | undefined
+  readonly #keys: readonly { readonly digest: Buffer; readonly credential: Credential }[]
+
+  constructor(basic: BasicAuth | undefined, keys: Readonly<Record<string, KeyGrant>>) {
+    this.#basic =
+      basic === undefined ? undefined : { user: digestOf(basic.username), password: digestOf(basic.password), id: basic.username }
+    this.#keys = Object.entries(keys).map(([key, grant]) => {
+      const hashed = hashedKey.exec(key)?.[1]
+      const digest = hashed === undefined ? digestOf(key) : Buffer.from(hashed, 'hex')
+      // The digest of a random key reveals nothing about it.
+      return { digest, credential: { kind: 'key', id: `monitor:${digest.toString('hex').slice(0, 8)}`, grant } }
+    })
+  }
+
+  /** The caller behind the value of an `Authorization: Basic` header. */
+  basic(encoded: string): Credential | undefined {
+    const text = Buffer.from(encoded, 'base64').toString('utf8')
+    const colon = text.indexOf(':')
+    const [user, password] = [text.slice(0, Math.max(0, colon)), text.slice(colon + 1)].map(digestOf) as [Buffer, Buffer]
+    const known = this.#basic
+    const none = Buffer.alloc(32)
+    const userMatches = timingSafeEqual(user, known?.user ?? none)
+    const passwordMatches = timingSafeEqual(password, known?.password ?? none)
+    return known !== undefined && colon >= 0 && Number(userMatches) + Number(passwordMatches) === 2
+      ? { kind: 'user', id: known.id, grant: everything }
+      : undefined
+  }
+
+  /** The caller behind an API key. Compares with every key, so that the time does not depend on which one matches. */
+  key(given: string): Credential | undefined {
+    const digest = digestOf(given)
+    let found: Credential | undefined
+    for (const { digest: known, credential } of this.#keys) if (timingSafeEqual(digest, known)) found = credential
+    return found
+  }
+}
+
+/** `admin` includes `write` and `payload:read`, and each permission includes `read`. */
+export function includes(granted: readonly MonitorPermission[], permission: MonitorPermission): boolean {
+  if (granted.includes(permission) || granted.includes('admin')) return true
+  return permission === 'read' && granted.length > 0
+}
+
+function digestOf(text: string): Buffer {
+  return createHash('sha256').update(text, 'utf8').digest()
+}

@@ -1,0 +1,38 @@
+import { type Endpoint, idOf } from '../webhooks/endpoint.js'
+import type { AlertRule } from './rules.js'
+
+/** A threshold with where its alerts go. */
+export interface AlertAction {
+  readonly threshold: number
+  readonly action?: 'webhook' | 'email' | 'slack'
+  /** URL, of the actions webhook and slack. */
+  readonly webhook?: string
+  /** Email addresses, of the action email. */
+  readonly recipients?: readonly string[]
+}
+
+/** The endpoint of a threshold's action; undefined without one. Pure. */
+export function endpointOfAction(rule: AlertRule, { action, recipients = [], webhook = '' }: AlertAction): Endpoint | undefined {
+  if (action === undefined) return undefined
+  return {
+    id: idOf('alert', rule, action, webhook, recipients),
+    channel: action,
+    url: action === 'email' ? '' : webhook,
+    recipients: action === 'email' ? recipients : [],
+    events: ['queue.alert'],
+    queues: '*',
+    rule,
+    description: `Action of the alert ${rule}`,
+    source: 'alert',
+    createdBy: null,
+  }
+}
+
+/** What is missing for an action, or undefined. Pure. */
+export function actionFault({ action, recipients = [], webhook }: AlertAction, hasSmtp: boolean): string | undefined {
+  if (action === 'webhook' || action === 'slack')
+    return webhook === undefined ? `the action ${action} requires "webhook", a URL` : undefined
+  if (action !== 'email') return undefined
+  if (recipients.length === 0) return 'the action email requires "recipients"'
+  return hasSmtp ? undefined : 'the action email requires the option monitor.smtp'
+}

@@ -1,0 +1,114 @@
+import type { Logger, NotifySlot } from 'zin'
+import type { Decisions } from 'zin/plugins/decisions'
+import type { Kv } from 'zin/plugins/kv'
+import type { Scope } from '../access/scope.js'
+import type { Sample } from '../snapshot/snapshots.js'
+import { evidenceMinutes, type MinuteCounts } from './failure-rate.js'
+import { type AlertRule, alertRules, measureRule, type Thresholds } from './rules.js'
+
+/** A problem of a queue, raised or cleared. */
+export interface QueueAlert {
+  readonly queue: string
+  readonly rule: AlertRule
+  readonly state: 'raised' | 'cleared'
+  /** Null: nothing was measured any more. */
+  readonly value: number | null
+  readonly threshold: number
+  /** One sentence with its numbers. */
+  readonly reason: string
+  /** Since when it is active, or when it was cleared; ISO 8601. */
+  readonly at: string
+}
+
+export interface AlertsOptions {
+  readonly kv: Kv
+  readonly thresholds: Thresholds
+  /** How long after an alert was cleared it is not raised again, in ms. */
+  readonly coolDownMs: number
+  /** The attempts of a queue by minute, oldest first; `at` is the start of the minute in ms. */
+  readonly minutesOf: (queue: string) => readonly (MinuteCounts & { readonly at: number })[]
+  readonly decisions: () => Decisions | undefined
+  readonly onQueueAlert: NotifySlot<[alert: QueueAlert]>
+  /** Delivers an alert that was raised or cleared. When it throws, the alert changes again with the next sample. */
+  readonly deliver: (alert: QueueAlert) => Promise<void>
+  readonly log: Logger
+}
+
+const key = 'monitor:alerts'
+const keptMs = 86_400_000
+/** How long it is remembered when an alert was cleared. */
+const rememberedMs = evidenceMinutes * 60_000
+
+/** The alerts of all queues: evaluated by the leader, stored for its successor and for readers on all nodes. */
+export class Alerts {
+  readonly #options: AlertsOptions
+  #stored = ''
+
+  constructor(options: AlertsOptions) {
+    this.#options = options
+  }
+
+  /** Looks at a sample of the leader. */
+  async observe({ attempts, snapshot: { at, queues } }: Sample): Promise<void> {
+    const { coolDownMs, kv, thresholds } = this.#options
+    const before = await this.#read()
+    const after = new Map<string, QueueAlert>()
+    const changes: QueueAlert[] = []
+    for (const [queue, sampled] of Object.entries(queues)) {
+      for (const rule of alertRules) {
+        const threshold = thresholds[rule]
+        if (threshold === undefined) continue
+        const last = before.get(`${queue} ${rule}`)
+        const clearedAt = last?.state === 'cleared' ? Date.parse(last.at) : 0
+        // What led to an alert is no evidence for the next one.
+        const minutes = rule === 'failure-rate' ? this.#options.minutesOf(queue).filter((minute) => minute.at > clearedAt) : []
+        const { exceeds, reason, value } = measureRule(rule, threshold, sampled, attempts.get(queue), at, minutes)
+        const change = (state: QueueAlert['state']): QueueAlert => {
+          const changed = { queue, rule, state, value, threshold, reason, at: new Date(at).toISOString() }
+          changes.push(changed)
+          return changed
+        }
+        const cools = last?.state === 'cleared' && at - clearedAt < coolDownMs
+        if (last?.state === 'raised') {
+          const isOver = value === null || value <= threshold
+          after.set(`${queue} ${rule}`, isOver ? change('cleared') : { ...last, value, reason })
+        } else if (exceeds && !cools) after.set(`${queue} ${rule}`, change('raised'))
+        else if (last !== undefined && (cools || at - clearedAt < rememberedMs)) after.set(`${queue} ${rule}`, last)
+      }
+    }
+    // First, so that a node that is lost here has not swallowed an alert.
+    for (const alert of changes) await this.#options.deliver(alert)
+    const text = JSON.stringify([...after.values()])
+    if (text !== this.#stored) await kv.set(key, text, { ttlMs: keptMs })
+    this.#stored = text
+    for (const alert of changes) this.#tell(alert)
+  }
+
+  /** The active alerts of the queues that a caller sees. One round trip. */
+  async active(scope: Scope): Promise<readonly QueueAlert[]> {
+    return [...(await this.#read()).values()].filter(({ queue, state }) => state === 'raised' && scope.sees(queue))
+  }
+
+  async #read(): Promise<ReadonlyMap<string, QueueAlert>> {
+    const text = await this.#options.kv.get(key)
+    const alerts = text === null ? [] : (JSON.parse(text) as readonly QueueAlert[])
+    return new Map(alerts.map((alert) => [`${alert.queue} ${alert.rule}`, alert]))
+  }
+
+  #tell(alert: QueueAlert): void {
+    const { decisions, log, onQueueAlert } = this.#options
+    const { queue, reason, rule, state, threshold, value } = alert
+    log[state === 'raised' ? 'warn' : 'info']({ queue, rule }, `alert ${rule} of queue "${queue}" ${state}: ${reason}`)
+    decisions()?.record({
+      kind: 'alert',
+      subject: `queue:${queue}`,
+      verdict: state,
+      acted: true,
+      reason,
+      inputs: { value, threshold },
+      rule: `queue-monitor/${rule}`,
+      links: { queue: `/api/queue/${queue}/stats` },
+    })
+    if (onQueueAlert.active) onQueueAlert.call(alert)
+  }
+}

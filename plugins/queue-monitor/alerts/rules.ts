@@ -1,0 +1,65 @@
+import { averageOf, noAttempts, type SampledQueue, sizeOf, sumAttempts } from '../snapshot/snapshot.js'
+import type { QueueAttempts } from '../snapshot/worker-attempts.js'
+import { failureEvidence, falseAlarmMinutes, type MinuteCounts } from './failure-rate.js'
+
+export const alertRules = ['queue-size', 'oldest-waiting', 'processing-time', 'failure-rate'] as const
+export type AlertRule = (typeof alertRules)[number]
+
+/** The threshold of each rule that is on. */
+export type Thresholds = Readonly<Partial<Record<AlertRule, number>>>
+
+/** A rule at one moment; null: nothing was measured. */
+export interface Measured {
+  readonly value: number | null
+  /** Whether it exceeds the threshold for sure; of a failure rate, by a sequential test. */
+  readonly exceeds: boolean
+  /** The value and the threshold in words. */
+  readonly reason: string
+}
+
+/**
+ * What each rule says of a queue. Times and rates are those of the last one to two minutes. Pure.
+ *
+ * @param minutes its attempts since the last alert of the rule was cleared, oldest first.
+ */
+export function measureRule(
+  rule: AlertRule,
+  threshold: number,
+  queue: SampledQueue,
+  attempts: QueueAttempts | undefined,
+  at: number,
+  minutes: readonly MinuteCounts[],
+): Measured {
+  const recent = attempts === undefined ? noAttempts : sumAttempts([...attempts.minutes.values()])
+  const count = recent.completed + recent.failed
+  switch (rule) {
+    case 'queue-size': {
+      const size = sizeOf(queue)
+      return { value: size, exceeds: size > threshold, reason: `${size} jobs wait; the threshold is ${threshold}` }
+    }
+    case 'oldest-waiting': {
+      const ms = queue.oldestWaiting === null ? 0 : Math.max(0, at - queue.oldestWaiting)
+      return { value: ms, exceeds: ms > threshold, reason: `The oldest job has waited for ${ms} ms; the threshold is ${threshold} ms` }
+    }
+    case 'processing-time': {
+      const ms = averageOf(recent)
+      const reason = `${count} attempts took ${Math.round(ms)} ms on average; the threshold is ${threshold} ms`
+      return { value: count === 0 ? null : ms, exceeds: count > 0 && ms > threshold, reason }
+    }
+    case 'failure-rate': {
+      const rate = count === 0 ? null : recent.failed / count
+      const shown = `the threshold is ${percent(threshold)}`
+      // Without failures in the last minutes there is nothing to find.
+      if (recent.failed === 0) return { value: rate, exceeds: false, reason: `None of ${count} attempts failed; ${shown}` }
+      const evidence = failureEvidence(minutes, threshold)
+      const exceeds = evidence.log >= Math.log(falseAlarmMinutes)
+      const { attempts: all, failed } = exceeds ? evidence : { attempts: count, failed: recent.failed }
+      const since = exceeds && evidence.minutes > 2 ? ` of ${evidence.minutes} minutes` : ''
+      return { value: rate, exceeds, reason: `${failed} of ${all} attempts${since} failed (${percent(failed / all)}); ${shown}` }
+    }
+  }
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 1000) / 10} %`
+}

@@ -1,0 +1,111 @@
+import type { PluginContext } from 'zin'
+import type { Cluster } from 'zin/plugins/cluster'
+import type { Decisions } from 'zin/plugins/decisions'
+import type { Kv } from 'zin/plugins/kv'
+import type { Ops } from 'zin/plugins/ops'
+import type { Queues } from 'zin/plugins/queues'
+import type { Workers } from 'zin/plugins/workers'
+import { Credentials } from './access/credentials.js'
+import { MonitorGuard } from './access/guard.js'
+import { FailureThrottle } from './access/throttle.js'
+import { Alerts } from './alerts/alerts.js'
+import type { Thresholds } from './alerts/rules.js'
+import { thresholdsIn } from './alerts/thresholds.js'
+import { assembleDelivery, type DeliveryAssembly } from './deliveries/assemble.js'
+import { deliveryQueue } from './deliveries/deliveries.js'
+import { History } from './history/history.js'
+import { AttemptHistory } from './jobs/attempts.js'
+import { PayloadViews } from './jobs/payloads.js'
+import { visibleQueues } from './jobs/visible-queues.js'
+import { JobActions } from './manage/actions.js'
+import { Operations } from './manage/operations.js'
+import type { QueueMonitorOptions } from './options.js'
+import { Sampler } from './sampler.js'
+import { createMonitor, type MonitorReads } from './service.js'
+import { Snapshots } from './snapshot/snapshots.js'
+import { WorkerAttempts } from './snapshot/worker-attempts.js'
+
+export interface AssembleInput extends Pick<PluginContext, 'clock' | 'hooks' | 'log' | 'manage'> {
+  readonly options: QueueMonitorOptions
+  readonly services: {
+    readonly cluster: Cluster
+    readonly decisions: Decisions | undefined
+    readonly kv: Kv
+    readonly ops: Ops
+    readonly queues: Queues
+    readonly workers: Workers | undefined
+  }
+}
+
+export interface MonitorAssembly extends DeliveryAssembly {
+  readonly actions: JobActions
+  readonly alerts: Alerts
+  readonly attempts: WorkerAttempts
+  readonly attemptHistory: AttemptHistory
+  readonly guard: MonitorGuard
+  readonly monitor: MonitorReads
+  readonly operations: Operations
+  readonly sampler: Sampler
+}
+
+const weekMs = 7 * 86_400_000
+const coolDownMs = 300_000
+const isHidden = (queue: string): boolean => queue === deliveryQueue
+
+export function assemble(input: AssembleInput): MonitorAssembly {
+  const { clock, hooks, log, manage, options, services } = input
+  const { cluster, kv } = services
+  const { apiKeys, auth, monitor: config, redact } = options
+  const queues = visibleQueues(services.queues, isHidden)
+  const guard = new MonitorGuard({
+    ops: () => services.ops,
+    credentials: new Credentials(auth, apiKeys),
+    throttle: new FailureThrottle(clock),
+  })
+  const attempts = new WorkerAttempts(() => (services.workers?.enabled === true ? services.workers : undefined))
+  const snapshots = new Snapshots({ queues, attempts, kv, clock })
+  const history = new History(kv, config.retention ?? weekMs)
+  const views = new PayloadViews({
+    queues,
+    names: redact,
+    beforePayloadView: hooks.slot('beforePayloadView'),
+    redactPayload: hooks.slot('redactPayload'),
+  })
+  const delivery = assembleDelivery(input, queues)
+  const attemptHistory = new AttemptHistory({ kv, queues, clock, log, keptMs: weekMs })
+  const monitor = createMonitor({
+    scopeOf: (ctx) => guard.scope(ctx),
+    queues,
+    snapshots,
+    history,
+    views,
+    attempts: attemptHistory,
+    decisions: () => services.decisions,
+    clock,
+  })
+  const alerts = new Alerts({
+    kv,
+    thresholds: numbersOf(config),
+    minutesOf: (queue) => history.minutesOf(queue),
+    coolDownMs: config.alerts?.coolDown ?? coolDownMs,
+    decisions: () => services.decisions,
+    onQueueAlert: hooks.slot('onQueueAlert'),
+    deliver: (alert) => delivery.webhooks.alert(alert),
+    log,
+  })
+  const sampler = new Sampler({ cluster, snapshots, history, log, onSample: (sample) => alerts.observe(sample) })
+  const actions = new JobActions({
+    queues,
+    views,
+    beforeJobRetry: hooks.slot('beforeJobRetry'),
+    onMonitorAction: hooks.slot('onMonitorAction'),
+    log,
+    manage,
+  })
+  const operations = new Operations({ queues, kv, actions, clock, log, manage })
+  return { actions, alerts, attempts, attemptHistory, guard, monitor, operations, sampler, ...delivery }
+}
+
+function numbersOf(config: QueueMonitorOptions['monitor']): Thresholds {
+  return Object.fromEntries(thresholdsIn(config).map(([rule, { threshold }]) => [rule, threshold]))
+}

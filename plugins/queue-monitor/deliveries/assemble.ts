@@ -1,0 +1,94 @@
+import type { EgressRules } from 'zin'
+import type { Queues } from 'zin/plugins/queues'
+import { actionFault, endpointOfAction } from '../alerts/actions.js'
+import { thresholdsIn } from '../alerts/thresholds.js'
+import type { AssembleInput } from '../assemble.js'
+import { monitorErrors } from '../errors.js'
+import type { QueueMonitorOptions } from '../options.js'
+import { type Endpoint, endpointsOf, urlFault } from '../webhooks/endpoint.js'
+import { Endpoints } from '../webhooks/endpoints.js'
+import { Webhooks } from '../webhooks/webhooks.js'
+import { Deliveries } from './deliveries.js'
+import { sendEmail } from './email.js'
+import { defaultRetries } from './retry.js'
+import { type SendParts, sendSlack, sendWebhook } from './send.js'
+import { secretFault } from './signature.js'
+
+export interface DeliveryAssembly {
+  readonly deliveries: Deliveries
+  readonly endpoints: Endpoints
+  readonly webhooks: Webhooks
+  /** Throws WEBHOOK_OPTIONS for options that cannot work. */
+  readonly check: () => void
+}
+
+/** Everything that delivers events and alerts. */
+export function assembleDelivery({ clock, hooks, log, options, services }: AssembleInput, visible: Queues): DeliveryAssembly {
+  const { cluster, kv, queues } = services
+  const { delivery = {}, smtp, webhookSecret = [] } = options.monitor
+  const secrets = [webhookSecret].flat()
+  const rules = rulesOf(delivery)
+  const configured = configuredEndpoints(options.monitor)
+  const onWebhookChange = hooks.slot('onWebhookChange')
+  const endpoints = new Endpoints({ kv, cluster, clock, configured, signs: secrets.length > 0, rules, onWebhookChange })
+  const timeoutMs = delivery.timeout ?? 10_000
+  const parts: SendParts = { rules, egress: {}, timeoutMs, secrets, now: () => clock.now() }
+  const deliveries = new Deliveries({
+    queues,
+    endpoints,
+    send: { webhook: sendWebhook(parts), slack: sendSlack(parts), email: sendEmail(smtp, timeoutMs, clock, log) },
+    limits: { retries: delivery.retries ?? defaultRetries, concurrency: delivery.concurrency ?? 20, backlog: delivery.backlog ?? 5_000 },
+    clock,
+    log,
+    onWebhookChange,
+    onTrouble: (trouble) => webhooks.trouble(trouble),
+  })
+  const webhooks = new Webhooks({
+    cluster,
+    queues: visible,
+    kv,
+    endpoints,
+    deliveries,
+    clock,
+    log,
+    decisions: () => services.decisions,
+  })
+  return { deliveries, endpoints, webhooks, check: () => check(options.monitor, configured, secrets, rules) }
+}
+
+/** Plain HTTP carries what is signed in the clear, so it is left to networks that are trusted anyway. */
+function rulesOf({ allowHosts, allowPrivate = false }: NonNullable<QueueMonitorOptions['monitor']['delivery']>): EgressRules {
+  return { allowPrivate, schemes: allowPrivate ? ['https:', 'http:'] : ['https:'], ...(allowHosts === undefined ? {} : { allowHosts }) }
+}
+
+function configuredEndpoints(config: QueueMonitorOptions['monitor']): readonly Endpoint[] {
+  const ofAlerts = thresholdsIn(config).flatMap(([rule, action]) => endpointOfAction(rule, action) ?? [])
+  return [...endpointsOf(config.webhooks ?? []), ...ofAlerts]
+}
+
+function check(
+  config: QueueMonitorOptions['monitor'],
+  configured: readonly Endpoint[],
+  secrets: readonly string[],
+  rules: EgressRules,
+): void {
+  for (const [rule, action] of thresholdsIn(config)) {
+    const fault = actionFault(action, config.smtp !== undefined)
+    if (fault !== undefined) throw monitorErrors.WEBHOOK_OPTIONS(`the alert ${rule}: ${fault}`)
+  }
+  for (const secret of secrets) {
+    const fault = secretFault(secret)
+    if (fault !== undefined) throw monitorErrors.WEBHOOK_OPTIONS(`a secret of monitor.webhookSecret ${fault}`)
+  }
+  for (const { channel, description, url } of configured) {
+    if (channel === 'email') continue
+    const where = description === '' ? 'monitor.webhooks' : description
+    const fault = urlFault(url, rules)
+    if (fault !== undefined) throw monitorErrors.WEBHOOK_OPTIONS(`${where}: ${fault}`)
+    if (channel === 'webhook' && secrets.length === 0) {
+      throw monitorErrors.WEBHOOK_OPTIONS(`${where} requires monitor.webhookSecret: whsec_ and the base64 of 24 random bytes or more`)
+    }
+  }
+  const twice = configured.find(({ id }, i) => configured.findIndex((one) => one.id === id) !== i)
+  if (twice !== undefined) throw monitorErrors.WEBHOOK_OPTIONS('monitor.webhooks names an endpoint twice')
+}

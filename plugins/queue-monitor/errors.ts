@@ -1,0 +1,159 @@
+import { defineErrors } from 'zin'
+
+export const monitorErrors = defineErrors({
+  QUEUE_NOT_FOUND: {
+    status: 404,
+    message: (queue: string) => `No queue is named "${queue.slice(0, 100)}", or your credentials do not cover it; see GET /api/queue/stats`,
+    when: 'The queue does not exist, or the API key does not cover it',
+    fix: 'Use a name from `GET /api/queue/stats`',
+  },
+  JOB_NOT_FOUND: {
+    status: 404,
+    message: (id: string) =>
+      `No job has the id "${id.slice(0, 200)}" in a queue that your credentials cover; jobs that ended are kept for a limited time only`,
+    when: 'No job has this id, or the API key does not cover its queue',
+    fix: 'Check the id; finished jobs are removed after their retention',
+  },
+  AMBIGUOUS_JOB_ID: {
+    status: 409,
+    message: (id: string, queues: readonly string[]) =>
+      `${queues.length} queues have a job with the id "${id.slice(0, 200)}"; add ?queue= with one of: ${queues.slice(0, 10).join(', ')}`,
+    details: (id: string, queues: readonly string[]) => ({ candidates: queues.slice(0, 100).map((queue) => ({ id, queue })) }),
+    when: 'Jobs of several queues have this id; `details.candidates` lists them',
+    fix: 'Add `?queue=`, or use `<queue>:<id>` as the id',
+  },
+  METRIC_COLLECTION_ERROR: {
+    status: 503,
+    message: (why: string) => `The metrics of the queues could not be collected: ${why}`,
+    when: 'The counts of the workers or the last snapshot cannot be read',
+    fix: 'Check the stores of the plugins `workers` and `kv`; requests can be retried',
+  },
+  MONITOR_UNAUTHORIZED: {
+    status: 401,
+    // The response does not reveal which check failed.
+    message: () => 'The user name, password or API key is not valid',
+    headers: { 'WWW-Authenticate': 'Basic realm="queue monitor", charset="UTF-8"' },
+    when: 'Basic credentials or an API key were sent and are wrong',
+    fix: 'Send the configured user name and password, or an API key in the header `x-api-key`',
+  },
+  MONITOR_AUTH_THROTTLED: {
+    status: 429,
+    message: (seconds: number) => `Too many wrong credentials came from your network; try again in ${seconds} s`,
+    headers: (seconds: number) => ({ 'Retry-After': String(seconds) }),
+    when: 'More than 10 wrong credentials came from one network within a minute',
+    fix: 'Wait for `Retry-After`',
+  },
+  MONITOR_FORBIDDEN: {
+    status: 403,
+    message: (why: string) => why,
+    when: 'The credentials lack a permission, or a page of another site sent the request',
+    fix: 'Use credentials with the permission that the message names',
+  },
+  JOB_STATE_CONFLICT: {
+    status: 409,
+    message: (id: string, queue: string, state: string, what: string) => `Job "${id}" of queue "${queue}" is ${state}: ${what}`,
+    when: 'The state of the job does not allow the action',
+    fix: 'Read the job again; the message names the state that the action requires',
+  },
+  JOB_ACTION_DENIED: {
+    status: 403,
+    message: (plugin: string, reason: string) => `Plugin "${plugin}" refused this: ${reason}`,
+    when: 'A listener of `beforeJobRetry` or `beforePayloadView` refused',
+    fix: 'See the reason in the message',
+  },
+  INVALID_JOB_FILTER: {
+    status: 400,
+    message: (what: string) => `The filter is not valid: ${what}`,
+    when: 'A filter of an operation or of a search is malformed',
+    fix: 'Correct the field that the message names',
+  },
+  CONFIRMATION_REQUIRED: {
+    status: 400,
+    message: (queue: string) =>
+      `This deletes all jobs of queue "${queue}" that do not run; send "confirm": "${queue}", or "dryRun": true to see what would be deleted`,
+    when: 'A purge with the status `all` lacks `confirm` with the name of the queue',
+    fix: 'Send the name of the queue as `confirm`',
+  },
+  GRAPHQL_LIMIT: {
+    status: 400,
+    message: (what: string, limit: number) =>
+      `The GraphQL request is too large: at most ${limit} ${what === 'cost' ? 'of cost, which is the number of jobs that may be read' : what === 'depth' ? 'levels' : what}`,
+    details: (what: string, limit: number) => ({ what, limit }),
+    when: 'A GraphQL request has more than 1000 tokens, 5 levels, 15 aliases or a cost of 300',
+    fix: 'Ask for less, or in several requests',
+  },
+  GRAPHQL_INVALID: {
+    status: 400,
+    message: (why: string) => `The GraphQL request is not valid: ${why.slice(0, 300)}`,
+    when: 'A GraphQL request has a syntax error, or holds anything but queries',
+    fix: 'Correct the query',
+  },
+  QUEUE_OPERATION_NOT_FOUND: {
+    status: 404,
+    message: (id: string) => `No operation has the id "${id.slice(0, 60)}"; operations are kept for a day`,
+    when: 'The operation does not exist, is older than a day, or concerns a queue that the API key does not cover',
+    fix: 'Check the id',
+  },
+  TOO_MANY_OPERATIONS: {
+    status: 429,
+    message: (limit: number) => `${limit} operations run in this process; wait until one has ended, or cancel one`,
+    headers: { 'Retry-After': '5' },
+    when: 'The process already runs the maximum number of operations on jobs',
+    fix: 'Wait until one has ended, or cancel one',
+  },
+  WEBHOOK_NOT_FOUND: {
+    status: 404,
+    message: (id: string) => `No webhook endpoint that your credentials cover has the id "${id.slice(0, 60)}"; see GET /api/queue/webhooks`,
+    when: 'The endpoint does not exist, or concerns a queue that the API key does not cover',
+    fix: 'Use an id from `GET /api/queue/webhooks`',
+  },
+  WEBHOOK_INVALID: {
+    status: 400,
+    message: (why: string) => `The webhook endpoint is not valid: ${why}`,
+    when: 'The URL of an endpoint is not allowed, or `monitor.webhookSecret` is not set',
+    fix: 'Correct what the message names',
+  },
+  WEBHOOK_LIMIT: {
+    status: 409,
+    message: (limit: number) => `${limit} webhook endpoints have been added, which is the maximum; remove one first`,
+    when: 'The maximum number of endpoints has been added',
+    fix: 'Remove an endpoint',
+  },
+  WEBHOOK_IN_OPTIONS: {
+    status: 409,
+    message: (id: string) => `Endpoint "${id.slice(0, 60)}" comes from the options of the plugin; change it there, or disable it`,
+    when: 'An endpoint of the options is to be changed or removed',
+    fix: 'Change `monitor.webhooks` or `monitor.alerts` in `zin.config.ts`, or disable the endpoint',
+  },
+  WEBHOOK_CONFLICT: {
+    status: 503,
+    message: () => 'The webhook endpoints are being changed elsewhere; try again',
+    when: 'Others change endpoints at the same time',
+    fix: 'Try again',
+  },
+  WEBHOOK_OPTIONS: {
+    status: 500,
+    message: (why: string) => `queueMonitor(): ${why}`,
+    when: 'At boot: `monitor.webhooks`, `monitor.webhookSecret` or the action of an alert cannot work',
+    fix: 'Correct the option that the message names',
+  },
+  DELIVERY_NOT_FOUND: {
+    status: 404,
+    message: (id: string) =>
+      `No delivery that your credentials cover has the id "${id.slice(0, 100)}"; delivered ones are kept for a day, failed ones for 7 days`,
+    when: 'The delivery does not exist any more, or concerns a queue that the API key does not cover',
+    fix: 'Use an id from `GET /api/queue/webhooks/deliveries`',
+  },
+  DELIVERY_PENDING: {
+    status: 409,
+    message: (id: string) => `Delivery "${id.slice(0, 100)}" has not ended; it is tried again by itself`,
+    when: 'A delivery that has not ended is to be sent again',
+    fix: 'Wait until it has ended',
+  },
+  INVALID_JOB_DATA: {
+    status: 400,
+    message: (why: string) => `--data is not JSON: ${why}`,
+    when: 'The option `--data` of a command is not JSON',
+    fix: 'Pass JSON, in quotes of the shell',
+  },
+})

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { cluster } from 'zin/plugins/cluster'
+import { database } from 'zin/plugins/database'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queuesService } from 'zin/plugins/queues'
+import { createTestHost, describePlugin, fake } from 'zin/testing'
+import { queueMonitor } from './index.js'
+
+const noQueues = fake(queuesService, { backend: 'embedded', names: async () => [], sample: async () => new Map() })
+
+describePlugin(() => [database(), kv(), cluster(), ops()], queueMonitor, {
+  services: [noQueues],
+  readme: new URL('./README.md', import.meta.url),
+})
+
+const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
+const boot = (monitor: object) =>
+  createTestHost({ plugins: [database(), kv(), cluster(), ops(), queueMonitor({ monitor })], services: [noQueues] })
+
+it('actions of alerts that cannot work stop the boot', async () => {
+  const url = 'https://hooks.example.com/x'
+  const cases: readonly (readonly [object, RegExp])[] = [
+    [{ alerts: { queueSize: { threshold: 1, action: 'slack' } } }, /queue-size: the action slack requires "webhook"/],
+    [{ alerts: { queueSize: { threshold: 1, action: 'email' } } }, /requires "recipients"/],
+    [{ alerts: { queueSize: { threshold: 1, action: 'email', recipients: ['a@example.com'] } } }, /requires the option monitor.smtp/],
+    [{ alerts: { queueSize: { threshold: 1, action: 'webhook', webhook: url } } }, /requires monitor.webhookSecret/],
+    [{ webhooks: [url], webhookSecret: 'short' }, /fewer than 24 bytes/],
+    [{ webhooks: ['https://127.0.0.1/x'], webhookSecret: secret }, /belongs to this machine/],
+    [{ webhooks: ['http://hooks.example.com/x'], webhookSecret: secret }, /only https: URLs are/],
+    [{ webhooks: [url, url], webhookSecret: secret }, /names an endpoint twice/],
+  ]
+  for (const [monitor, message] of cases) await assert.rejects(boot(monitor), message)
+})

@@ -1,0 +1,100 @@
+import { definePlugin, optional } from 'zin'
+import { clusterService } from 'zin/plugins/cluster'
+import { decisionsService } from 'zin/plugins/decisions'
+import { kvService } from 'zin/plugins/kv'
+import { opsService } from 'zin/plugins/ops'
+import { queuesService } from 'zin/plugins/queues'
+import { workersService } from 'zin/plugins/workers'
+import { assemble } from './assemble.js'
+import { queueMonitorCommands } from './cli.js'
+import { queueMonitorService } from './contract.js'
+import { monitorErrors } from './errors.js'
+import { queueMonitorHooks } from './hooks.js'
+import { queueMetrics } from './metrics.js'
+import { queueMonitorOptions } from './options.js'
+import { graphqlRoutes } from './routes/graphql.js'
+import { manageRoutes } from './routes/manage.js'
+import { readRoutes } from './routes/reads.js'
+import { webhookRoutes } from './routes/webhooks.js'
+import { StatsStreams } from './stats-stream.js'
+import { webhookCommands } from './webhooks/cli.js'
+
+export type { MonitorPermission, Scope } from './access/scope.js'
+export type { QueueAlert } from './alerts/alerts.js'
+export type { AlertRule } from './alerts/rules.js'
+export type * from './contract.js'
+export { queueMonitorService } from './contract.js'
+export type { Delivery, DeliveryEvent, DeliveryState } from './deliveries/delivery.js'
+export type { MonitorAction, PayloadView, QueueMonitorHooks, WebhookChange } from './hooks.js'
+export type { QueueMonitorOptions } from './options.js'
+
+/** How often attempts of jobs are stored, in ms. */
+const attemptsMs = 1_000
+
+/** How often streams of the statistics are served, in ms. */
+const pushMs = 2_000
+
+/** Statistics, jobs and their management for all queues of the app. */
+export const queueMonitor = definePlugin({
+  name: 'queue-monitor',
+  version: '1.0.0',
+  description: 'Statistics and jobs of all queues, and what operators do with them',
+  dependencies: ['ops'],
+  uses: {
+    cluster: clusterService,
+    decisions: optional(decisionsService),
+    kv: kvService,
+    ops: opsService,
+    queues: queuesService,
+    workers: optional(workersService),
+  },
+  provides: [queueMonitorService],
+  hooks: queueMonitorHooks,
+  errors: monitorErrors,
+  options: queueMonitorOptions,
+  setup(ctx) {
+    const { options, services } = ctx
+    const parts = assemble(ctx)
+    const { actions, alerts, attempts, attemptHistory, deliveries, endpoints, guard, monitor, operations, sampler, webhooks } = parts
+    ctx.provide(queueMonitorService, monitor)
+    ctx.onCheck(parts.check)
+    ctx.middleware(guard.middleware)
+    const scopeOf = guard.scope.bind(guard)
+    const streams = new StatsStreams(monitor)
+    ctx.hooks.on('onClose', () => streams.closeAll())
+    ctx.onStop(() => streams.closeAll())
+    ctx.routes([
+      ...readRoutes(monitor, alerts, streams, scopeOf),
+      ...manageRoutes(actions, operations, scopeOf),
+      ...webhookRoutes(endpoints, deliveries, scopeOf),
+      ...graphqlRoutes(monitor, ctx.host.app.production, scopeOf),
+    ])
+    ctx.commands([...queueMonitorCommands, ...webhookCommands])
+    // One node tells of the queues, or each of a hundred would have the same series.
+    ctx.hooks.on('collectMetrics', async () => (sampler.leads ? queueMetrics(await monitor.stats()) : []))
+    ctx.onStart(() => {
+      if (services.workers?.enabled) {
+        ctx.hooks.on('onAttemptEnd', (end) => attemptHistory.ended(end))
+        ctx.every(attemptsMs, () => attemptHistory.flush())
+        ctx.hooks.on('afterJobsPurge', (queue, jobs) => attemptHistory.forget(queue, jobs))
+        ctx.onStop(() => attemptHistory.flush())
+      }
+      const stop = services.workers?.enabled ? services.workers.events(({ type }) => type !== 'status' && attempts.forget()) : undefined
+      if (stop !== undefined) ctx.onStop(stop)
+    })
+    ctx.onReady(() => {
+      ctx.every(pushMs, () => streams.push())
+      if (options.monitor.enabled === false || ctx.host.roles.size === 0) return
+      sampler.open()
+      webhooks.open()
+      const interval = options.monitor.interval ?? 30_000
+      ctx.every(interval, () => sampler.sample())
+      ctx.every(interval, () => webhooks.refresh())
+    })
+    ctx.onStop(async () => {
+      await webhooks.close()
+      await operations.close()
+      await sampler.close()
+    })
+  },
+})

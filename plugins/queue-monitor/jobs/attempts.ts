@@ -1,0 +1,114 @@
+import type { Job } from 'bullmq'
+import { type Clock, type Logger, messageOf } from 'zin'
+import type { Kv } from 'zin/plugins/kv'
+import type { PurgedJob, Queues } from 'zin/plugins/queues'
+import type { AttemptEnd } from 'zin/plugins/workers'
+import type { JobAttempt } from '../contract.js'
+
+export interface AttemptHistoryOptions {
+  readonly kv: Kv
+  readonly queues: Pick<Queues, 'storedText' | 'restoredText'>
+  readonly clock: Clock
+  readonly log: Logger
+  readonly keptMs: number
+}
+
+/** Attempts of one job that are kept and shown: the first ones and the newest. */
+const mostShown = 50
+/** Attempts that a process stores in one step; it drops the rest of a second. */
+const mostBuffered = 500
+const writtenAtOnce = 50
+const mostError = 500
+/** Attempts that are forgotten of a job that was gone before, so that nobody knows how many it had. */
+const leastForgotten = 5
+const keyOf = (queue: string, id: string, attempt: number): string => `monitor:attempt:${queue}:${id}:${attempt}`
+
+/**
+ * The attempts of jobs that did not complete at once. Those of jobs that did are not stored: their job tells of them, and a write for each
+ * job would cost a third of the throughput.
+ */
+export class AttemptHistory {
+  readonly #options: AttemptHistoryOptions
+  #buffer: { readonly queue: string; readonly key: string; readonly attempt: JobAttempt }[] = []
+  #dropped = 0
+
+  constructor(options: AttemptHistoryOptions) {
+    this.#options = options
+  }
+
+  /** Notes the end of an attempt in this process. */
+  ended({ attempt, error, job, node, outcome, runMs, version, waitMs }: AttemptEnd): void {
+    if (outcome === 'deferred' || (outcome === 'completed' && attempt === 1)) return
+    if (this.#buffer.length >= mostBuffered) {
+      this.#dropped++
+      return
+    }
+    const endedAt = new Date(this.#options.clock.now()).toISOString()
+    const text = error === undefined ? null : error.message.slice(0, mostError)
+    const noted = { attempt, outcome, version, node, endedAt, runMs: Math.round(runMs), waitMs: Math.round(waitMs), error: text }
+    this.#buffer.push({ queue: job.queue, key: keyOf(job.queue, job.id, attempt), attempt: noted })
+  }
+
+  /** Stores what was noted. */
+  async flush(): Promise<void> {
+    const { keptMs, kv, log } = this.#options
+    const all = this.#buffer
+    if (this.#dropped > 0)
+      log.warn(`${this.#dropped} attempts of jobs are missing in their history: more than ${mostBuffered} a second failed`)
+    this.#buffer = []
+    this.#dropped = 0
+    try {
+      for (let from = 0; from < all.length; from += writtenAtOnce) {
+        const some = all.slice(from, from + writtenAtOnce)
+        await Promise.all(some.map(async (one) => kv.set(one.key, JSON.stringify(await this.#stored(one)), { ttlMs: keptMs })))
+      }
+    } catch (error) {
+      log.warn({ err: error }, `attempts of jobs could not be stored: ${messageOf(error)}`)
+    }
+  }
+
+  /** The attempts of a job, oldest first. One round trip. */
+  async read(job: Job, state: string): Promise<readonly JobAttempt[]> {
+    const last = Math.max(job.attemptsMade, Math.min(job.attemptsStarted, job.attemptsMade + 1))
+    const numbers = Array.from({ length: last }, (_, i) => i + 1)
+    const shown = numbers.length <= mostShown ? numbers : [...numbers.slice(0, 5), ...numbers.slice(5 - mostShown)]
+    if (shown.length === 0) return []
+    const stored = await this.#options.kv.getMany(shown.map((attempt) => keyOf(job.queueName, job.id ?? '', attempt)))
+    const found = shown.map(async (attempt, i) => {
+      const text = stored[i]
+      if (text !== null && text !== undefined) return [await this.#restored(job.queueName, JSON.parse(text) as JobAttempt)]
+      return attempt === last ? lastOf(job, state, attempt) : []
+    })
+    return (await Promise.all(found)).flat()
+  }
+
+  /** Forgets jobs that were purged. */
+  async forget(queue: string, jobs: readonly PurgedJob[]): Promise<void> {
+    const keys = jobs.flatMap(({ attempts = 0, id }) =>
+      Array.from({ length: Math.max(attempts, leastForgotten) }, (_, i) => keyOf(queue, id, i + 1)),
+    )
+    const gone = new Set(keys)
+    this.#buffer = this.#buffer.filter(({ key }) => !gone.has(key))
+    for (let from = 0; from < keys.length; from += writtenAtOnce) {
+      await Promise.all(keys.slice(from, from + writtenAtOnce).map((key) => this.#options.kv.delete(key)))
+    }
+  }
+
+  async #stored({ attempt, queue }: { readonly queue: string; readonly attempt: JobAttempt }): Promise<JobAttempt> {
+    const { error } = attempt
+    return error === null ? attempt : { ...attempt, error: await this.#options.queues.storedText(queue, error, 'error') }
+  }
+
+  async #restored(queue: string, attempt: JobAttempt): Promise<JobAttempt> {
+    const { error } = attempt
+    return error === null ? attempt : { ...attempt, error: await this.#options.queues.restoredText(queue, error, 'error') }
+  }
+}
+
+/** The last attempt as its job tells of it. */
+function lastOf({ failedReason, finishedOn, processedOn }: Job, state: string, attempt: number): readonly JobAttempt[] {
+  if ((state !== 'completed' && state !== 'failed') || !finishedOn) return []
+  const error = state === 'failed' ? (failedReason ?? '').slice(0, mostError) : null
+  const runMs = processedOn ? Math.max(0, finishedOn - processedOn) : 0
+  return [{ attempt, outcome: state, version: null, node: null, endedAt: new Date(finishedOn).toISOString(), runMs, waitMs: null, error }]
+}

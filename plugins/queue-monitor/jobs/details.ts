@@ -1,0 +1,48 @@
+import type { Job } from 'bullmq'
+import type { JobDetails, MonitorStatus } from '../contract.js'
+import type { ShownPayload } from './payloads.js'
+
+const statuses: Readonly<Record<string, MonitorStatus>> = { active: 'processing', completed: 'completed', failed: 'failed' }
+
+/** BullMQ's state in the words of the monitor. */
+export function statusOf(state: string): MonitorStatus {
+  return Object.hasOwn(statuses, state) ? (statuses[state] as MonitorStatus) : 'waiting'
+}
+
+/** A job as the monitor shows it. */
+export function detailsOf(job: Job, state: string, shown?: ShownPayload): JobDetails {
+  const status = statusOf(state)
+  const ended = status === 'completed' || status === 'failed'
+  const { finishedOn, processedOn } = job
+  const delay = Number(job.delay ?? 0)
+  return {
+    id: job.id ?? '',
+    queue: job.queueName,
+    status,
+    payload: shown?.payload ?? null,
+    attempts: job.attemptsMade,
+    maxAttempts: Math.max(1, job.opts.attempts ?? 1),
+    createdAt: isoOf(job.timestamp) ?? '',
+    startedAt: isoOf(processedOn),
+    completedAt: status === 'completed' ? isoOf(finishedOn) : null,
+    failedAt: status === 'failed' ? isoOf(finishedOn) : null,
+    error: status === 'failed' ? (job.failedReason ?? null) : null,
+    processingTime: ended && finishedOn && processedOn ? Math.max(0, finishedOn - processedOn) : null,
+    name: job.name,
+    state,
+    priority: job.priority,
+    readyAt: state === 'delayed' ? isoOf(job.timestamp + delay) : null,
+    progress: job.progress ?? null,
+    attemptsStarted: job.attemptsStarted,
+    stalls: job.stalledCounter,
+    parent: job.parentKey?.split(':').slice(-2).join(':') ?? null,
+    payloadBytes: shown?.payloadBytes ?? null,
+    payloadTruncated: shown?.payloadTruncated ?? false,
+  }
+}
+
+/** Null for a time that is unset, or that no date can hold. */
+function isoOf(ms: number | undefined): string | null {
+  if (ms === undefined || !(Math.abs(ms) > 0 && Math.abs(ms) <= 8.64e15)) return null
+  return new Date(ms).toISOString()
+}

@@ -1,0 +1,48 @@
+import type { QueueJob, Queues } from 'zin/plugins/queues'
+import type { Scope } from '../access/scope.js'
+import { monitorErrors } from '../errors.js'
+
+/** Queues that are asked for a job at once. */
+const atOnce = 25
+
+/** The names of the queues that a caller sees. */
+export async function seenQueues(queues: Queues, scope: Scope): Promise<readonly string[]> {
+  return (await queues.names()).filter((name) => scope.sees(name))
+}
+
+/** Throws QUEUE_NOT_FOUND (404) for a queue that does not exist or that the caller must not see. */
+export async function existingQueue(queues: Queues, queue: string, scope: Scope): Promise<string> {
+  if (!scope.sees(queue) || !(await queues.names()).includes(queue)) throw monitorErrors.QUEUE_NOT_FOUND(queue)
+  return queue
+}
+
+/**
+ * A job by its id, in one queue or in all that the caller sees; `id` may be `<queue>:<id>`. 404 JOB_NOT_FOUND, 409 AMBIGUOUS_JOB_ID.
+ */
+export async function findJob(queues: Queues, id: string, queue: string | undefined, scope: Scope): Promise<QueueJob> {
+  const seen = await seenQueues(queues, scope)
+  const look = async (name: string, jobId: string): Promise<QueueJob | undefined> =>
+    seen.includes(name) && jobId.length <= 200 ? queues.job(name, jobId) : undefined
+  if (queue !== undefined) {
+    const found = await look(queue, id)
+    if (found === undefined) throw monitorErrors.JOB_NOT_FOUND(id)
+    return found
+  }
+  const colon = id.indexOf(':')
+  const named = colon > 0 ? await look(id.slice(0, colon), id.slice(colon + 1)) : undefined
+  if (named !== undefined) return named
+  const found: QueueJob[] = []
+  for (let from = 0; from < seen.length; from += atOnce) {
+    const jobs = await Promise.all(seen.slice(from, from + atOnce).map((name) => look(name, id)))
+    found.push(...jobs.filter((job) => job !== undefined))
+  }
+  const [first] = found
+  if (first === undefined) throw monitorErrors.JOB_NOT_FOUND(id)
+  if (found.length > 1) {
+    throw monitorErrors.AMBIGUOUS_JOB_ID(
+      id,
+      found.map(({ job }) => job.queueName),
+    )
+  }
+  return first
+}

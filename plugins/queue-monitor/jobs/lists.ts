@@ -1,0 +1,49 @@
+import type { Job } from 'bullmq'
+import type { Queues } from 'zin/plugins/queues'
+import type { Scope } from '../access/scope.js'
+import type { JobDetails, JobListQuery, JobPage, ListedStatus } from '../contract.js'
+import { detailsOf } from './details.js'
+import { existingQueue, seenQueues } from './find.js'
+import type { PayloadViews } from './payloads.js'
+
+/** A part of the list of one queue. */
+export interface Slice {
+  readonly queue: string
+  readonly offset: number
+  readonly limit: number
+}
+
+/** Which parts of the lists of queues, one list after another, make up a page. Pure. */
+export function slicesOf(totals: readonly (readonly [queue: string, total: number])[], offset: number, limit: number): readonly Slice[] {
+  const slices: Slice[] = []
+  let before = 0
+  let left = limit
+  for (const [queue, total] of totals) {
+    const from = Math.max(0, offset - before)
+    before += total
+    if (from >= total || left <= 0) continue
+    const count = Math.min(left, total - from)
+    slices.push({ queue, offset: from, limit: count })
+    left -= count
+  }
+  return slices
+}
+
+/** A page of the jobs in one state. It reads only the jobs that it shows, and the counts of the queues. */
+export async function listJobs(
+  { queues, views }: { readonly queues: Queues; readonly views: PayloadViews },
+  status: ListedStatus,
+  { limit = 20, page = 1, payload = false, queue }: JobListQuery,
+  scope: Scope,
+): Promise<JobPage> {
+  const names = queue === undefined ? await seenQueues(queues, scope) : [await existingQueue(queues, queue, scope)]
+  const samples = await queues.sample(names)
+  const totals = names.map((name) => [name, samples.get(name)?.counts[status] ?? 0] as const)
+  const total = totals.reduce((sum, [, count]) => sum + count, 0)
+  const slices = slicesOf(totals, (page - 1) * limit, limit)
+  const found: Job[] = []
+  for (const slice of slices) found.push(...(await queues.list(slice.queue, status, slice)))
+  const jobs: JobDetails[] = []
+  for (const job of found) jobs.push(detailsOf(job, status, payload ? await views.show(job, scope) : undefined))
+  return { jobs, pagination: { page, limit, total, totalPages: Math.ceil(total / limit) } }
+}

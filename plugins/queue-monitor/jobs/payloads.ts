@@ -1,0 +1,74 @@
+import type { Job } from 'bullmq'
+import type { SlotOf } from 'zin'
+import type { Queues } from 'zin/plugins/queues'
+import { demand, type Scope } from '../access/scope.js'
+import { monitorErrors } from '../errors.js'
+import type { PayloadView, QueueMonitorHooks } from '../hooks.js'
+import { redact } from './redact.js'
+
+/** Longest payload of a response in characters of JSON; longer ones are cut and can be downloaded. */
+const shownLength = 64 * 1024
+
+export interface PayloadsOptions {
+  readonly queues: Queues
+  /** Parts of names of fields whose values are never shown. */
+  readonly names: readonly string[]
+  readonly beforePayloadView: SlotOf<QueueMonitorHooks['beforePayloadView']>
+  readonly redactPayload: SlotOf<QueueMonitorHooks['redactPayload']>
+}
+
+/** A payload as it may be shown. */
+export interface ShownPayload {
+  readonly payload: unknown
+  readonly payloadBytes: number
+  readonly payloadTruncated: boolean
+}
+
+/** The only way to the payload of a job: permission, hook, restoring, redaction, in this order. */
+export class PayloadViews {
+  readonly #options: PayloadsOptions
+
+  constructor(options: PayloadsOptions) {
+    this.#options = options
+  }
+
+  /** 403 MONITOR_FORBIDDEN, JOB_ACTION_DENIED; 500 JOB_PAYLOAD_UNREADABLE. */
+  async show(job: Job, scope: Scope): Promise<ShownPayload> {
+    await this.admit(job, scope, 'payload')
+    const payload = await this.#redacted(job)
+    const text = JSON.stringify(payload) ?? 'null'
+    const payloadTruncated = text.length > shownLength
+    return {
+      payload: payloadTruncated ? text.slice(0, shownLength).replace(/[\uD800-\uDBFF]$/, '') : (payload ?? null),
+      payloadBytes: Buffer.byteLength(text),
+      payloadTruncated,
+    }
+  }
+
+  /** The whole payload as JSON. */
+  async download(job: Job, scope: Scope): Promise<string> {
+    await this.admit(job, scope, 'download')
+    return JSON.stringify(await this.#redacted(job)) ?? 'null'
+  }
+
+  /** Throws unless the caller may see this, and no plugin refuses it. */
+  async admit(job: Job, scope: Scope, what: PayloadView['what']): Promise<void> {
+    demand(scope, 'payload:read')
+    const { beforePayloadView } = this.#options
+    if (!beforePayloadView.active) return
+    const verdict = await beforePayloadView.call({
+      queue: job.queueName,
+      jobId: job.id ?? '',
+      actor: scope.actor,
+      what,
+      granted: scope.granted('payload:read'),
+    })
+    if (verdict.denied) throw verdict.error ?? monitorErrors.JOB_ACTION_DENIED(verdict.plugin, verdict.reason)
+  }
+
+  async #redacted(job: Job): Promise<unknown> {
+    const { names, queues, redactPayload } = this.#options
+    const redacted = redact(await queues.restoredData(job), names)
+    return redactPayload.active ? redactPayload.call(redacted, job.queueName) : redacted
+  }
+}

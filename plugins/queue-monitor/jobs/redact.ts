@@ -1,0 +1,25 @@
+/** What stands for a value that is not shown. */
+export const replacement = '[redacted]'
+const deepest = 100
+
+/** Field names as they are compared: without case, `-` and `_`. */
+function plain(name: string): string {
+  return name.toLowerCase().replaceAll(/[-_]/g, '')
+}
+
+/** Replaces the values of fields whose name contains one of `names`, at any depth. Values below 100 levels are replaced too. */
+export function redact(value: unknown, names: readonly string[]): unknown {
+  const secret = names.map(plain)
+  const walk = (one: unknown, depth: number): unknown => {
+    if (typeof one !== 'object' || one === null) return one
+    if (depth > deepest) return replacement
+    if (Array.isArray(one)) return one.map((item) => walk(item, depth + 1))
+    return Object.fromEntries(
+      Object.entries(one).map(([key, item]) => {
+        const name = plain(key)
+        return [key, secret.some((part) => name.includes(part)) ? replacement : walk(item, depth + 1)]
+      }),
+    )
+  }
+  return walk(value, 0)
+}

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { deny } from 'zin'
+import { eventually } from '../../scripts/testing/eventually.js'
+import type { JobDetails } from './contract.js'
+import type { MonitorAction } from './hooks.js'
+import { keys, type MonitoredApp, monitoredApp } from './testing/app.js'
+
+/** What operators do with jobs and queues, on a store of queues. */
+export function manageContract(title: string, env: () => Readonly<Record<string, string>>): void {
+  describe(`operators of queues on ${title}`, () => {
+    let app: MonitoredApp
+    const post = (path: string, body: unknown = {}, key?: string) => app.call('POST', path, { body, ...(key === undefined ? {} : { key }) })
+    const counts = (queue: string) => app.queues.counts(queue)
+    const actions = () => app.host.recorded('onMonitorAction').map(([action]) => action as MonitorAction)
+    /** A queue without a consumer whose first jobs have failed. */
+    const failed = async (queue: string, jobs: number): Promise<void> => {
+      const added = await app.queues.addBulk(
+        queue,
+        Array.from({ length: jobs }, (_, n) => ({ name: `f${n}`, data: { n } })),
+      )
+      for (const { id } of added) assert.ok(await app.queues.fail(queue, id ?? '', 'planted'))
+    }
+
+    before(async () => {
+      app = await monitoredApp(env())
+    })
+    after(() => app.host.stop())
+
+    it('retry a failed job, and no other', async () => {
+      await failed('retries', 1)
+      const [{ id }] = (await app.call('GET', '/api/jobs/failed?queue=retries')).body.jobs
+      const retried = await post(`/api/jobs/retries:${id}/retry`)
+      assert.deepEqual([retried.status, retried.body], [200, { ok: true, id, queue: 'retries', outcome: 'retried' }])
+      assert.equal((await counts('retries')).waiting, 1)
+      const again = await post(`/api/jobs/${id}/retry?queue=retries`)
+      assert.deepEqual([again.status, again.body.code], [409, 'JOB_STATE_CONFLICT'])
+      assert.deepEqual(actions().at(-1), {
+        action: 'retry',
+        queue: 'retries',
+        jobId: id,
+        jobs: 1,
+        actor: { kind: 'local', id: 'local', via: 'http' },
+      })
+    })
+
+    it('promote, cancel and delete single jobs', async () => {
+      for (const jobId of ['late', 'gone', 'cut']) await app.queues.add('singles', 'x', {}, { jobId, delay: 3_600_000 })
+      assert.equal((await post('/api/jobs/singles:late/promote')).body.outcome, 'promoted')
+      assert.equal((await post('/api/jobs/singles:late/promote')).body.code, 'JOB_STATE_CONFLICT')
+      assert.equal((await post('/api/jobs/singles:cut/cancel')).body.outcome, 'removed')
+      assert.equal((await app.call('DELETE', '/api/jobs/gone?queue=singles')).body.outcome, 'deleted')
+      const { delayed, waiting } = await counts('singles')
+      assert.deepEqual([waiting, delayed], [1, 0])
+      assert.equal((await app.call('DELETE', '/api/jobs/singles:gone')).status, 404)
+      await failed('singles', 1)
+      const [{ id }] = (await app.call('GET', '/api/jobs/failed?queue=singles')).body.jobs
+      assert.equal((await post(`/api/jobs/singles:${id}/cancel`)).body.code, 'JOB_STATE_CONFLICT')
+    })
+
+    it('retry the failed jobs of a queue, and see in a dry run which ones', async () => {
+      await failed('many', 12)
+      const dry = (await post('/api/queue/many/retry', { dryRun: true })).body
+      assert.deepEqual([dry.matching, dry.complete, dry.sample.length, (await counts('many')).failed], [12, true, 10, 12])
+      assert.ok(dry.sample.every(({ error, payload }: JobDetails) => error === 'planted' && payload === null))
+      const none = (await post('/api/queue/many/retry', { olderThan: 3_600_000 })).body
+      assert.deepEqual([none.operation.changed, none.message, (await counts('many')).failed], [0, 'No job matched', 12])
+      const { body, status } = await post('/api/queue/many/retry?wait=30000', { maxAttempts: 1 })
+      assert.deepEqual([status, body.operation.state, body.operation.changed, body.operation.total], [200, 'completed', 12, 12])
+      assert.deepEqual([(await counts('many')).failed, (await counts('many')).waiting], [0, 12])
+      const kept = (await app.call('GET', `/api/operations/${body.operation.id}`)).body.operation
+      assert.deepEqual(kept, body.operation)
+    })
+
+    it('cancel and purge by filter', async () => {
+      await app.queues.addBulk('wide', [
+        ...Array.from({ length: 130 }, () => ({ name: 'w' })),
+        ...Array.from({ length: 20 }, () => ({ name: 'd', options: { delay: 3_600_000 } })),
+      ])
+      await failed('wide', 130)
+      assert.equal((await post('/api/queue/wide/cancel?wait=30000', { status: 'delayed' })).body.operation.changed, 20)
+      assert.equal((await post('/api/queue/wide/cancel?wait=30000')).body.operation.changed, 130)
+      assert.equal((await counts('wide')).failed, 130)
+      const purged = await post('/api/queue/wide/purge?wait=30000', { status: 'failed', olderThan: new Date().toISOString() })
+      assert.deepEqual([purged.body.operation.changed, (await counts('wide')).failed], [130, 0])
+    })
+
+    it('purge everything only with the name of the queue', async () => {
+      await app.queues.add('doomed', 'w', {})
+      await failed('doomed', 2)
+      for (const confirm of [undefined, 'wide', 'DOOMED']) {
+        const refused = await post('/api/queue/doomed/purge', { status: 'all', confirm })
+        assert.deepEqual([refused.status, refused.body.code], [400, 'CONFIRMATION_REQUIRED'])
+      }
+      assert.equal((await post('/api/queue/doomed/purge', { status: 'all', dryRun: true })).body.matching, 3)
+      const { operation } = (await post('/api/queue/doomed/purge?wait=30000', { status: 'all', confirm: 'doomed' })).body
+      assert.deepEqual([operation.state, operation.changed], ['completed', 3])
+    })
+
+    it('pause and resume a queue, and add jobs to it', async () => {
+      assert.deepEqual((await post('/api/queue/wide/pause')).body, { ok: true, queue: 'wide', paused: true })
+      await eventually('the statistics say so', async () => (await app.call('GET', '/api/queue/wide/stats')).body.paused)
+      assert.equal((await post('/api/queue/wide/resume')).body.paused, false)
+      const added = await post('/api/queue/wide/jobs', { name: 'hand', data: { n: 1 }, options: { delay: 60_000 } })
+      assert.equal(added.status, 201)
+      assert.equal((await app.call('GET', `/api/jobs/wide:${added.body.id}?include=payload`)).body.payload.n, 1)
+      for (const body of [{}, { name: '' }, { name: 'x', options: { repeat: {} } }, { name: 'a\u0000b' }]) {
+        assert.equal((await post('/api/queue/wide/jobs', body)).status, 400, JSON.stringify(body))
+      }
+    })
+
+    it('are refused what is malformed', async () => {
+      const bodies = [
+        { status: 'gone' },
+        { olderThan: 'soon' },
+        { olderThan: -1 },
+        { olderThan: '2999-01-01T00:00:00Z' },
+        { maxAttempts: 'x' },
+        { status: 'completed' },
+        { everything: true },
+      ]
+      for (const body of bodies) assert.equal((await post('/api/queue/many/retry', body)).status, 400, JSON.stringify(body))
+      assert.equal((await post('/api/queue/many/purge')).body.code, 'INVALID_JOB_FILTER')
+      for (const verb of ['retry', 'cancel', 'purge', 'pause', 'resume', 'jobs']) {
+        assert.equal((await post(`/api/queue/nobody/${verb}`, verb === 'jobs' ? { name: 'x' } : { status: 'failed' })).status, 404)
+      }
+      assert.equal((await app.call('GET', '/api/operations/none')).body.code, 'QUEUE_OPERATION_NOT_FOUND')
+      assert.ok(!(await app.queues.names()).includes('nobody'))
+    })
+
+    it('may do what their key allows, in its queues only', async () => {
+      // Its worker fails it, whenever it takes it.
+      await app.queues.add('mails-a', 'x', { bad: true })
+      await eventually('the job fails', async () => (await counts('mails-a')).failed === 1)
+      const [{ id }] = (await app.call('GET', '/api/jobs/failed?queue=mails-a')).body.jobs
+      const rights = [
+        [keys.readA, `/api/jobs/mails-a:${id}/retry`, 403],
+        [keys.readAll, '/api/queue/many/pause', 403],
+        [keys.writeA, '/api/queue/mails-a/purge', 403],
+        [keys.writeA, '/api/queue/many/retry', 404],
+        [keys.adminA, '/api/queue/many/purge', 404],
+        [keys.adminA, '/api/queue/many/pause', 404],
+        [keys.writeA, `/api/jobs/mails-a:${id}/retry`, 200],
+      ] as const
+      for (const [key, path, status] of rights) {
+        assert.equal((await post(path, path.endsWith('purge') ? { status: 'failed' } : {}, key)).status, status, `${path} ${key}`)
+      }
+      const { operation } = (await post('/api/queue/many/cancel', {})).body
+      assert.equal((await app.call('GET', `/api/operations/${operation.id}`, { key: keys.adminA })).status, 404)
+    })
+
+    it('cannot retry what a plugin refuses', async () => {
+      const guarded = await monitoredApp(env(), {}, { beforeJobRetry: () => deny('on hold') })
+      try {
+        const { id = '' } = await guarded.queues.add('held', 'x', {})
+        await guarded.queues.fail('held', id, 'planted')
+        const refused = await guarded.call('POST', `/api/jobs/held:${id}/retry`)
+        assert.deepEqual([refused.status, refused.body.code], [403, 'JOB_ACTION_DENIED'])
+        const { operation } = (await guarded.call('POST', '/api/queue/held/retry', { body: {} })).body
+        assert.equal(operation.changed, 0)
+      } finally {
+        await guarded.host.stop()
+      }
+    })
+  })
+}

@@ -1,0 +1,174 @@
+import type { Job } from 'bullmq'
+import { type Logger, type Manage, messageOf, type SlotOf, ZinError } from 'zin'
+import type { NewJob, Queues } from 'zin/plugins/queues'
+import { demand, type Scope } from '../access/scope.js'
+import { monitorErrors } from '../errors.js'
+import type { MonitorAction, QueueMonitorHooks } from '../hooks.js'
+import { existingQueue, findJob } from '../jobs/find.js'
+import type { PayloadViews } from '../jobs/payloads.js'
+import { unredact } from '../jobs/unredact.js'
+
+export interface ActionsOptions {
+  readonly queues: Queues
+  readonly views: PayloadViews
+  readonly beforeJobRetry: SlotOf<QueueMonitorHooks['beforeJobRetry']>
+  readonly onMonitorAction: SlotOf<QueueMonitorHooks['onMonitorAction']>
+  readonly log: Logger
+  readonly manage: Manage
+}
+
+/** One job after an action. */
+export interface ActionResult {
+  readonly ok: true
+  readonly id: string
+  readonly queue: string
+  /** What happened: `retried`, `promoted`, `deleted`, or the outcome of a cancel. */
+  readonly outcome: string
+}
+
+/** What a copy of a job does not take from it. */
+export interface JobChanges {
+  readonly name?: string
+  readonly data?: unknown
+  readonly options?: NewJob['options']
+}
+
+/** A job that was added. */
+export interface Added {
+  readonly ok: true
+  readonly id: string
+  readonly queue: string
+}
+
+/** What operators do with single jobs and with queues. Each action is reported to the hook `onMonitorAction`. */
+export class JobActions {
+  readonly #options: ActionsOptions
+
+  constructor(options: ActionsOptions) {
+    this.#options = options
+  }
+
+  async retry(id: string, queue: string | undefined, scope: Scope): Promise<ActionResult> {
+    demand(scope, 'write')
+    const { job, state } = await findJob(this.#options.queues, id, queue, scope)
+    if (state !== 'failed') throw conflict(job, state, 'only a failed job can be retried')
+    await this.#managed('retry', job, scope, () => this.retryJob(job))
+    return this.#done('retry', job, scope, 'retried')
+  }
+
+  /** Throws JOB_ACTION_DENIED when a plugin refuses it. */
+  async retryJob(job: Job): Promise<void> {
+    const { beforeJobRetry } = this.#options
+    if (beforeJobRetry.active) {
+      const verdict = await beforeJobRetry.call(job.queueName, job.id ?? '')
+      if (verdict.denied) throw verdict.error ?? monitorErrors.JOB_ACTION_DENIED(verdict.plugin, verdict.reason)
+    }
+    try {
+      await job.retry('failed')
+    } catch (error) {
+      if (this.#options.queues.isUnavailable(error)) throw error
+      throw conflict(job, 'no longer failed', messageOf(error))
+    }
+  }
+
+  async cancel(id: string, queue: string | undefined, scope: Scope): Promise<ActionResult> {
+    demand(scope, 'write')
+    const { queues } = this.#options
+    const { job, state } = await findJob(queues, id, queue, scope)
+    const { outcome } = await this.#managed('cancel', job, scope, () =>
+      queues.cancel(job.queueName, job.id ?? '', `by ${scope.actor.kind} ${scope.actor.id}`),
+    )
+    if (outcome === 'unknown') throw monitorErrors.JOB_NOT_FOUND(id)
+    if (outcome === 'finished') throw conflict(job, state, 'a job that has ended cannot be cancelled')
+    if (outcome === 'scheduled') throw conflict(job, state, 'it is the next job of a schedule; remove the schedule')
+    return this.#done('cancel', job, scope, outcome)
+  }
+
+  async promote(id: string, queue: string | undefined, scope: Scope): Promise<ActionResult> {
+    demand(scope, 'write')
+    const { job, state } = await findJob(this.#options.queues, id, queue, scope)
+    if (state !== 'delayed') throw conflict(job, state, 'only a delayed job can be promoted')
+    await this.#managed('promote', job, scope, () => job.promote())
+    return this.#done('promote', job, scope, 'promoted')
+  }
+
+  async remove(id: string, queue: string | undefined, scope: Scope): Promise<ActionResult> {
+    demand(scope, 'write')
+    const { job, state } = await findJob(this.#options.queues, id, queue, scope)
+    if (state === 'active') throw conflict(job, state, 'cancel it first')
+    try {
+      await this.#managed('delete', job, scope, () => job.remove())
+    } catch (error) {
+      if (this.#options.queues.isUnavailable(error) || error instanceof ZinError) throw error
+      throw conflict(job, state, messageOf(error))
+    }
+    return this.#done('delete', job, scope, 'deleted')
+  }
+
+  async add(queue: string, { data, name, options = {} }: NewJob, scope: Scope): Promise<Added> {
+    demand(scope, 'write')
+    const { queues } = this.#options
+    await existingQueue(queues, queue, scope)
+    const { id = '' } = await this.#options.manage({ action: 'job.add', target: `queue:${queue}`, actor: scope.actor }, () =>
+      queues.add(queue, name, data, options),
+    )
+    await this.report({ action: 'add', queue, jobId: id, jobs: 1, actor: scope.actor })
+    return { ok: true, id, queue }
+  }
+
+  /**
+   * Adds a job like another one to its queue: with its data, or with data that was edited as it was shown, whose redacted values are those
+   * of the original. Requires `payload:read`.
+   */
+  async duplicate(id: string, queue: string | undefined, changes: JobChanges, scope: Scope): Promise<Added> {
+    demand(scope, 'write')
+    const { queues, views } = this.#options
+    const { job } = await findJob(queues, id, queue, scope)
+    await views.admit(job, scope, 'copy')
+    const original = await queues.restoredData(job)
+    const data = 'data' in changes ? unredact(changes.data, original) : original
+    const { attempts, backoff, priority } = job.opts
+    const options = {
+      ...(attempts === undefined ? {} : { attempts }),
+      ...(backoff === undefined ? {} : { backoff }),
+      ...(priority === undefined ? {} : { priority }),
+      ...changes.options,
+    }
+    const { id: added = '' } = await queues.add(job.queueName, changes.name ?? job.name, data, options)
+    await this.report({ action: 'duplicate', queue: job.queueName, jobId: added, jobs: 1, actor: scope.actor })
+    return { ok: true, id: added, queue: job.queueName }
+  }
+
+  async setPaused(queue: string, paused: boolean, scope: Scope): Promise<{ ok: true; queue: string; paused: boolean }> {
+    demand(scope, 'write')
+    const { queues } = this.#options
+    await existingQueue(queues, queue, scope)
+    const action = `queue.${paused ? 'pause' : 'resume'}`
+    await this.#options.manage({ action, target: `queue:${queue}`, actor: scope.actor }, () =>
+      paused ? queues.queue(queue).pause() : queues.queue(queue).resume(),
+    )
+    await this.report({ action: paused ? 'pause' : 'resume', queue, jobs: 0, actor: scope.actor })
+    return { ok: true, queue, paused }
+  }
+
+  /** Tells the log and the hook. */
+  async report(action: MonitorAction): Promise<void> {
+    const { log, onMonitorAction } = this.#options
+    log.info({ action: action.action, queue: action.queue, jobs: action.jobs, actor: action.actor }, 'an operator acted on a queue')
+    if (onMonitorAction.active) await onMonitorAction.call(action)
+  }
+
+  #managed<T>(verb: MonitorAction['action'], { id = '', queueName }: Job, { actor }: Scope, work: () => Promise<T>): Promise<T> {
+    return this.#options.manage({ action: `job.${verb}`, target: `job:${queueName}/${id}`, actor }, work)
+  }
+
+  async #done(action: MonitorAction['action'], job: Job, { actor }: Scope, outcome: string): Promise<ActionResult> {
+    const { id = '', queueName: queue } = job
+    await this.report({ action, queue, jobId: id, jobs: 1, actor })
+    return { ok: true, id, queue, outcome }
+  }
+}
+
+function conflict(job: Job, state: string, what: string): Error {
+  return monitorErrors.JOB_STATE_CONFLICT(job.id ?? '', job.queueName, state, what)
+}

@@ -1,0 +1,65 @@
+import type { Job } from 'bullmq'
+import type { ListedStatus } from '../contract.js'
+import { monitorErrors } from '../errors.js'
+
+/** Which jobs of a queue an operation concerns. */
+export interface JobFilter {
+  /** Default: of a retry `failed`, of a cancel `waiting` and `delayed`. A purge requires it. */
+  readonly status?: 'waiting' | 'delayed' | 'active' | 'completed' | 'failed' | 'all'
+  /** Age in ms, or an ISO 8601 time: jobs that ended before, or, when they have not, were created before. */
+  readonly olderThan?: number | string
+  /** Jobs that made at most so many attempts. */
+  readonly maxAttempts?: number
+}
+
+export type BulkAction = 'retry' | 'cancel' | 'purge'
+
+/** A filter with its times as ms since 1970. */
+export interface Selection {
+  readonly states: readonly ListedStatus[]
+  /** Jobs that ended or were created at this time or later are left alone. */
+  readonly before: number
+  readonly maxAttempts: number
+}
+
+const statesOf: Readonly<Record<BulkAction, Readonly<Record<string, readonly ListedStatus[]>>>> = {
+  retry: { default: ['failed'], failed: ['failed'] },
+  cancel: {
+    default: ['waiting', 'delayed'],
+    waiting: ['waiting'],
+    delayed: ['delayed'],
+    active: ['active'],
+    all: ['waiting', 'delayed', 'active'],
+  },
+  purge: {
+    completed: ['completed'],
+    failed: ['failed'],
+    waiting: ['waiting'],
+    delayed: ['delayed'],
+    all: ['completed', 'failed', 'waiting', 'delayed'],
+  },
+}
+
+/** Throws INVALID_JOB_FILTER (400). Jobs that end or are created from `now` on are never selected. Pure. */
+export function selectionOf(action: BulkAction, { maxAttempts, olderThan, status }: JobFilter, now: number): Selection {
+  const table = statesOf[action]
+  const key = status ?? 'default'
+  const states = Object.hasOwn(table, key) ? table[key] : undefined
+  if (states === undefined) {
+    const allowed = Object.keys(table).filter((name) => name !== 'default')
+    throw monitorErrors.INVALID_JOB_FILTER(`status of a ${action} must be one of ${allowed.join(', ')}`)
+  }
+  return { states, before: beforeOf(olderThan, now), maxAttempts: maxAttempts ?? Number.POSITIVE_INFINITY }
+}
+
+export function isSelected(job: Pick<Job, 'finishedOn' | 'timestamp' | 'attemptsMade'>, { before, maxAttempts }: Selection): boolean {
+  return (job.finishedOn ?? job.timestamp) < before && job.attemptsMade <= maxAttempts
+}
+
+function beforeOf(olderThan: number | string | undefined, now: number): number {
+  if (olderThan === undefined) return now
+  const at = typeof olderThan === 'number' ? now - olderThan : Date.parse(olderThan)
+  const isTime = typeof olderThan === 'number' || /^\d{4}-\d\d-\d\d(T|$)/.test(olderThan)
+  if (Number.isFinite(at) && isTime && at <= now) return at
+  throw monitorErrors.INVALID_JOB_FILTER('olderThan must be an age in ms, such as 3600000, or an ISO 8601 time in the past')
+}

@@ -1,0 +1,125 @@
+import { defineOptions, type OptionsOf, Type } from 'zin'
+
+/** Options of `queueMonitor()`. */
+export type QueueMonitorOptions = OptionsOf<typeof queueMonitorOptions>
+
+const threshold = (minimum: number, maximum: number) => {
+  const number = Type.Number({ minimum, maximum })
+  const action = Type.Object(
+    {
+      threshold: number,
+      action: Type.Optional(Type.Union([Type.Literal('webhook'), Type.Literal('email'), Type.Literal('slack')])),
+      webhook: Type.Optional(url),
+      recipients: Type.Optional(
+        Type.Array(Type.String({ pattern: '^[^@\\s<>,;"]+@[^@\\s<>,;"]+$', maxLength: 200 }), { minItems: 1, maxItems: 20 }),
+      ),
+    },
+    closed,
+  )
+  return Type.Optional(Type.Union([number, action, Type.Literal(false)]))
+}
+
+const closed = { additionalProperties: false } as const
+const day = 86_400_000
+const url = Type.String({ minLength: 8, maxLength: 2_000 })
+
+const permissions = Type.Array(
+  Type.Union([Type.Literal('read'), Type.Literal('write'), Type.Literal('admin'), Type.Literal('payload:read')]),
+  { minItems: 1 },
+)
+const queueNames = Type.Union([Type.Literal('*'), Type.Array(Type.String({ pattern: '^[A-Za-z0-9_.-]{1,100}$' }), { minItems: 1 })])
+
+const event = Type.Union([Type.Literal('job.completed'), Type.Literal('job.failed'), Type.Literal('queue.alert')])
+const urls = Type.Optional(Type.Union([url, Type.Array(url, { minItems: 1, maxItems: 20 })]))
+const webhooks = Type.Union([
+  Type.Array(
+    Type.Union([
+      url,
+      Type.Object(
+        {
+          url,
+          events: Type.Optional(Type.Array(event, { minItems: 1 })),
+          queues: Type.Optional(queueNames),
+          description: Type.Optional(Type.String({ maxLength: 200 })),
+        },
+        closed,
+      ),
+    ]),
+    { maxItems: 100 },
+  ),
+  Type.Object({ 'job.completed': urls, 'job.failed': urls, 'queue.alert': urls }, closed),
+])
+const secret = Type.String({ minLength: 1, maxLength: 200 })
+
+export const queueMonitorOptions = defineOptions(
+  Type.Object({
+    monitor: Type.Object(
+      {
+        enabled: Type.Optional(Type.Boolean()),
+        interval: Type.Optional(Type.Integer({ minimum: 1_000, maximum: 60_000 })),
+        retention: Type.Optional(Type.Integer({ minimum: 3_600_000, maximum: 90 * day })),
+        alerts: Type.Optional(
+          Type.Object(
+            {
+              queueSize: threshold(0, 1e9),
+              processingTime: threshold(0, 1e9),
+              failureRate: threshold(0, 1),
+              oldestWaiting: threshold(0, 1e9),
+              coolDown: Type.Optional(Type.Integer({ minimum: 0, maximum: day })),
+            },
+            closed,
+          ),
+        ),
+        webhooks: Type.Optional(webhooks),
+        webhookSecret: Type.Optional(Type.Union([secret, Type.Array(secret, { minItems: 1, maxItems: 5 })])),
+        delivery: Type.Optional(
+          Type.Object(
+            {
+              retries: Type.Optional(Type.Array(Type.Integer({ minimum: 1, maximum: day }), { maxItems: 20 })),
+              timeout: Type.Optional(Type.Integer({ minimum: 100, maximum: 60_000 })),
+              concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+              backlog: Type.Optional(Type.Integer({ minimum: 1, maximum: 20_000 })),
+              allowPrivate: Type.Optional(Type.Boolean()),
+              allowHosts: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 300 }), { minItems: 1, maxItems: 100 })),
+            },
+            closed,
+          ),
+        ),
+        smtp: Type.Optional(
+          Type.Object(
+            {
+              host: Type.String({ minLength: 1, maxLength: 300 }),
+              port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
+              secure: Type.Optional(Type.Boolean()),
+              user: Type.Optional(Type.String({ minLength: 1, maxLength: 300 })),
+              password: Type.Optional(Type.String({ minLength: 1, maxLength: 300 })),
+              from: Type.String({ minLength: 3, maxLength: 300 }),
+            },
+            closed,
+          ),
+        ),
+      },
+      {
+        ...closed,
+        default: {},
+        description:
+          '`{enabled, interval, retention, alerts, webhooks, webhookSecret, delivery, smtp}`: whether history is recorded, alerts are raised and webhooks are delivered (default true), how often the queues are sampled, in ms (default 30000), how long history is kept, in ms (default 7 days), the thresholds of alerts, see Alerts, and where events are delivered, see Webhooks',
+      },
+    ),
+    auth: Type.Optional(
+      Type.Object(
+        { type: Type.Literal('basic'), username: Type.String({ minLength: 1 }), password: Type.String({ minLength: 8 }) },
+        { ...closed, description: '`{type: "basic", username, password}`: a user who may do everything here' },
+      ),
+    ),
+    apiKeys: Type.Record(Type.String({ minLength: 16, maxLength: 200 }), Type.Object({ permissions, queues: queueNames }, closed), {
+      default: {},
+      description:
+        'API key, or `sha256:` and the hex digest of one, → `{permissions, queues}`; permissions `read`, `write`, `admin`, `payload:read`, queues a list of names or `*`',
+    }),
+    redact: Type.Array(Type.String({ minLength: 1 }), {
+      default: ['password', 'passwd', 'secret', 'token', 'authorization', 'apikey', 'cookie', 'creditcard', 'cardnumber'],
+      description: 'Payload fields whose name contains one of these, ignoring case, `-` and `_`, are shown as `[redacted]`',
+    }),
+  }),
+)

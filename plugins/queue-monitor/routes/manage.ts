@@ -1,0 +1,157 @@
+import { defineRoute, type Route } from 'zin'
+import type { JobActions } from '../manage/actions.js'
+import type { BulkAction } from '../manage/filter.js'
+import type { BulkOperation, BulkRequest, DryRun, Operations } from '../manage/operations.js'
+import {
+  actionResponse,
+  addBody,
+  addResponse,
+  bulkBody,
+  bulkQuery,
+  bulkResponse,
+  duplicateBody,
+  jobParams,
+  onlyQueue,
+  operationParams,
+  operationResponse,
+  pauseResponse,
+  queueParams,
+} from '../schema.js'
+import type { ScopeOf } from './reads.js'
+
+const use = ['monitor']
+const tag = 'queue monitor'
+
+const bulkSummaries: Readonly<Record<BulkAction, string>> = {
+  retry: 'Retry the failed jobs of a queue that match a filter',
+  cancel: 'Cancel the jobs of a queue that match a filter',
+  purge: 'Delete the jobs of a queue that match a filter and do not run; requires admin',
+}
+
+/** Actions on jobs and queues. */
+export function manageRoutes(actions: JobActions, operations: Operations, scopeOf: ScopeOf): readonly Route[] {
+  const one = (verb: 'retry' | 'cancel' | 'promote', summary: string): Route =>
+    defineRoute({
+      method: 'POST',
+      path: `/api/jobs/:id/${verb}`,
+      summary,
+      tag,
+      use,
+      params: jobParams,
+      query: onlyQueue,
+      response: { 200: actionResponse },
+      handler: (ctx) => actions[verb](ctx.input.params.id, ctx.input.query.queue, scopeOf(ctx)),
+    })
+  const many = (verb: BulkAction): Route =>
+    defineRoute({
+      method: 'POST',
+      path: `/api/queue/:name/${verb}`,
+      summary: bulkSummaries[verb],
+      description: 'With dryRun: how many jobs match, and ten of them. Otherwise an operation; 202 while it runs.',
+      tag,
+      use,
+      params: queueParams,
+      query: bulkQuery,
+      body: bulkBody,
+      bodyLimit: 16 * 1024,
+      response: { 200: bulkResponse, 202: bulkResponse },
+      handler: async (ctx) => {
+        const { body, params, query } = ctx.input
+        return answer(ctx, await operations.start(verb, params.name, body as BulkRequest, scopeOf(ctx), query.wait))
+      },
+    })
+  const pause = (verb: 'pause' | 'resume', summary: string): Route =>
+    defineRoute({
+      method: 'POST',
+      path: `/api/queue/:name/${verb}`,
+      summary,
+      tag,
+      use,
+      params: queueParams,
+      response: { 200: pauseResponse },
+      handler: (ctx) => actions.setPaused(ctx.input.params.name, verb === 'pause', scopeOf(ctx)),
+    })
+
+  return [
+    one('retry', 'Retry a failed job'),
+    one('cancel', 'Remove a waiting job, or abort a running one on any node'),
+    one('promote', 'Run a delayed job now'),
+    defineRoute({
+      method: 'POST',
+      path: '/api/jobs/:id/duplicate',
+      summary: 'Add a job like this one, with its data or edited data; requires payload:read',
+      description: 'Values of edited data that say [redacted] are those of the original.',
+      tag,
+      use,
+      params: jobParams,
+      query: onlyQueue,
+      body: duplicateBody,
+      response: { 201: addResponse },
+      handler: async (ctx) => {
+        const { body, params, query } = ctx.input
+        const added = await actions.duplicate(params.id, query.queue, body, scopeOf(ctx))
+        ctx.status = 201
+        return added
+      },
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: '/api/jobs/:id',
+      summary: 'Delete a job that does not run',
+      tag,
+      use,
+      params: jobParams,
+      query: onlyQueue,
+      response: { 200: actionResponse },
+      handler: (ctx) => actions.remove(ctx.input.params.id, ctx.input.query.queue, scopeOf(ctx)),
+    }),
+    many('retry'),
+    many('cancel'),
+    many('purge'),
+    pause('pause', 'Let no worker take further jobs of a queue'),
+    pause('resume', 'Let workers take jobs of a queue again'),
+    defineRoute({
+      method: 'POST',
+      path: '/api/queue/:name/jobs',
+      summary: 'Add a job to a queue',
+      tag,
+      use,
+      params: queueParams,
+      body: addBody,
+      response: { 201: addResponse },
+      handler: async (ctx) => {
+        const added = await actions.add(ctx.input.params.name, ctx.input.body, scopeOf(ctx))
+        ctx.status = 201
+        return added
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/operations/:id',
+      summary: 'An operation on many jobs, and its progress',
+      tag,
+      use,
+      params: operationParams,
+      response: { 200: operationResponse },
+      handler: async (ctx) => ({ ok: true, operation: await operations.get(ctx.input.params.id, scopeOf(ctx)) }),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/operations/:id/cancel',
+      summary: 'End an operation on many jobs; what it has done stays done',
+      tag,
+      use,
+      params: operationParams,
+      response: { 200: operationResponse },
+      handler: async (ctx) => ({ ok: true, operation: await operations.cancel(ctx.input.params.id, scopeOf(ctx)) }),
+    }),
+  ]
+}
+
+/** 202 while the operation runs. */
+function answer(ctx: { status: number }, result: DryRun | BulkOperation) {
+  if ('dryRun' in result) return { ok: true as const, ...result }
+  ctx.status = result.state === 'running' ? 202 : 200
+  const message = result.state === 'completed' && result.changed === 0 ? { message: 'No job matched' } : {}
+  return { ok: true as const, operation: result, ...message }
+}

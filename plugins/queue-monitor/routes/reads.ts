@@ -1,0 +1,203 @@
+import type { Context } from 'koa'
+import { defineRoute, type Route } from 'zin'
+import type { Scope } from '../access/scope.js'
+import type { Alerts } from '../alerts/alerts.js'
+import type { ListedStatus } from '../contract.js'
+import {
+  alertsResponse,
+  attemptsResponse,
+  decisionsQuery,
+  decisionsResponse,
+  entry,
+  flowResponse,
+  historyQuery,
+  historyResponse,
+  job,
+  jobParams,
+  jobQuery,
+  listed,
+  listQuery,
+  listResponse,
+  logsResponse,
+  onlyQueue,
+  queueParams,
+  searchQuery,
+  searchResponse,
+  statsResponse,
+} from '../schema.js'
+import type { MonitorReads } from '../service.js'
+import type { StatsStreams } from '../stats-stream.js'
+
+export type ScopeOf = (ctx: Context) => Scope
+
+const use = ['monitor']
+const tag = 'queue monitor'
+
+const summaries: Readonly<Record<ListedStatus, string>> = {
+  active: 'Running jobs',
+  failed: 'Failed jobs that are kept',
+  completed: 'Completed jobs that are kept',
+  waiting: 'Jobs that are ready to run',
+  delayed: 'Jobs that wait for their time',
+}
+
+/** Statistics, lists and jobs. */
+export function readRoutes(monitor: MonitorReads, alerts: Alerts, streams: StatsStreams, scopeOf: ScopeOf): readonly Route[] {
+  const list = (status: ListedStatus): Route =>
+    defineRoute({
+      method: 'GET',
+      path: `/api/jobs/${status}`,
+      summary: summaries[status],
+      tag,
+      use,
+      query: listQuery,
+      response: { 200: listResponse },
+      handler: (ctx) => {
+        const { include, ...query } = ctx.input.query
+        return monitor.jobs(status, { ...query, payload: include === 'payload' }, scopeOf(ctx))
+      },
+    })
+
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/api/queue/stats',
+      summary: 'Statistics of all queues, at most a few seconds old',
+      tag,
+      use,
+      response: { 200: statsResponse },
+      handler: (ctx) => monitor.stats(scopeOf(ctx)),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/queue/:name/stats',
+      summary: 'Statistics of a queue',
+      tag,
+      use,
+      params: queueParams,
+      response: { 200: entry },
+      handler: (ctx) => monitor.queueStats(ctx.input.params.name, scopeOf(ctx)),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/queue/:name/history',
+      summary: 'A queue by minutes (2 h), hours (7 days) or days (90 days), oldest first',
+      tag,
+      use,
+      params: queueParams,
+      query: historyQuery,
+      response: { 200: historyResponse },
+      handler: async (ctx) => {
+        const { params, query } = ctx.input
+        return { queue: params.name, tier: query.tier, points: await monitor.history(params.name, query.tier, scopeOf(ctx)) }
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/queue/events',
+      summary: 'The statistics of all queues every two seconds, as server-sent events',
+      description: 'Events are named stats, with the body of /api/queue/stats, or unavailable, with {code, message}.',
+      tag,
+      use,
+      handler: (ctx) => streams.open(ctx, scopeOf(ctx)),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/queue/alerts',
+      summary: 'The active alerts of all queues',
+      tag,
+      use,
+      response: { 200: alertsResponse },
+      handler: async (ctx) => ({ alerts: await alerts.active(scopeOf(ctx)) }),
+    }),
+    ...listed.map(list),
+    defineRoute({
+      method: 'GET',
+      path: '/api/jobs',
+      summary: 'Search jobs by id, name and error; the response says how far it looked',
+      tag,
+      use,
+      query: searchQuery,
+      response: { 200: searchResponse },
+      handler: (ctx) => monitor.search(ctx.input.query, scopeOf(ctx)),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/jobs/:id',
+      summary: 'A job',
+      tag,
+      use,
+      params: jobParams,
+      query: jobQuery,
+      response: { 200: job },
+      handler: (ctx) => {
+        const { params, query } = ctx.input
+        return monitor.job(params.id, { ...named(query.queue), payload: query.include === 'payload' }, scopeOf(ctx))
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/jobs/:id/payload',
+      summary: 'The whole redacted payload of a job as a JSON file; requires payload:read',
+      tag,
+      use,
+      params: jobParams,
+      query: onlyQueue,
+      handler: async (ctx) => {
+        const { name, text } = await monitor.download(ctx.input.params.id, ctx.input.query.queue, scopeOf(ctx))
+        ctx.set('Content-Type', 'application/json; charset=utf-8')
+        ctx.set('Content-Disposition', `attachment; filename="${name}.json"`)
+        ctx.set('X-Content-Type-Options', 'nosniff')
+        ctx.body = text
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/jobs/:id/attempts',
+      summary: 'The attempts of a job that have ended, with version, node and duration',
+      tag,
+      use,
+      params: jobParams,
+      query: onlyQueue,
+      response: { 200: attemptsResponse },
+      handler: (ctx) => monitor.attempts(ctx.input.params.id, ctx.input.query.queue, scopeOf(ctx)) as never,
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/queue/:name/decisions',
+      summary: 'What the app did by itself about a queue, newest first',
+      tag,
+      use,
+      params: queueParams,
+      query: decisionsQuery,
+      response: { 200: decisionsResponse },
+      handler: (ctx) => monitor.decisions(ctx.input.params.name, ctx.input.query, scopeOf(ctx)) as never,
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/jobs/:id/flow',
+      summary: 'The flow that a job belongs to, from the job that waits for all others; at most 300 jobs',
+      tag,
+      use,
+      params: jobParams,
+      query: onlyQueue,
+      response: { 200: flowResponse },
+      handler: (ctx) => monitor.flow(ctx.input.params.id, ctx.input.query.queue, scopeOf(ctx)),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/jobs/:id/logs',
+      summary: 'The first 500 lines of the log of a job; requires payload:read',
+      tag,
+      use,
+      params: jobParams,
+      query: onlyQueue,
+      response: { 200: logsResponse },
+      handler: (ctx) => monitor.logs(ctx.input.params.id, ctx.input.query.queue, scopeOf(ctx)),
+    }),
+  ]
+}
+
+function named(queue: string | undefined): { readonly queue?: string } {
+  return queue === undefined ? {} : { queue }
+}

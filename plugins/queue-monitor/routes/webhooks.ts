@@ -1,0 +1,121 @@
+import { defineRoute, type Route } from 'zin'
+import type { Deliveries } from '../deliveries/deliveries.js'
+import {
+  deliveriesQuery,
+  deliveriesResponse,
+  deliveryParams,
+  deliveryResponse,
+  endpointBody,
+  endpointParams,
+  endpointPatch,
+  endpointResponse,
+  endpointsResponse,
+  removedResponse,
+  resentResponse,
+} from '../schema.js'
+import type { Endpoints } from '../webhooks/endpoints.js'
+import type { ScopeOf } from './reads.js'
+
+const use = ['monitor']
+const tag = 'queue monitor'
+const bodyLimit = 16 * 1024
+
+/** Endpoints of webhooks and the log of their deliveries. */
+export function webhookRoutes(endpoints: Endpoints, deliveries: Deliveries, scopeOf: ScopeOf): readonly Route[] {
+  const enable = (verb: 'enable' | 'disable', summary: string): Route =>
+    defineRoute({
+      method: 'POST',
+      path: `/api/queue/webhooks/endpoints/:id/${verb}`,
+      summary,
+      tag,
+      use,
+      params: endpointParams,
+      response: { 200: endpointResponse },
+      handler: async (ctx) => ({
+        ok: true,
+        webhook: await endpoints.setEnabled(ctx.input.params.id, verb === 'enable', scopeOf(ctx)),
+      }),
+    })
+
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/api/queue/webhooks',
+      summary: 'Where events of queues are delivered: endpoints of the options, of alerts, and those added here',
+      tag,
+      use,
+      response: { 200: endpointsResponse },
+      handler: async (ctx) => ({ webhooks: [...(await endpoints.list(scopeOf(ctx)))] }),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/queue/webhooks',
+      summary: 'Add an endpoint for events of queues; requires admin',
+      description: 'Requests to it carry the headers of Standard Webhooks, signed with monitor.webhookSecret.',
+      tag,
+      use,
+      body: endpointBody,
+      bodyLimit,
+      response: { 201: endpointResponse },
+      handler: async (ctx) => {
+        const webhook = await endpoints.add(ctx.input.body, scopeOf(ctx))
+        ctx.status = 201
+        return { ok: true as const, webhook }
+      },
+    }),
+    defineRoute({
+      method: 'PATCH',
+      path: '/api/queue/webhooks/endpoints/:id',
+      summary: 'Change the events, queues or description of an endpoint that was added here; requires admin',
+      tag,
+      use,
+      params: endpointParams,
+      body: endpointPatch,
+      bodyLimit,
+      response: { 200: endpointResponse },
+      handler: async (ctx) => ({ ok: true, webhook: await endpoints.update(ctx.input.params.id, ctx.input.body, scopeOf(ctx)) }),
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: '/api/queue/webhooks/endpoints/:id',
+      summary: 'Remove an endpoint that was added here; requires admin',
+      tag,
+      use,
+      params: endpointParams,
+      response: { 200: removedResponse },
+      handler: (ctx) => endpoints.remove(ctx.input.params.id, scopeOf(ctx)),
+    }),
+    enable('enable', 'Deliver to an endpoint again, from now on; requires admin'),
+    enable('disable', 'Deliver nothing to an endpoint; requires admin'),
+    defineRoute({
+      method: 'GET',
+      path: '/api/queue/webhooks/deliveries',
+      summary: 'The log of deliveries: failed, pending and delivered ones, each newest first',
+      tag,
+      use,
+      query: deliveriesQuery,
+      response: { 200: deliveriesResponse },
+      handler: (ctx) => deliveries.list(ctx.input.query, scopeOf(ctx)) as never,
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/queue/webhooks/deliveries/:id',
+      summary: 'A delivery with its attempts and its body',
+      tag,
+      use,
+      params: deliveryParams,
+      response: { 200: deliveryResponse },
+      handler: (ctx) => deliveries.get(ctx.input.params.id, scopeOf(ctx)) as never,
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/queue/webhooks/deliveries/:id/resend',
+      summary: 'Send a failed delivery again under its id, or a delivered one under a new id; requires admin',
+      tag,
+      use,
+      params: deliveryParams,
+      response: { 200: resentResponse },
+      handler: (ctx) => deliveries.resend(ctx.input.params.id, scopeOf(ctx)),
+    }),
+  ]
+}

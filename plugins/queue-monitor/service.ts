@@ -1,0 +1,89 @@
+import type { Clock } from 'zin'
+import type { DecisionPage, Decisions } from 'zin/plugins/decisions'
+import type { Queues } from 'zin/plugins/queues'
+import { demandQueue, pluginScope, type Scope } from './access/scope.js'
+import type { JobAttempt, JobDetails, JobFlow, QueueMonitor } from './contract.js'
+import { monitorErrors } from './errors.js'
+import type { History } from './history/history.js'
+import type { AttemptHistory } from './jobs/attempts.js'
+import { detailsOf } from './jobs/details.js'
+import { existingQueue, findJob } from './jobs/find.js'
+import { flowOf } from './jobs/flow.js'
+import { listJobs } from './jobs/lists.js'
+import type { PayloadViews } from './jobs/payloads.js'
+import { type SearchQuery, type SearchResult, searchJobs } from './jobs/search.js'
+import { entryOf, statsOf } from './snapshot/snapshot.js'
+import type { Snapshots } from './snapshot/snapshots.js'
+
+export interface MonitorParts {
+  /** The scope of a request that passed the guard. */
+  readonly scopeOf: QueueMonitor['scope']
+  readonly queues: Queues
+  readonly snapshots: Snapshots
+  readonly history: History
+  readonly views: PayloadViews
+  readonly attempts: AttemptHistory
+  readonly decisions: () => Decisions | undefined
+  readonly clock: Clock
+}
+
+/** Most lines of a job's log in one response. */
+const logLines = 500
+
+/** The service with what only the routes use. */
+export interface MonitorReads extends QueueMonitor {
+  search(query: SearchQuery, scope: Scope): Promise<SearchResult>
+  /** The whole redacted payload as JSON. */
+  download(id: string, queue: string | undefined, scope: Scope): Promise<{ readonly name: string; readonly text: string }>
+  flow(id: string, queue: string | undefined, scope: Scope): Promise<JobFlow>
+  logs(id: string, queue: string | undefined, scope: Scope): Promise<{ readonly logs: readonly string[]; readonly count: number }>
+  /** Of a queue. 404 QUEUE_NOT_FOUND. */
+  decisions(queue: string, page: { readonly page: number; readonly limit: number }, scope: Scope): Promise<DecisionPage>
+  attempts(id: string, queue: string | undefined, scope: Scope): Promise<{ readonly attempts: readonly JobAttempt[] }>
+}
+
+const app = pluginScope('app')
+
+export function createMonitor({ attempts, clock, decisions, history, queues, scopeOf, snapshots, views }: MonitorParts): MonitorReads {
+  const entry: QueueMonitor['queueStats'] = async (queue, scope = app) => {
+    demandQueue(scope, queue)
+    const { at, queues: all } = await snapshots.current()
+    const found = Object.hasOwn(all, queue) ? all[queue] : undefined
+    if (found === undefined) throw monitorErrors.QUEUE_NOT_FOUND(queue)
+    return entryOf(found, at)
+  }
+  return {
+    scope: scopeOf,
+    stats: async (scope = app) => statsOf(await snapshots.current(), (queue) => scope.sees(queue)),
+    queueStats: entry,
+    async history(queue, tier, scope = app) {
+      await entry(queue, scope)
+      return history.read(queue, tier, clock.now())
+    },
+    jobs: (status, query = {}, scope = app) => listJobs({ queues, views }, status, query, scope),
+    async job(id, { payload = false, queue } = {}, scope = app): Promise<JobDetails> {
+      const { job, state } = await findJob(queues, id, queue, scope)
+      return { ...detailsOf(job, state, payload ? await views.show(job, scope) : undefined), stacktrace: job.stacktrace ?? [] }
+    },
+    search: (query, scope) => searchJobs(queues, query, scope),
+    async download(id, queue, scope) {
+      const { job } = await findJob(queues, id, queue, scope)
+      return { name: `${job.queueName}-${job.id}`.replaceAll(/[^\w.-]/g, '_').slice(0, 150), text: await views.download(job, scope) }
+    },
+    flow: (id, queue, scope) => flowOf(queues, id, queue, scope),
+    async logs(id, queue, scope) {
+      const { job } = await findJob(queues, id, queue, scope)
+      await views.admit(job, scope, 'logs')
+      return queues.logs(job.queueName, job.id ?? '', { offset: 0, limit: logLines })
+    },
+    async decisions(queue, page, scope) {
+      await existingQueue(queues, queue, scope)
+      const none = { decisions: [], pagination: { ...page, total: 0, totalPages: 0 } }
+      return decisions()?.list({ subject: `queue:${queue}`, ...page }) ?? none
+    },
+    async attempts(id, queue, scope) {
+      const { job, state } = await findJob(queues, id, queue, scope)
+      return { attempts: await attempts.read(job, state) }
+    },
+  }
+}

@@ -1,0 +1,109 @@
+import type { QueueSample } from 'zin/plugins/queues'
+import { type DurationBuckets, percentile, sumDurations } from 'zin/plugins/workers'
+import type { ProcessingTimes, QueueEntry, QueueStats } from '../contract.js'
+
+/** Attempts over a time. */
+export interface Attempts {
+  readonly completed: number
+  readonly failed: number
+  /** Sum of their run times, ms. */
+  readonly totalMs: number
+  readonly durations: DurationBuckets
+}
+
+/** A queue as it was sampled. */
+export interface SampledQueue extends Omit<QueueSample, 'oldestWaiting'> {
+  /** ms since 1970; null when none waits. */
+  readonly oldestWaiting: number | null
+  /** Over the last hour. */
+  readonly hour: Attempts
+  /** Completed attempts per second. */
+  readonly throughput: number
+}
+
+/** All queues at one moment. */
+export interface Snapshot {
+  /** ms since 1970. */
+  readonly at: number
+  readonly queues: Readonly<Record<string, SampledQueue>>
+}
+
+export const noAttempts: Attempts = { completed: 0, failed: 0, totalMs: 0, durations: {} }
+
+/** Attempts that were counted apart, as one. */
+export function sumAttempts(parts: readonly Attempts[]): Attempts {
+  return {
+    completed: sum(parts, ({ completed }) => completed),
+    failed: sum(parts, ({ failed }) => failed),
+    totalMs: sum(parts, ({ totalMs }) => totalMs),
+    durations: sumDurations(parts.map(({ durations }) => durations)),
+  }
+}
+
+/** Mean run time in ms; 0 without attempts. */
+export function averageOf({ completed, failed, totalMs }: Attempts): number {
+  return completed + failed === 0 ? 0 : rounded(totalMs / (completed + failed))
+}
+
+export function timesOf({ durations }: Attempts): ProcessingTimes | null {
+  const [p50, p95, p99] = [0.5, 0.95, 0.99].map((q) => percentile(durations, q))
+  return p50 === undefined || p95 === undefined || p99 === undefined ? null : { p50: rounded(p50), p95: rounded(p95), p99: rounded(p99) }
+}
+
+export function entryOf(queue: SampledQueue, at: number): QueueEntry {
+  const { counts, hour, oldestWaiting, paused, throughput } = queue
+  const attempts = hour.completed + hour.failed
+  return {
+    size: sizeOf(queue),
+    active: counts.active,
+    completed: counts.completed,
+    failed: counts.failed,
+    averageProcessingTime: averageOf(hour),
+    waiting: counts.waiting,
+    delayed: counts.delayed,
+    waitingChildren: counts.waitingChildren,
+    paused,
+    oldestWaitingMs: oldestWaiting === null ? null : Math.max(0, at - oldestWaiting),
+    kept: counts.completed + counts.failed,
+    throughput: rounded(throughput),
+    attempts,
+    failureRate: attempts === 0 ? null : rounded(hour.failed / attempts),
+    processingTime: timesOf(hour),
+  }
+}
+
+/** Jobs that have not run yet. */
+export function sizeOf({ counts }: SampledQueue): number {
+  return counts.waiting + counts.delayed + counts.waitingChildren
+}
+
+/** The statistics of the queues that a caller sees. */
+export function statsOf({ at, queues }: Snapshot, sees: (queue: string) => boolean): QueueStats {
+  const seen = Object.entries(queues).filter(([name]) => sees(name))
+  const entries = seen.map(([name, queue]) => [name, entryOf(queue, at)] as const)
+  const all = entries.map(([, entry]) => entry)
+  const hour = sumAttempts(seen.map(([, queue]) => queue.hour))
+  const waits = all.flatMap(({ oldestWaitingMs }) => oldestWaitingMs ?? [])
+  return {
+    totalQueues: all.length,
+    totalJobs: sum(all, ({ active, kept, size }) => active + kept + size),
+    activeJobs: sum(all, ({ active }) => active),
+    completedJobs: sum(all, ({ completed }) => completed),
+    failedJobs: sum(all, ({ failed }) => failed),
+    averageProcessingTime: averageOf(hour),
+    throughput: rounded(sum(seen, ([, queue]) => queue.throughput)),
+    queues: Object.fromEntries(entries),
+    oldestWaitingMs: waits.length === 0 ? null : waits.reduce((most, ms) => Math.max(most, ms), 0),
+    kept: sum(all, ({ kept }) => kept),
+    processingTime: timesOf(hour),
+    sampledAt: new Date(at).toISOString(),
+  }
+}
+
+function sum<T>(values: readonly T[], of: (value: T) => number): number {
+  return values.reduce((total, value) => total + of(value), 0)
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 1000) / 1000
+}

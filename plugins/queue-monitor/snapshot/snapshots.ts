@@ -1,0 +1,98 @@
+import { type Clock, messageOf, withDeadline } from 'zin'
+import type { Kv } from 'zin/plugins/kv'
+import type { Queues } from 'zin/plugins/queues'
+import { monitorErrors } from '../errors.js'
+import { noAttempts, type SampledQueue, type Snapshot } from './snapshot.js'
+import type { QueueAttempts, WorkerAttempts } from './worker-attempts.js'
+
+const minuteMs = 60_000
+/** How old a snapshot may be when somebody asks for it, in ms. */
+const freshMs = 1_000
+const keptMs = 600_000
+const callMs = 5_000
+const snapshotKey = 'monitor:snapshot'
+const turnKey = 'monitor:sampling'
+
+export interface SnapshotsOptions {
+  readonly queues: Queues
+  readonly attempts: WorkerAttempts
+  readonly kv: Kv
+  readonly clock: Clock
+}
+
+/** A snapshot with the attempts of the last two minutes, which only the history needs. */
+export interface Sample {
+  readonly snapshot: Snapshot
+  readonly attempts: ReadonlyMap<string, QueueAttempts>
+}
+
+/**
+ * One snapshot for all processes. Whoever needs a newer one takes it, at most once a second over all processes; everybody else reads it,
+ * so that a hundred readers cost the store of the queues what one costs.
+ */
+export class Snapshots {
+  readonly #options: SnapshotsOptions
+  #last: Snapshot | undefined
+  #reading: Promise<Snapshot> | undefined
+
+  constructor(options: SnapshotsOptions) {
+    this.#options = options
+  }
+
+  /** At most about a second old. 503 QUEUE_CONNECTION_ERROR, METRIC_COLLECTION_ERROR. */
+  current(): Promise<Snapshot> {
+    const last = this.#last
+    if (last !== undefined && this.#isFresh(last)) return Promise.resolve(last)
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined
+    })
+    return this.#reading
+  }
+
+  /** Samples now, and stores the snapshot for the other processes. */
+  async take(): Promise<Sample> {
+    const { clock, kv, queues } = this.#options
+    const at = clock.now()
+    const samples = await queues.sample(await queues.names())
+    const attempts = await metrics(this.#options.attempts.read(at))
+    // The counts begin with the minute before the current one.
+    const seconds = (at - (Math.floor(at / minuteMs) - 1) * minuteMs) / 1000
+    const sampled = [...samples].map(([name, { oldestWaiting, ...sample }]): [string, SampledQueue] => {
+      const { hour, minutes } = attempts.get(name) ?? { hour: noAttempts, minutes: new Map<number, { completed: number }>() }
+      const completed = [...minutes.values()].reduce((sum, minute) => sum + minute.completed, 0)
+      return [name, { ...sample, oldestWaiting: oldestWaiting ?? null, hour, throughput: completed / seconds }]
+    })
+    const snapshot: Snapshot = { at, queues: Object.fromEntries(sampled) }
+    this.#last = snapshot
+    await metrics(kv.set(snapshotKey, JSON.stringify(snapshot), { ttlMs: keptMs }))
+    return { snapshot, attempts }
+  }
+
+  async #read(): Promise<Snapshot> {
+    const { kv } = this.#options
+    const stored = parsed(await metrics(kv.get(snapshotKey)))
+    if (stored !== undefined && this.#isFresh(stored)) {
+      this.#last = stored
+      return stored
+    }
+    const isOurTurn = await metrics(kv.set(turnKey, '1', { ifAbsent: true, ttlMs: freshMs }))
+    return isOurTurn || stored === undefined ? (await this.take()).snapshot : stored
+  }
+
+  #isFresh({ at }: Snapshot): boolean {
+    return Math.abs(this.#options.clock.now() - at) < freshMs
+  }
+}
+
+/** A failure to read or keep metrics is METRIC_COLLECTION_ERROR. */
+async function metrics<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await withDeadline(work, callMs, `no response within ${callMs} ms`)
+  } catch (error) {
+    throw monitorErrors.METRIC_COLLECTION_ERROR(messageOf(error))
+  }
+}
+
+function parsed(text: string | null): Snapshot | undefined {
+  return text === null ? undefined : (JSON.parse(text) as Snapshot)
+}

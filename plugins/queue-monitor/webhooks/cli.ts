@@ -1,0 +1,109 @@
+import { type Command, defineCommand } from 'zin'
+import type { Delivery } from '../deliveries/delivery.js'
+import type { EndpointView } from './endpoint.js'
+
+const base = '/api/queue/webhooks'
+const endpointArgument = { name: 'id', summary: 'Id of the endpoint, see webhook:list' }
+const pathOf = (id: string): string => `${base}/endpoints/${encodeURIComponent(id)}`
+const listOf = (text: string): readonly string[] => text.split(',').map((one) => one.trim())
+
+const endpointColumns = ['id', 'channel', 'target', 'events', 'queues', 'enabled', 'dropped', 'description'] as const
+const deliveryColumns = ['id', 'endpoint', 'event', 'queue', 'state', 'attempts', 'createdAt', 'nextAt', 'error'] as const
+
+const list = defineCommand({
+  name: 'webhook:list',
+  summary: 'List where events of queues are delivered',
+  needs: 'running app',
+  route: 'GET /api/queue/webhooks',
+  json: true,
+  run: async ({ app, print }) => {
+    const { webhooks } = await app.request<{ webhooks: readonly EndpointView[] }>({ method: 'GET', path: base })
+    print.table(webhooks, endpointColumns)
+  },
+})
+
+const add = defineCommand({
+  name: 'webhook:add',
+  summary: 'Deliver events of queues to a URL',
+  args: [{ name: 'url', summary: 'Where requests are sent' }],
+  needs: 'running app',
+  route: 'POST /api/queue/webhooks',
+  json: true,
+  options: {
+    events: { type: 'string', summary: 'Comma-separated: job.completed, job.failed, queue.alert; all without it' },
+    queues: { type: 'string', summary: 'Comma-separated names; all without it' },
+    description: { type: 'string', summary: 'What it is for' },
+  },
+  run: async ({ app, args: { url }, options: { description, events, queues }, print }) => {
+    const body = {
+      url,
+      ...(events === undefined ? {} : { events: listOf(events) }),
+      ...(queues === undefined ? {} : { queues: listOf(queues) }),
+      ...(description === undefined ? {} : { description }),
+    }
+    const { webhook } = await app.request<{ webhook: EndpointView }>({ method: 'POST', path: base, body })
+    print.record(webhook)
+  },
+})
+
+const remove = defineCommand({
+  name: 'webhook:remove',
+  summary: 'Remove an endpoint that was added while the app ran',
+  args: [endpointArgument],
+  needs: 'running app',
+  route: 'DELETE /api/queue/webhooks/endpoints/:id',
+  json: true,
+  run: async ({ app, args: { id = '' }, print }) => print.record(await app.request<object>({ method: 'DELETE', path: pathOf(id) })),
+})
+
+const switches = (['enable', 'disable'] as const).map((verb) =>
+  defineCommand({
+    name: `webhook:${verb}`,
+    summary: verb === 'enable' ? 'Deliver to an endpoint again, from now on' : 'Deliver nothing to an endpoint',
+    args: [endpointArgument],
+    needs: 'running app',
+    route: `POST /api/queue/webhooks/endpoints/:id/${verb}`,
+    json: true,
+    run: async ({ app, args: { id = '' }, print }) => {
+      const { webhook } = await app.request<{ webhook: EndpointView }>({ method: 'POST', path: `${pathOf(id)}/${verb}` })
+      print.record(webhook)
+    },
+  }),
+)
+
+const log = defineCommand({
+  name: 'webhook:deliveries',
+  summary: 'Show the log of deliveries',
+  needs: 'running app',
+  route: 'GET /api/queue/webhooks/deliveries',
+  json: true,
+  options: {
+    endpoint: { type: 'string', summary: 'Only those to this endpoint' },
+    state: { type: 'string', values: ['pending', 'delivered', 'failed'], summary: 'Only those in this state' },
+    limit: { type: 'int', default: 20, min: 1, max: 100, summary: 'Number of deliveries' },
+  },
+  run: async ({ app, options: { endpoint, limit, state }, print }) => {
+    const query = { endpoint, state, limit }
+    const path = `${base}/deliveries`
+    const { deliveries } = await app.request<{ deliveries: readonly Delivery[] }>({ method: 'GET', path, query })
+    print.table(deliveries, deliveryColumns)
+  },
+})
+
+const resend = defineCommand({
+  name: 'webhook:resend',
+  summary: 'Send a failed delivery again under its id, or a delivered one under a new id',
+  args: [{ name: 'id', summary: 'Id of the delivery, see webhook:deliveries' }],
+  needs: 'running app',
+  route: 'POST /api/queue/webhooks/deliveries/:id/resend',
+  json: true,
+  run: async ({ app, args: { id = '' }, print }) => {
+    const path = `${base}/deliveries/${encodeURIComponent(id)}/resend`
+    const resent = await app.request<{ resent: string }>({ method: 'POST', path })
+    if (print.json) print.record(resent)
+    else print.line(`delivery ${resent.resent} is sent again`)
+  },
+})
+
+/** Commands for endpoints of webhooks and their deliveries. */
+export const webhookCommands: readonly Command[] = [list, add, remove, ...switches, log, resend]

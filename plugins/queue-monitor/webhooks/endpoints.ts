@@ -1,0 +1,231 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock, EgressRules, SlotOf } from 'zin'
+import { type Cluster, defineMessage } from 'zin/plugins/cluster'
+import type { Kv } from 'zin/plugins/kv'
+import { demand, demandQueue, type Scope } from '../access/scope.js'
+import { deliveryEvents } from '../deliveries/delivery.js'
+import { monitorErrors } from '../errors.js'
+import type { QueueMonitorHooks, WebhookChange } from '../hooks.js'
+import {
+  type Endpoint,
+  type EndpointInput,
+  type EndpointState,
+  type EndpointView,
+  idOf,
+  seesEndpoint,
+  urlFault,
+  viewOf,
+} from './endpoint.js'
+
+export interface EndpointsOptions {
+  readonly kv: Kv
+  readonly cluster: Cluster
+  readonly clock: Clock
+  /** Endpoints of the options of the plugin. */
+  readonly configured: readonly Endpoint[]
+  /** Whether anything can be signed. */
+  readonly signs: boolean
+  readonly rules: EgressRules
+  readonly onWebhookChange: SlotOf<QueueMonitorHooks['onWebhookChange']>
+}
+
+interface Stored {
+  /** Added while the app ran. */
+  readonly added: readonly Endpoint[]
+  readonly states: Readonly<Record<string, EndpointState>>
+}
+
+const storedKey = 'monitor:webhooks'
+const droppedKeyOf = (id: string): string => `monitor:webhooks:dropped:${id}`
+const weekMs = 7 * 86_400_000
+/** Most endpoints that can be added while the app runs. */
+const mostAdded = 100
+/** Attempts to write what another node wrote in between. */
+const mostWrites = 10
+const none: Stored = { added: [], states: {} }
+
+/** Told to all nodes when endpoints have changed. */
+const changed = defineMessage<{ readonly id: string }>('queue-monitor.webhooks')
+
+/** Where events are delivered: the endpoints of the options, and those added while the app runs. */
+export class Endpoints {
+  readonly #options: EndpointsOptions
+  #stored: Stored = none
+
+  constructor(options: EndpointsOptions) {
+    this.#options = options
+  }
+
+  /** All, as last read. */
+  get all(): readonly Endpoint[] {
+    return [...this.#options.configured, ...this.#stored.added]
+  }
+
+  /** As last read. */
+  find(id: string): Endpoint | undefined {
+    return this.all.find((endpoint) => endpoint.id === id)
+  }
+
+  /** As last read. */
+  stateOf(id: string): EndpointState {
+    return this.#stored.states[id] ?? { since: this.#options.clock.now() }
+  }
+
+  /** Calls the listener when endpoints may have changed, on any node. Returns a function that ends it. */
+  onChange(listener: () => void): () => void {
+    const { cluster } = this.#options
+    const stops = [cluster.on(changed, listener), cluster.onMissed(listener)]
+    return () => stops.forEach((stop) => void stop())
+  }
+
+  /** Reads what is stored, and notes since when the endpoints of the options exist. */
+  async load(): Promise<void> {
+    this.#stored = parsed(await this.#options.kv.get(storedKey))
+    const { clock, configured } = this.#options
+    const fresh = configured.filter(({ id }) => this.#stored.states[id] === undefined)
+    if (fresh.length === 0) return
+    const since = clock.now()
+    await this.#write((stored) => ({
+      ...stored,
+      states: { ...Object.fromEntries(fresh.map(({ id }) => [id, { since }])), ...stored.states },
+    }))
+  }
+
+  /** Those that a caller sees. */
+  async list(scope: Scope): Promise<readonly EndpointView[]> {
+    demand(scope, 'read')
+    await this.load()
+    const seen = this.all.filter((endpoint) => seesEndpoint(scope, endpoint))
+    const dropped = await this.#options.kv.getMany(seen.map(({ id }) => droppedKeyOf(id)))
+    return seen.map((endpoint, i) => viewOf(endpoint, this.stateOf(endpoint.id), Number(dropped[i] ?? 0)))
+  }
+
+  /** 400 WEBHOOK_INVALID, 409 WEBHOOK_LIMIT. Without `queues`, those of the caller. */
+  async add({ description = '', events = deliveryEvents, queues, url }: EndpointInput, scope: Scope): Promise<EndpointView> {
+    demand(scope, 'admin')
+    const { clock, rules, signs } = this.#options
+    if (!signs) throw monitorErrors.WEBHOOK_INVALID('the option monitor.webhookSecret is not set, so nothing could be signed')
+    const wanted = checkedQueues(queues ?? scope.queues, scope)
+    const fault = urlFault(url, rules)
+    if (fault !== undefined) throw monitorErrors.WEBHOOK_INVALID(fault)
+    const id = idOf('api', randomUUID())
+    const endpoint: Endpoint = {
+      id,
+      channel: 'webhook',
+      url,
+      recipients: [],
+      events: [...new Set(events)],
+      queues: wanted,
+      description,
+      source: 'api',
+      createdBy: scope.actor,
+    }
+    await this.#write(({ added, states }) => {
+      if (added.length >= mostAdded) throw monitorErrors.WEBHOOK_LIMIT(mostAdded)
+      return { added: [...added, endpoint], states: { ...states, [id]: { since: clock.now() } } }
+    })
+    return this.#changed('add', endpoint, scope)
+  }
+
+  /** Changes what an endpoint that was added while the app ran receives. */
+  async update(id: string, { description, events, queues }: Omit<Partial<EndpointInput>, 'url'>, scope: Scope): Promise<EndpointView> {
+    const known = await this.#owned(id, scope)
+    const endpoint: Endpoint = {
+      ...known,
+      ...(description === undefined ? {} : { description }),
+      ...(events === undefined ? {} : { events: [...new Set(events)] }),
+      ...(queues === undefined ? {} : { queues: checkedQueues(queues, scope) }),
+    }
+    await this.#write((stored) => ({ ...stored, added: stored.added.map((one) => (one.id === id ? endpoint : one)) }))
+    return this.#changed('update', endpoint, scope)
+  }
+
+  async remove(id: string, scope: Scope): Promise<{ readonly ok: true; readonly id: string }> {
+    const endpoint = await this.#owned(id, scope)
+    await this.#write(({ added, states: { [id]: _, ...states } }) => ({ added: added.filter((one) => one.id !== id), states }))
+    await this.#changed('remove', endpoint, scope)
+    return { ok: true, id }
+  }
+
+  /** Enables or disables any endpoint. What was not delivered while it was disabled is not delivered later by itself. */
+  async setEnabled(id: string, enabled: boolean, scope: Scope): Promise<EndpointView> {
+    demand(scope, 'admin')
+    const endpoint = await this.get(id, scope)
+    const { actor } = scope
+    if (enabled) await this.#setState(id, undefined)
+    else await this.#setState(id, `by ${actor.kind} ${actor.id}`)
+    return this.#changed(enabled ? 'enable' : 'disable', endpoint, scope)
+  }
+
+  /** Its receiver does not want events any more. */
+  async disable(id: string, reason: string): Promise<void> {
+    await this.#setState(id, reason)
+    await this.#options.cluster.send(changed, { id })
+  }
+
+  /** 404 WEBHOOK_NOT_FOUND, also for one that tells of queues that the caller does not see. */
+  async get(id: string, scope: Scope): Promise<Endpoint> {
+    await this.load()
+    const found = this.find(id)
+    if (found === undefined || !seesEndpoint(scope, found)) throw monitorErrors.WEBHOOK_NOT_FOUND(id)
+    return found
+  }
+
+  /** Counts events that were not delivered. */
+  async drop(id: string, by: number): Promise<void> {
+    await this.#options.kv.increment(droppedKeyOf(id), { by, ttlMs: weekMs })
+  }
+
+  async #owned(id: string, scope: Scope): Promise<Endpoint> {
+    demand(scope, 'admin')
+    const endpoint = await this.get(id, scope)
+    if (endpoint.source !== 'api') throw monitorErrors.WEBHOOK_IN_OPTIONS(id)
+    return endpoint
+  }
+
+  async #setState(id: string, reason: string | undefined): Promise<void> {
+    const now = this.#options.clock.now()
+    await this.#write(({ added, states }) => {
+      const since = states[id]?.since ?? now
+      const state = reason === undefined ? { since: now } : { since, disabled: { at: new Date(now).toISOString(), reason } }
+      return { added, states: { ...states, [id]: state } }
+    })
+  }
+
+  async #changed(action: WebhookChange['action'], endpoint: Endpoint, { actor }: Scope): Promise<EndpointView> {
+    const { cluster, onWebhookChange } = this.#options
+    const view = viewOf(endpoint, this.stateOf(endpoint.id), 0)
+    await cluster.send(changed, { id: endpoint.id })
+    if (onWebhookChange.active) await onWebhookChange.call({ action, endpoint: view.id, target: view.target, actor })
+    return view
+  }
+
+  /** Writes atomically with regard to other nodes. */
+  async #write(change: (stored: Stored) => Stored): Promise<void> {
+    const { kv } = this.#options
+    for (let left = mostWrites; left > 0; left--) {
+      const before = await kv.get(storedKey)
+      const after = change(parsed(before))
+      const condition = before === null ? { ifAbsent: true } : { ifValue: before }
+      if (await kv.set(storedKey, JSON.stringify(after), condition)) {
+        this.#stored = after
+        return
+      }
+    }
+    throw monitorErrors.WEBHOOK_CONFLICT()
+  }
+}
+
+/** 404 QUEUE_NOT_FOUND for a queue that the caller does not see. */
+function checkedQueues(queues: readonly string[] | '*', scope: Scope): readonly string[] | '*' {
+  if (queues === '*') {
+    if (scope.queues !== '*') throw monitorErrors.MONITOR_FORBIDDEN('Your credentials do not cover all queues; name those that they cover')
+    return '*'
+  }
+  for (const queue of queues) demandQueue(scope, queue)
+  return [...new Set(queues)]
+}
+
+function parsed(text: string | null): Stored {
+  return text === null ? none : (JSON.parse(text) as Stored)
+}

@@ -1,0 +1,51 @@
+import type { Job, Queue } from 'bullmq'
+import type { QueueBackend } from './backend.js'
+import { type QueueJob, removed } from './cancel.js'
+import type { Purged } from './contract.js'
+import type { PurgedJob } from './hooks.js'
+
+export interface PurgeParts {
+  readonly backend: QueueBackend
+  readonly find: (id: string) => Promise<QueueJob | undefined>
+  /** Fails a waiting job, with the usual effect on its parent. */
+  readonly fail: (id: string) => Promise<boolean>
+  /** Tells plugins which jobs are gone. */
+  readonly after: (jobs: readonly PurgedJob[]) => Promise<void>
+  /** Runs a command on the store. */
+  readonly ask: <T>(command: () => Promise<T>) => Promise<T>
+}
+
+/** Removes jobs with all traces. */
+export async function purgeJobs(queue: Queue, ids: readonly string[], parts: PurgeParts): Promise<Purged> {
+  const { ask, backend } = parts
+  const gone: Job[] = []
+  const running: string[] = []
+  for (const id of ids) {
+    const found = await parts.find(id)
+    if (found === undefined) continue
+    if (await purgeJob(queue, id, found, parts)) gone.push(found.job)
+    else running.push(id)
+  }
+  // Also of those that were gone before: their events may be left.
+  const parents = new Map(gone.map((job) => [job.id, job.parentKey]))
+  const traces = ids
+    .filter((id) => !running.includes(id))
+    .map((id) => ({ id, ...(parents.get(id) && { parentKey: parents.get(id) as string }) }))
+  if (traces.length > 0) await ask(() => backend.removeTraces(queue, traces))
+  const attempts = new Map(gone.map((job) => [job.id, Math.max(job.attemptsMade, job.attemptsStarted)]))
+  await parts.after(traces.map(({ id }) => ({ id, attempts: attempts.get(id) })))
+  return { removed: gone.map(({ id = '' }) => id), running }
+}
+
+/** False when the job is running. */
+async function purgeJob(queue: Queue, id: string, { job, state }: QueueJob, { ask, fail }: PurgeParts): Promise<boolean> {
+  if (state === 'active') return false
+  const waits = state !== 'completed' && state !== 'failed'
+  if (waits && job.repeatJobKey !== undefined) {
+    // Ends the schedule, and removes its next job.
+    await ask(() => queue.removeJobScheduler(job.repeatJobKey ?? ''))
+    if ((await ask(() => queue.getJob(id))) === undefined) return true
+  }
+  if (waits && job.parentKey !== undefined && !(await fail(id))) return false
+  return ask(() => removed(job, false))
+}

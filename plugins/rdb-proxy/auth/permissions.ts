@@ -1,0 +1,98 @@
+import { LRUCache } from 'lru-cache'
+import {
+  checkParams,
+  type RegisteredStatement,
+  readFault,
+  type SqlScan,
+  type StatementSource,
+  scanSql,
+  WireError,
+  type WireParam,
+  wrongCount,
+} from 'zin/plugins/sql-wire'
+import type { Statements } from '../statements.js'
+import { allows, type ProxyKey } from './keys.js'
+
+/** What a path does with a statement. */
+export type Purpose = 'query' | 'exec' | 'statement'
+
+/** A statement that may run. */
+export interface Allowed {
+  readonly sql: string
+  readonly params: readonly WireParam[]
+  /** It runs on the reading side. */
+  readonly reads: boolean
+  /** It commits the open transaction. */
+  readonly ddl: boolean
+  readonly registered?: RegisteredStatement
+}
+
+/** Decides what of a request may run, before any of it does. */
+export class Permissions {
+  readonly #statements: Statements
+  readonly #registryOnly: boolean
+  readonly #scans = new LRUCache<string, SqlScan>({ max: 2000 })
+
+  constructor(statements: Statements, registryOnly: boolean) {
+    this.#statements = statements
+    this.#registryOnly = registryOnly
+  }
+
+  /** Throws a WireError when the key, the mode or the path does not allow it. */
+  check(key: ProxyKey, purpose: Purpose, source: StatementSource & { readonly params: readonly WireParam[] }): Allowed {
+    if (source.statementId !== undefined) return this.#registered(key, purpose, source.statementId, source.params)
+    if (this.#registryOnly) throw new WireError('SQL_MODE_DISABLED', 'This proxy runs registered statements only; send a statementId')
+    if (purpose === 'statement') throw new WireError('VALIDATION_ERROR', 'This path takes a "statementId"')
+    need(key, 'rdb:sql')
+    return this.#raw(key, purpose, source.sql as string, source.params)
+  }
+
+  #registered(key: ProxyKey, purpose: Purpose, id: string, params: readonly WireParam[]): Allowed {
+    const statement = this.#statements.get(id)
+    if (statement === undefined) throw new WireError('UNKNOWN_STATEMENT', `No statement is registered as ${JSON.stringify(id)}`)
+    const reads = statement.kind === 'read'
+    for (const scope of [`stmt:${statement.id}`, reads ? 'rdb:read' : 'rdb:write', ...statement.scopes]) need(key, scope)
+    if (purpose === 'query' && !reads)
+      throw new WireError('READ_ONLY', `The statement ${JSON.stringify(id)} writes; send it to exec or statement`)
+    if (statement.params === undefined && params.length !== statement.placeholders) throw wrongCount(statement.placeholders, params.length)
+    const bound = statement.params === undefined ? params : checkParams(statement.params, params)
+    return {
+      sql: statement.sql,
+      params: bound,
+      reads: reads && purpose !== 'exec',
+      ddl: this.#scan(statement.sql).kind === 'ddl',
+      registered: statement,
+    }
+  }
+
+  #raw(key: ProxyKey, purpose: Purpose, sql: string, params: readonly WireParam[]): Allowed {
+    const scan = this.#scan(sql)
+    if (scan.unterminated) throw new WireError('SQL_ERROR', 'A string, a quoted name or a comment does not end')
+    if (scan.statements > 1) throw new WireError('MULTIPLE_STATEMENTS', `The SQL has ${scan.statements} statements; send them as a batch`)
+    if (scan.statements === 0) throw new WireError('SQL_ERROR', 'The SQL has no statement')
+    need(key, purpose === 'query' ? 'rdb:read' : 'rdb:write')
+    if (purpose === 'query') {
+      const fault = scan.kind === 'unknown' ? undefined : readFault(scan)
+      if (fault !== undefined) throw new WireError('READ_ONLY', `This path only reads. ${fault}`)
+    }
+    if (scan.kind === 'unknown') throw new WireError('SQL_ERROR', `${scan.keyword || 'The SQL'} begins no statement that this proxy knows`)
+    if (scan.executableComment) throw new WireError('STATEMENT_NOT_ALLOWED', 'Comments that the server would run are not allowed')
+    if (scan.writesFile || scan.selectsInto) throw new WireError('STATEMENT_NOT_ALLOWED', 'INTO a file or a variable is not allowed')
+    if (scan.kind === 'control') throw new WireError('STATEMENT_NOT_ALLOWED', `${scan.keyword} is not allowed`)
+    const ddl = scan.kind === 'ddl'
+    if (ddl) need(key, 'rdb:ddl')
+    return { sql, params, reads: purpose === 'query', ddl }
+  }
+
+  #scan(sql: string): SqlScan {
+    const known = this.#scans.get(sql)
+    if (known !== undefined) return known
+    const scan = scanSql(sql, 'mysql')
+    this.#scans.set(sql, scan)
+    return scan
+  }
+}
+
+function need({ scopes }: ProxyKey, scope: string): void {
+  if (!allows(scopes, scope)) throw new WireError('FORBIDDEN_SCOPE', `This key lacks the scope ${scope}`, { details: { scope } })
+}

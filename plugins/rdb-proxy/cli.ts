@@ -1,0 +1,91 @@
+import { type Command, defineCommand, readSettings } from 'zin'
+import { proxyServerSettings, rdbProxySettings } from './settings.js'
+
+/** The server of its own. It needs no app. */
+export const proxyCommand = defineCommand({
+  name: 'proxy:mysql',
+  summary: 'Serve SQL over HTTP in front of MySQL or MariaDB',
+  needs: 'nothing',
+  serves: true,
+  options: {
+    host: { type: 'string', summary: 'Address to listen on; default: RDB_PROXY_HOST, 127.0.0.1' },
+    port: { type: 'int', min: 0, max: 65_535, summary: 'Port to listen on; default: RDB_PROXY_PORT, 8789' },
+    'db-host': { type: 'string', summary: 'Host of the database server; default: DB_HOST, localhost' },
+    'db-port': { type: 'int', min: 1, max: 65_535, summary: 'Port of the database server; default: DB_PORT, 3306' },
+    'db-name': { type: 'string', summary: 'Database; default: DB_DATABASE, zin' },
+    'db-user': { type: 'string', summary: 'User; default: DB_USERNAME, root' },
+    'db-pass': { type: 'string', summary: 'Password. Others on this machine can see it here; DB_PASSWORD is better' },
+    'connection-limit': {
+      type: 'int',
+      min: 1,
+      max: 1000,
+      summary: 'Connections for reading, and as many for writing; default: RDB_PROXY_POOL_LIMIT, 10',
+    },
+    'max-body-bytes': {
+      type: 'int',
+      min: 1024,
+      max: 16_777_216,
+      summary: 'Maximum size of a request body; default: RDB_PROXY_MAX_BODY_BYTES, 131072',
+    },
+    watch: { type: 'boolean', summary: 'Read the statements file again when it changes' },
+  },
+  async run({ options, env, cwd, print, signal }) {
+    const given: Readonly<Record<string, string | number | undefined>> = {
+      RDB_PROXY_HOST: options.host,
+      RDB_PROXY_PORT: options.port,
+      DB_HOST: options['db-host'],
+      DB_PORT: options['db-port'],
+      DB_DATABASE: options['db-name'],
+      DB_USERNAME: options['db-user'],
+      DB_PASSWORD: options['db-pass'],
+      RDB_PROXY_POOL_LIMIT: options['connection-limit'],
+      RDB_PROXY_MAX_BODY_BYTES: options['max-body-bytes'],
+    }
+    const set = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))
+    const merged = { ...env, ...(Object.fromEntries(set) as Readonly<Record<string, string>>) }
+    if (options['db-pass'] !== undefined)
+      print.error('others on this machine can see a password on the command line; set DB_PASSWORD instead')
+    const { serveProxy } = await import('./serve.js')
+    const { RDB_PROXY_HOST, RDB_PROXY_PORT } = readSettings(proxyServerSettings, merged, 'zin proxy:mysql')
+    await serveProxy({ host: RDB_PROXY_HOST, port: RDB_PROXY_PORT, env: merged, cwd, watch: options.watch, signal, print })
+  },
+})
+
+const file = { type: 'string', summary: 'The statements file; default: RDB_PROXY_STATEMENTS_FILE' } as const
+
+const checkCommand = defineCommand({
+  name: 'proxy:statements check',
+  summary: 'Check the statements file, and prepare each statement on the database',
+  needs: 'nothing',
+  json: true,
+  options: { file, offline: { type: 'boolean', summary: 'Check the file alone' } },
+  async run({ options, env, cwd, print }) {
+    const { checkStatements } = await import('./statement-tools.js')
+    const settings = readSettings(rdbProxySettings, env, 'zin proxy:statements')
+    const rows = await checkStatements({ settings, cwd, file: options.file, offline: options.offline })
+    print.table(rows, ['id', 'kind', 'params', 'problem'])
+    const faulty = rows.filter(({ problem }) => problem !== '')
+    if (faulty.length === 0) print.line(`${rows.length} statements are right`)
+    else print.error(`${faulty.length} of ${rows.length} statements cannot be prepared`)
+    return faulty.length === 0 ? 0 : 1
+  },
+})
+
+const typesCommand = defineCommand({
+  name: 'proxy:statements types',
+  summary: 'Write TypeScript declarations of the registered statements',
+  needs: 'nothing',
+  options: {
+    file,
+    out: { type: 'string', summary: 'File to write; default: standard output' },
+    offline: { type: 'boolean', summary: 'Without the columns of results, which the database knows' },
+  },
+  async run({ options, env, cwd, print }) {
+    const { typesOfStatements } = await import('./statement-tools.js')
+    const settings = readSettings(rdbProxySettings, env, 'zin proxy:statements')
+    const { text, path } = await typesOfStatements({ settings, cwd, file: options.file, offline: options.offline, out: options.out })
+    print.line(path === undefined ? text.trimEnd() : `${path} written`)
+  },
+})
+
+export const standaloneCommands: readonly Command[] = [proxyCommand, checkCommand, typesCommand]

@@ -1,0 +1,135 @@
+import { isUtf8 } from 'node:buffer'
+import type { ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import type { Context } from 'koa'
+import { captureBody, type Logger, messageOf, ZinError } from 'zin'
+import { errorBody, errorHeaders, parseJson, WireError, type WireErrorCode, wireErrors } from 'zin/plugins/sql-wire'
+import { sha256Hex } from 'zin/signing'
+import type { Callers } from './auth/caller.js'
+import type { ProxyKey } from './auth/keys.js'
+import type { Rates } from './auth/rates.js'
+import type { Call } from './contract.js'
+import type { ClientWatch } from './sql/time-limit.js'
+import type { RowStream } from './stream.js'
+
+export interface HandlerParts {
+  readonly callers: Callers
+  readonly rates: Rates
+  readonly maxBodyBytes: number
+  readonly log: Logger
+}
+
+export const NDJSON = 'application/x-ndjson'
+
+/** What a path does with a body: a result, or one that is streamed. */
+export type Work = (call: Call, body: unknown, ctx: Context) => Promise<object | RowStream>
+
+/** Serves one request of the proxy: who sends it, what it holds, and the response in the form of the wire. */
+export async function serve(ctx: Context, parts: HandlerParts, work: Work): Promise<void> {
+  const began = performance.now()
+  const requestId = String(ctx.res.getHeader('x-request-id'))
+  ctx.set('Cache-Control', 'no-store')
+  let leave: () => void = () => undefined
+  let kept = false
+  try {
+    checkHead(ctx)
+    const body = (): Promise<Buffer> => captureBody(ctx, parts.maxBodyBytes)
+    const admit = (key: ProxyKey): void => {
+      leave = parts.rates.enter(key)
+    }
+    const { key, bytes } = await parts.callers.identify(ctx, body, admit)
+    const call: Call = { key, requestId, client: clientOf(ctx.res), hash: () => sha256Hex(`${ctx.path}\n${bytes.toString('utf8')}`) }
+    const result = await work(call, parseJson(textOf(bytes)), ctx)
+    if ('text' in result) {
+      kept = true
+      send(ctx, result, leave)
+    } else ctx.body = timed(result, performance.now() - began)
+  } catch (error) {
+    respond(ctx, parts.log, requestId, error)
+  } finally {
+    if (!kept) leave()
+  }
+}
+
+function clientOf(response: ServerResponse): ClientWatch {
+  return (onGone) => {
+    const onClose = (): void => {
+      if (!response.writableFinished) onGone()
+    }
+    if (response.destroyed) onClose()
+    response.on('close', onClose)
+    return () => response.off('close', onClose)
+  }
+}
+
+/** Server to server only: what a browser sends for a page is refused before anything is read. */
+function checkHead(ctx: Context): void {
+  const { origin, 'sec-fetch-site': site, 'content-type': type = '', 'content-encoding': encoding } = ctx.req.headers
+  if (origin !== undefined || (site !== undefined && site !== 'none'))
+    throw new WireError('MISDIRECTED', 'This proxy is for servers, not for browsers')
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
+    throw new WireError('UNSUPPORTED_MEDIA_TYPE', 'The body must not be compressed; send it without Content-Encoding')
+  if (!/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(type))
+    throw new WireError('UNSUPPORTED_MEDIA_TYPE', 'The body must be JSON in UTF-8 (Content-Type: application/json)')
+}
+
+function textOf(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw new WireError('INVALID_JSON', 'The body is not UTF-8')
+  return bytes.toString('utf8')
+}
+
+/** Adds how long the request took. Every result is made for one response, so it is not copied. */
+function timed(result: object, durationMs: number): object {
+  const timedResult = result as { meta?: object }
+  timedResult.meta = Object.assign(timedResult.meta ?? {}, { durationMs: Math.round(durationMs * 1000) / 1000 })
+  return timedResult
+}
+
+function send(ctx: Context, { text, close }: RowStream, leave: () => void): void {
+  ctx.type = NDJSON
+  ctx.body = Readable.from(text, { highWaterMark: 1 })
+  // A text that nobody began to read would never come to its own end.
+  ctx.res.once('close', () => {
+    close()
+    leave()
+  })
+}
+
+function respond(ctx: Context, log: Logger, requestId: string, thrown: unknown): void {
+  const error = wireErrorFor(thrown)
+  if (error.code === 'INTERNAL') log.error({ err: thrown, requestId }, 'proxy request failed')
+  else if (error.status >= 500)
+    log.warn({ requestId, code: error.code, cause: error.cause === undefined ? undefined : messageOf(error.cause) }, error.message)
+  ctx.status = error.status
+  ctx.set(errorHeaders(error))
+  ctx.body = errorBody(error, requestId)
+}
+
+const sameCodes: ReadonlySet<string> = new Set(Object.keys(wireErrors))
+const otherCodes: Readonly<Record<string, WireErrorCode>> = {
+  UNSUPPORTED_CONTENT_ENCODING: 'UNSUPPORTED_MEDIA_TYPE',
+  ZIN_DEADLINE: 'AUTH_STORE_UNAVAILABLE',
+}
+const byStatus: Readonly<Record<number, WireErrorCode>> = {
+  400: 'VALIDATION_ERROR',
+  404: 'NOT_FOUND',
+  405: 'METHOD_NOT_ALLOWED',
+  413: 'PAYLOAD_TOO_LARGE',
+  415: 'UNSUPPORTED_MEDIA_TYPE',
+  421: 'MISDIRECTED',
+  429: 'RATE_LIMITED',
+  503: 'DB_UNAVAILABLE',
+}
+
+/** Any error in the form of the wire. What nobody foresaw says nothing of itself. */
+export function wireErrorFor(thrown: unknown): WireError {
+  if (thrown instanceof WireError) return thrown
+  if (!(thrown instanceof ZinError)) return new WireError('INTERNAL', 'The proxy could not handle the request', { cause: thrown })
+  const code = codeFor(thrown)
+  return new WireError(code, code === 'INTERNAL' ? 'The proxy could not handle the request' : thrown.message, { cause: thrown })
+}
+
+function codeFor({ code, status }: ZinError): WireErrorCode {
+  if (sameCodes.has(code)) return code as WireErrorCode
+  return otherCodes[code] ?? byStatus[status] ?? 'INTERNAL'
+}

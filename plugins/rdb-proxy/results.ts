@@ -1,0 +1,64 @@
+import type { ExecResult, OneResult, QueryResult, ResultMeta, StatementResult } from 'zin/plugins/sql-wire'
+import type { RunResult } from './sql/gateway.js'
+
+/** Every session of the proxy is in this time zone. */
+const timezone = '+00:00'
+
+const ms = (value: number): number => Math.round(value * 1000) / 1000
+
+/** The body of a read. */
+export function queryResult({ collected, dbMs }: RunResult, meta: ResultMeta = {}): QueryResult {
+  const { rows, columns } = collected
+  return { ok: true, rows, rowCount: rows.length, columns, meta: { ...meta, dbMs: ms(dbMs), timezone, rowsReturned: rows.length } }
+}
+
+/** The body of a read of one row; further rows are counted as `multiple`. */
+export function oneResult({ collected, dbMs }: RunResult, meta: ResultMeta = {}): OneResult {
+  const { rows, columns } = collected
+  const multiple = rows.length > 1 ? { multiple: true } : {}
+  return {
+    ok: true,
+    row: rows[0] ?? null,
+    columns,
+    meta: { ...meta, ...multiple, dbMs: ms(dbMs), timezone, rowsReturned: Math.min(1, rows.length) },
+  }
+}
+
+/** The body of a write. A statement with RETURNING has changed as many rows as it returns. */
+export function execResult({ changes, collected, dbMs }: RunResult, meta: ResultMeta = {}): ExecResult {
+  const { rows, columns } = collected
+  const rowCount = changedBy(changes, rows.length)
+  const lastInsertId = insertIdOf(changes?.insertId)
+  return {
+    ok: true,
+    rowCount,
+    lastInsertId,
+    rows,
+    columns,
+    meta: {
+      ...meta,
+      changes: rowCount,
+      changedRows: changes?.changedRows ?? 0,
+      lastRowId: lastInsertId,
+      warnings: changes?.warningStatus ?? 0,
+      replayed: false,
+      dbMs: ms(dbMs),
+    },
+  }
+}
+
+/** Rows that a statement matched, inserted or returned. */
+export function changedBy(changes: RunResult['changes'], returned: number): number {
+  return changes === undefined ? returned : Number(changes.affectedRows)
+}
+
+/** The driver reads it as a signed number; ids of BIGINT UNSIGNED may be beyond. */
+function insertIdOf(id: number | string | undefined): string | null {
+  if (id === undefined || Number(id) === 0) return null
+  return BigInt.asUintN(64, BigInt(id)).toString()
+}
+
+/** The same body with what only the response of this request has. */
+export function withMeta<R extends StatementResult>(result: R, meta: ResultMeta): R {
+  return { ...result, meta: { ...result.meta, ...meta } }
+}

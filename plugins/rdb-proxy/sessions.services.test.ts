@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { connect } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { eventually } from '../../scripts/testing/eventually.js'
+import { createReader, openAdmin, openRdb, type RdbUnderTest } from './testing/rdb.js'
+import { sendWire, startWire } from './testing/wire.js'
+
+const table = `items_${randomUUID().slice(0, 8)}`
+
+describe('the sessions of the relational proxy', () => {
+  let admin: Awaited<ReturnType<typeof openAdmin>>
+  let reader: Awaited<ReturnType<typeof createReader>>
+  let rdb: RdbUnderTest
+  before(async () => {
+    admin = await openAdmin()
+    reader = await createReader()
+    await admin.run(`create table ${table} (id int primary key, n int)`)
+    await admin.run(`create sequence ${table}_seq`)
+    await admin.run(`create function ${table}_f() returns int modifies sql data begin insert into ${table} values (99, 1); return 1; end`)
+    await admin.run(`insert into ${table} values (1, 1)`)
+    rdb = await openRdb({ env: { ...reader.env, RDB_PROXY_POOL_LIMIT: '2', RDB_PROXY_TRANSACTIONS: 'true' } })
+  })
+  after(async () => {
+    await rdb.close()
+    await admin.run(`drop function ${table}_f`)
+    await admin.run(`drop sequence ${table}_seq`)
+    await admin.run(`drop table ${table}`)
+    await reader.drop()
+    await admin.close()
+  })
+
+  it('write nothing on the paths that read, whatever the SQL', async () => {
+    const probes = [
+      `insert into ${table} values (2, 2)`,
+      `replace into ${table} values (1, 2)`,
+      `update ${table} set n = 2`,
+      `delete from ${table}`,
+      `with a as (select 1) delete from ${table}`,
+      `/* select */ update ${table} set n = 2`,
+      `/*! update ${table} set n = 2 */`,
+      `/*M!100100 update */ ${table} set n = 2`,
+      `truncate ${table}`,
+      `create table ${table}_x (a int)`,
+      `create temporary table ${table}_t (a int)`,
+      `alter table ${table} add x int`,
+      `drop table ${table}`,
+      `select nextval(${table}_seq)`,
+      `select ${table}_f()`,
+      `select 1 into outfile '/tmp/${table}'`,
+      `select n into @a from ${table}`,
+      `select * from ${table} for update`,
+      `set global max_connections = 99`,
+      `begin not atomic insert into ${table} values (3, 3); end`,
+      `execute immediate 'insert into ${table} values (4, 4)'`,
+      `analyze update ${table} set n = 9`,
+      `call ${table}_p()`,
+    ]
+    for (const sql of probes) {
+      for (const path of ['query', 'queryOne']) {
+        const { status, text } = await sendWire(rdb, path, { sql })
+        assert.ok(status === 403 || status === 400, `${sql}: ${status} ${text}`)
+      }
+      const batch = await sendWire(rdb, 'batch', { statements: [{ sql }], options: { readOnly: true } })
+      assert.ok(batch.status === 403 || batch.status === 400, `${sql}: ${batch.text}`)
+    }
+    assert.deepEqual([...(await admin.run(`select id, n from ${table}`))], [{ id: 1, n: 1 }])
+    assert.deepEqual([...(await admin.run(`show tables like '${table}%'`))].length, 2)
+  })
+
+  it('keep nothing of a caller for the next one', async () => {
+    const set = [
+      'set @stolen = 7',
+      "set sql_mode = ''",
+      "set time_zone = '+05:00'",
+      'lock tables x write',
+      'begin',
+      'use mysql',
+      `prepare s from 'select 1'`,
+    ]
+    for (const sql of set) assert.equal((await sendWire(rdb, 'exec', { sql })).body.code, 'STATEMENT_NOT_ALLOWED', sql)
+    // What is allowed and still leaves something behind.
+    await sendWire(rdb, 'query', { sql: 'select @left := 8 as a, get_lock(?, 0) as b', params: [`lock ${table}`] })
+    await sendWire(rdb, 'exec', { sql: `create temporary table ${table}_left (a int)` })
+    await sendWire(rdb, 'exec', { sql: `insert into ${table} (id, n) values (500, last_insert_id(4711))` })
+    // Every connection of both pools.
+    const looks = Array.from({ length: 8 }, async (_unused, at) => {
+      const path = at % 2 === 0 ? 'queryOne' : 'exec'
+      const { body } = await sendWire(rdb, path, {
+        sql: 'select @left as a, @stolen as b, @@time_zone as z, last_insert_id() as i, @@sql_mode like ? as strict, is_used_lock(?) as held',
+        params: ['%STRICT%', `lock ${table}`],
+      })
+      const row = body.row ?? body.rows[0]
+      assert.deepEqual([row.a, row.b, row.z, row.i, row.strict, row.held], [null, null, '+00:00', '0', 1, null])
+      assert.equal((await sendWire(rdb, 'exec', { sql: `insert into ${table}_left values (1)` })).body.code, 'SQL_ERROR')
+    })
+    await Promise.all(looks)
+    await admin.run(`delete from ${table} where id = 500`)
+  })
+
+  it('end a slow statement on the server and answer 504', async () => {
+    const mark = randomUUID()
+    const running = async (): Promise<number> =>
+      (await admin.run('select info from information_schema.processlist where info like ?', [`%${mark}%`])).filter(
+        ({ info }) => !String(info).includes('processlist'),
+      ).length
+    const sql = `select sleep(600) as a /* ${mark} */`
+    const slow = sendWire(rdb, 'query', { sql: `select sleep(600) as a, '${mark}' as b`, options: { timeoutMs: 1500 } })
+    await eventually('the statement runs', async () => (await running()) === 1)
+    const { status, body } = await slow
+    assert.deepEqual([status, body.code, body.details.outcome, body.retryable], [504, 'QUERY_TIMEOUT', 'cancelled', true], sql)
+    await eventually('the statement has ended', async () => (await running()) === 0)
+    // A write is not retryable, and its transaction is gone.
+    const write = await sendWire(rdb, 'exec', { sql: `update ${table} set n = sleep(600) where id = 1`, options: { timeoutMs: 300 } })
+    assert.deepEqual([write.status, write.body.retryable], [504, false])
+    assert.deepEqual([...(await admin.run(`select n from ${table} where id = 1`))], [{ n: 1 }])
+  })
+
+  it('end a read whose client has gone', async () => {
+    const mark = randomUUID()
+    const gone = new AbortController()
+    const asked = startWire(rdb, 'query', { sql: `select sleep(600) as a, '${mark}' as b` }, { signal: gone.signal }).catch(() => undefined)
+    const running = async (): Promise<number> =>
+      (
+        await admin.run("select info from information_schema.processlist where info like ? and info not like '%processlist%'", [
+          `%${mark}%`,
+        ])
+      ).length
+    await eventually('the statement runs', async () => (await running()) === 1)
+    gone.abort()
+    await asked
+    await eventually('the statement has ended', async () => (await running()) === 0)
+  })
+
+  it('refuse what waits too long for a connection, and serve health meanwhile', async () => {
+    const ends = new AbortController()
+    const slow = Array.from({ length: 200 }, () =>
+      startWire(rdb, 'query', { sql: 'select sleep(20) as a' }, { signal: ends.signal }).catch(() => undefined),
+    )
+    // Clients that send half a request, too.
+    const { hostname, port } = new URL(rdb.url)
+    const halves = Array.from({ length: 200 }, () => {
+      const socket = connect(Number(port), hostname, () => void socket.write('POST /svc/rdb/query HTTP/1.1\r\nhost: '))
+      return socket.on('error', () => undefined)
+    })
+    const refused = await Promise.race(
+      slow.map(async (response) => ((await response)?.status === 200 ? new Promise<never>(() => undefined) : await response)),
+    )
+    assert.ok(refused !== undefined)
+    const body = (await refused.json()) as { readonly code: string }
+    assert.ok(
+      (refused.status === 503 && body.code === 'POOL_EXHAUSTED') || (refused.status === 429 && body.code === 'RATE_LIMITED'),
+      `${refused.status} ${body.code}`,
+    )
+    assert.equal(refused.headers.get('retry-after'), '1')
+    assert.equal((await fetch(`${rdb.url}/health/live`)).status, 200)
+    ends.abort()
+    for (const half of halves) half.destroy()
+    await Promise.all(slow)
+    await eventually('the pool serves again', async () => (await sendWire(rdb, 'queryOne', { sql: 'select 1 as a' })).status === 200)
+  })
+
+  it('keep memory flat while a million rows are refused, and while they are streamed to a slow reader', async () => {
+    const sql = 'select seq as id, repeat(?, 40) as text from seq_1_to_1000000'
+    const used = (): number => {
+      globalThis.gc?.()
+      const { heapUsed, external } = process.memoryUsage()
+      return heapUsed + external
+    }
+    const before = used()
+    const most = 100 * 2 ** 20
+    for (let round = 0; round < 3; round++) {
+      const { status, body } = await sendWire(rdb, 'query', { sql, params: ['x'] })
+      assert.deepEqual([status, body.code, body.details.limit], [422, 'RESULT_TOO_LARGE', 10_000])
+    }
+    assert.ok(used() - before < most)
+
+    const response = await startWire(rdb, 'query', { sql, params: ['x'] }, { headers: { accept: 'application/x-ndjson' } })
+    assert.equal(response.headers.get('content-type'), 'application/x-ndjson')
+    const stream = (response.body as ReadableStream<Uint8Array>).getReader()
+    let lines = 0
+    let last = ''
+    let peak = 0
+    for (let pieces = 0; ; pieces++) {
+      const { value, done } = await stream.read()
+      if (done) break
+      const parts = (last + Buffer.from(value).toString('utf8')).split('\n')
+      last = parts.pop() ?? ''
+      lines += parts.length
+      if (parts.length > 0 && last === '') last = ''
+      // A reader that now and then does nothing for a while.
+      if (pieces % 400 === 0) {
+        await new Promise((resolve) => setTimeout(resolve, 50))
+        peak = Math.max(peak, used() - before)
+      }
+      if (parts.at(-1)?.includes('"type":"end"')) assert.equal(JSON.parse(parts.at(-1) as string).rowCount, 1_000_000)
+    }
+    assert.equal(lines, 1_000_002)
+    assert.ok(peak < most, `${Math.round(peak / 2 ** 20)} MiB`)
+  })
+
+  it('give the connection of a stream back when its reader leaves', async () => {
+    const sql = 'select seq from seq_1_to_10000000'
+    for (let round = 0; round < 4; round++) {
+      const gone = new AbortController()
+      const response = await startWire(rdb, 'query', { sql }, { headers: { accept: 'application/x-ndjson' }, signal: gone.signal })
+      assert.equal(response.status, 200, await (response.ok ? '' : response.text()))
+      gone.abort()
+      await eventually('another stream may begin', async () => {
+        const next = await sendWire(rdb, 'query', { sql: 'select 1 as a' }, { headers: { accept: 'application/x-ndjson' } })
+        return next.status === 200
+      })
+    }
+    const running = () =>
+      admin.run("select id from information_schema.processlist where info like '%seq_1_to_10000000%' and info not like '%processlist%'")
+    await eventually('nothing runs any more', async () => (await running()).length === 0)
+  })
+})

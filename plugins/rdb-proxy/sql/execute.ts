@@ -1,0 +1,123 @@
+import { WireError, wrongCount } from 'zin/plugins/sql-wire'
+import { type Field, GEOMETRY } from './columns.js'
+import { connectionLost, UNPREPARABLE } from './db-errors.js'
+import type { Prepared } from './prepared.js'
+import type { Session } from './session.js'
+
+/** The answer to a statement without rows. */
+export interface Changes {
+  /** Text or number: the driver gives text where a number would be inexact. */
+  readonly affectedRows: number | string
+  readonly insertId: number | string
+  readonly changedRows?: number
+  readonly warningStatus?: number
+}
+
+/** Receives the result of a statement while it arrives. */
+export interface ResultSink {
+  fields(fields: readonly Field[]): void
+  row(row: readonly unknown[]): void
+}
+
+/** The driver's command, in the part that is used of it. */
+export interface Command {
+  on(event: 'fields', listener: (fields: readonly Field[] | undefined) => void): this
+  on(event: 'result', listener: (result: unknown) => void): this
+  on(event: 'error', listener: (error: unknown) => void): this
+  on(event: 'end', listener: () => void): this
+  stream(options: { readonly highWaterMark: number }): NodeJS.ReadableStream & AsyncIterable<unknown> & { destroy(): void }
+}
+
+interface Driver {
+  execute(options: object): Command
+  query(options: object): Command
+}
+
+/**
+ * Sends a statement by the binary protocol, in which the server itself says how many parameters it takes: MariaDB reads garbage for one
+ * too many. Statements that cannot be prepared, such as some kinds of SHOW, are sent as text when they have no parameters. It is sent at
+ * once when the connection has it prepared: a promise less is a microsecond or more, and most statements are known.
+ */
+export function send(session: Session, sql: string, values: readonly unknown[]): Command | Promise<Command> {
+  if (session.broken) throw connectionLost()
+  const prepared = session.prepare(sql)
+  if (!(prepared instanceof Promise)) return sendPrepared(session, sql, prepared, values)
+  return prepared.then(
+    (found) => sendPrepared(session, sql, found, values),
+    (error: unknown) => {
+      if ((error as { readonly errno?: unknown }).errno !== UNPREPARABLE) throw error
+      if (values.length > 0) throw wrongCount(0, values.length)
+      return driverOf(session).query({ sql })
+    },
+  )
+}
+
+function sendPrepared(session: Session, sql: string, prepared: Prepared, values: readonly unknown[]): Command {
+  if (prepared.parameters.length !== values.length) throw wrongCount(prepared.parameters.length, values.length)
+  const hasGeometry = prepared.columns.some(({ columnType }) => columnType === GEOMETRY)
+  return hasGeometry ? driverOf(session).execute({ sql, values, typeCast: rawGeometry }) : prepared.execute(values)
+}
+
+const driverOf = ({ socket }: Session): Driver => socket as unknown as Driver
+
+interface TypeCastField {
+  readonly type: string
+  buffer(): Buffer | null
+}
+
+/** The driver would make objects of points and lines. */
+function rawGeometry(field: TypeCastField, next: () => unknown): unknown {
+  return field.type === 'GEOMETRY' ? field.buffer() : next()
+}
+
+/** What becomes of the result of a statement. */
+export interface Receiver<R> {
+  readonly sink: ResultSink
+  /** At its end. Without changes it has rows, which went to the sink. */
+  resultOf(changes: Changes | undefined): R
+  /** It failed, by the database or by the sink; the rest of the result may still be on its way. */
+  onFault(): void
+}
+
+/** Runs a statement to its end. What the sink throws ends the wait at once. */
+export function execute<R>(session: Session, sql: string, values: readonly unknown[], receiver: Receiver<R>): Promise<R> {
+  const sent = send(session, sql, values)
+  return sent instanceof Promise ? sent.then((command) => receive(session, command, receiver)) : receive(session, sent, receiver)
+}
+
+function receive<R>(session: Session, command: Command, { sink, resultOf, onFault }: Receiver<R>): Promise<R> {
+  return new Promise((resolve, reject) => {
+    let changes: Changes | undefined
+    let hasRows = false
+    let results = 0
+    const fail = (error: unknown): void => {
+      onFault()
+      reject(error as Error)
+    }
+    const guarded = (work: () => void): void => {
+      try {
+        work()
+      } catch (error) {
+        fail(error)
+      }
+    }
+    session.onLost(fail)
+    command.on('fields', (fields) => {
+      guarded(() => {
+        if (++results > 1) throw new WireError('STATEMENT_NOT_ALLOWED', 'The statement has more than one result')
+        if (fields === undefined) return
+        hasRows = true
+        sink.fields(fields)
+      })
+    })
+    command.on('result', (result) => {
+      if (hasRows) guarded(() => sink.row(result as readonly unknown[]))
+      else changes = result as Changes
+    })
+    command.on('error', fail)
+    command.on('end', () => {
+      session.onLost(undefined)
+      resolve(resultOf(changes))
+    })
+  })
+}

@@ -1,0 +1,204 @@
+import { LRUCache } from 'lru-cache'
+import type { ConnectionOptions } from 'mysql2'
+import { type OpenSocket, openSocket } from 'zin/plugins/database'
+import type { WireParam } from 'zin/plugins/sql-wire'
+import { Collector, type RowOptions } from './collect.js'
+import { LoginError } from './db-errors.js'
+import { type Changes, execute } from './execute.js'
+import { Pool } from './pool.js'
+import { driverStatements, Session } from './session.js'
+import { isStateless } from './stateless.js'
+import { type ClientWatch, type KillQuery, killQuery, withTimeLimit } from './time-limit.js'
+import { bindValues } from './values.js'
+
+export interface GatewayOptions {
+  readonly host: string
+  readonly port: number
+  readonly database: string
+  readonly writer: { readonly user: string; readonly password: string }
+  readonly reader: { readonly user: string; readonly password: string }
+  /** Connections of each of both pools. */
+  readonly poolLimit: number
+  readonly queue: number
+  readonly waitMs: number
+}
+
+export interface Run extends RowOptions {
+  readonly sql: string
+  readonly params: readonly WireParam[]
+  readonly timeoutMs: number
+  readonly reads: boolean
+  readonly client?: ClientWatch | undefined
+}
+
+/** A statement's result. `changes` is absent when it has rows. */
+export interface RunResult {
+  readonly changes: Changes | undefined
+  readonly collected: Collector
+  readonly dbMs: number
+}
+
+const connectTimeoutMs = 5000
+
+/** The database behind the proxy: one pool that reads and one that writes. */
+export class Gateway {
+  readonly reading: Pool<Session>
+  readonly writing: Pool<Session>
+  readonly kill: KillQuery
+  readonly where: string
+  /** Opens a connection of the reading user that no pool knows. */
+  readonly openReader: () => Promise<Session>
+
+  constructor({ host, port, database, writer, reader, poolLimit, queue, waitMs }: GatewayOptions) {
+    this.where = `${database} on ${host}:${port}`
+    const options = (account: { readonly user: string; readonly password: string }): ConnectionOptions => ({
+      host,
+      port,
+      database,
+      ...account,
+      ...lossless,
+      connectTimeout: connectTimeoutMs,
+    })
+    const opener =
+      (account: { readonly user: string; readonly password: string }): OpenSocket =>
+      (limitMs) =>
+        openSocket(options(account), limitMs)
+    const [openRead, openWrite] = [opener(reader), opener(writer)]
+    const start = async (open: OpenSocket, readOnly: boolean): Promise<Session> => {
+      const socket = await open(connectTimeoutMs).catch((error: unknown) => {
+        throw new LoginError(error)
+      })
+      return Session.start(socket, readOnly)
+    }
+    this.openReader = () => start(openRead, true)
+    const limits = { limit: poolLimit, queue, waitMs }
+    this.reading = new Pool({ ...limits, open: this.openReader })
+    this.writing = new Pool({ ...limits, open: () => start(openWrite, false) })
+    // The writing user may end statements of the reading one only with a privilege that it need not have.
+    this.kill = killQuery(openWrite)
+    this.#killReader = writer.user === reader.user ? this.kill : killQuery(openRead)
+  }
+
+  readonly #killReader: KillQuery
+  readonly #stateless = new LRUCache<string, boolean>({ max: 2000 })
+  /** Ends the wait for connections that are being reset. */
+  readonly #returning = new Set<() => void>()
+
+  /** Runs one statement on a connection of its own. */
+  run(run: Run): Promise<RunResult> {
+    return this.use(run.reads ? 'reading' : 'writing', (session) => this.runOn(session, run), run.reads && this.#isStateless(run.sql))
+  }
+
+  #isStateless(sql: string): boolean {
+    const known = this.#stateless.get(sql)
+    if (known !== undefined) return known
+    const found = isStateless(sql)
+    this.#stateless.set(sql, found)
+    return found
+  }
+
+  /** Runs a statement on a connection that the caller holds. */
+  runOn(session: Session, run: Run): Promise<RunResult> {
+    return withTimeLimit(session, this.killerOf(run.reads), run, () => this.#execute(session, run))
+  }
+
+  #execute(session: Session, run: Run): Promise<RunResult> {
+    const collected = new Collector(run)
+    const began = performance.now()
+    return execute(session, run.sql, bindValues(run.params), {
+      sink: collected,
+      resultOf: (changes) => ({ changes, collected, dbMs: performance.now() - began }),
+      // The rest of a refused result must not be read as that of the next statement.
+      onFault: () => {
+        if (collected.started && !session.broken) this.abandon(session, run.reads)
+      },
+    })
+  }
+
+  /** Ends what runs on a connection, and closes it. */
+  abandon(session: Session, reads: boolean): void {
+    session.discard()
+    void this.killerOf(reads)(session.threadId)
+  }
+
+  killerOf(reads: boolean): KillQuery {
+    return reads ? this.#killReader : this.kill
+  }
+
+  /**
+   * Lends a connection. Unless the work is stateless, it is reset before the next caller gets it: nothing that a caller sets, locks or
+   * leaves open reaches another.
+   */
+  use<T>(kind: 'reading' | 'writing', work: (session: Session) => Promise<T>, stateless = false): Promise<T> {
+    const pool = this[kind]
+    const session = pool.acquire()
+    return session instanceof Promise
+      ? session.then((opened) => this.#lend(pool, opened, work, stateless))
+      : this.#lend(pool, session, work, stateless)
+  }
+
+  #lend<T>(pool: Pool<Session>, session: Session, work: (session: Session) => Promise<T>, stateless: boolean): Promise<T> {
+    const giveBack = (): void => {
+      if (stateless || session.broken) pool.release(session)
+      else void this.#giveBack(pool, session)
+    }
+    return work(session).then(
+      (result) => {
+        giveBack()
+        return result
+      },
+      (error: unknown) => {
+        giveBack()
+        throw error
+      },
+    )
+  }
+
+  /** The reset happens behind the response; the place in the pool stays taken for so long. */
+  async #giveBack(pool: Pool<Session>, session: Session): Promise<void> {
+    let giveUp: () => void = () => undefined
+    const late = new Promise<boolean>((resolve) => {
+      giveUp = () => resolve(false)
+    })
+    const timer = setTimeout(giveUp, connectTimeoutMs)
+    this.#returning.add(giveUp)
+    const reset = session.reset().then(
+      () => true,
+      () => false,
+    )
+    const clean = await Promise.race([reset, late])
+    clearTimeout(timer)
+    this.#returning.delete(giveUp)
+    if (!clean) session.discard()
+    pool.release(session)
+  }
+
+  /** Closes connections that were not needed lately. */
+  trim(): void {
+    this.reading.trim()
+    this.writing.trim()
+  }
+
+  close(): void {
+    this.reading.close()
+    this.writing.close()
+    for (const giveUp of [...this.#returning]) giveUp()
+  }
+}
+
+/** Every value arrives as it is in the database; types that JSON has no form for arrive as text. */
+const lossless: ConnectionOptions = {
+  charset: 'utf8mb4',
+  timezone: 'Z',
+  supportBigNumbers: true,
+  bigNumberStrings: true,
+  dateStrings: true,
+  jsonStrings: true,
+  decimalNumbers: false,
+  multipleStatements: false,
+  namedPlaceholders: false,
+  maxPreparedStatements: driverStatements,
+  rowsAsArray: true,
+  enableKeepAlive: true,
+  flags: ['-LOCAL_FILES'],
+}

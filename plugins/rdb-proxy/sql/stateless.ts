@@ -1,0 +1,26 @@
+import { tokensOf } from 'zin/plugins/sql-wire'
+
+/** Words that may stand before a parenthesis in a statement that neither reads nor changes the session. */
+const harmless: ReadonlySet<string> = new Set(
+  [
+    'SELECT FROM JOIN ON WHERE AND OR NOT IN EXISTS AS UNION ALL ANY SOME OVER USING BY THEN ELSE WHEN CASE BETWEEN LIKE IS LIMIT HAVING EXCEPT INTERSECT DISTINCT',
+    'COUNT SUM MIN MAX AVG COALESCE IFNULL NULLIF IF LOWER UPPER CONCAT CONCAT_WS GROUP_CONCAT LENGTH CHAR_LENGTH CAST ABS ROUND FLOOR CEIL CEILING MOD',
+    'SUBSTRING SUBSTR TRIM LTRIM RTRIM LEFT RIGHT REPLACE GREATEST LEAST HEX UNHEX MD5 SHA1 SHA2 DATE YEAR MONTH DAY JSON_EXTRACT JSON_VALUE JSON_UNQUOTE',
+    'CHAR VARCHAR DECIMAL BINARY ROW_NUMBER RANK LAG LEAD',
+  ]
+    .join(' ')
+    .split(' '),
+)
+
+/**
+ * Whether a read surely leaves the session as it was and takes nothing from it: no user variable, and no function but well known ones. Its
+ * connection then needs no reset, which costs more than most reads.
+ */
+export function isStateless(sql: string): boolean {
+  const { tokens } = tokensOf(sql, 'mysql')
+  return tokens.every(({ kind, text }, at) => {
+    if (kind === 'name') return !text.startsWith('@') && tokens[at + 1]?.text !== '('
+    if (kind === 'symbol') return text !== ':'
+    return kind !== 'word' || tokens[at + 1]?.text !== '(' || harmless.has(text)
+  })
+}

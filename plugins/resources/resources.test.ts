@@ -1,0 +1,3 @@
+import { resourcesContract } from './resources.contract.js'
+
+resourcesContract('the embedded stores', {}, 1)

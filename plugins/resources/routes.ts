@@ -1,0 +1,87 @@
+import { defineRoute, type Route } from 'zin'
+import type { Resources } from './contract.js'
+import { alertsResponse, currentResponse, historyQuery, historyResponse, messageResponse, trendsResponse } from './schema.js'
+import type { ActiveAlert, ResourceSnapshot } from './snapshot.js'
+
+const use = ['ops']
+const tag = 'resources'
+const iso = (ms: number): string => new Date(ms).toISOString()
+const alertView = <Alert extends ActiveAlert>(alert: Alert) => ({ ...alert, since: iso(alert.since) })
+const snapshotView = (snapshot: ResourceSnapshot) => ({ ...snapshot, at: iso(snapshot.at), alerts: snapshot.alerts.map(alertView) })
+
+/** Routes for the resources of the app's nodes. */
+export function resourceRoutes(resources: Resources): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/api/resources/current',
+      summary: 'What each node uses now',
+      tag,
+      use,
+      response: { 200: currentResponse },
+      handler: async () => {
+        const current = await resources.current()
+        return { ok: true, monitoring: resources.monitoring, current: current.map(snapshotView) }
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/resources/history',
+      summary: 'What the nodes used, newest first',
+      tag,
+      use,
+      query: historyQuery,
+      response: { 200: historyResponse },
+      handler: async ({ input }) => {
+        const { hours } = input.query
+        const { snapshots, ...about } = await resources.history(input.query)
+        return { ok: true, hours, ...about, history: snapshots.map(snapshotView) }
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/resources/alerts',
+      summary: 'Active alerts of the nodes, and the last ones that were raised or cleared',
+      tag,
+      use,
+      response: { 200: alertsResponse },
+      handler: async () => {
+        const { active, recent } = await resources.alerts()
+        return { ok: true, alerts: active.map(alertView), recent: [...recent] }
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/resources/trends',
+      summary: 'How the usage of the nodes changed in the last hour, with a forecast',
+      tag,
+      use,
+      response: { 200: trendsResponse },
+      handler: async () => ({ ok: true, trends: [...(await resources.trends())] }),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/resources/start',
+      summary: 'Start resource monitoring in all processes',
+      tag,
+      use,
+      response: { 200: messageResponse },
+      handler: async () => {
+        await resources.start()
+        return { ok: true, message: 'Resource monitoring started' }
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/resources/stop',
+      summary: 'Stop resource monitoring in all processes',
+      tag,
+      use,
+      response: { 200: messageResponse },
+      handler: async () => {
+        await resources.stop()
+        return { ok: true, message: 'Resource monitoring stopped' }
+      },
+    }),
+  ]
+}

@@ -1,0 +1,9 @@
+import { defineSettings } from 'zin'
+
+export const resourceSettings = defineSettings({
+  WORKER_RESOURCE_MONITORING: {
+    type: 'bool',
+    default: true,
+    summary: 'Whether this process may measure its resources; false: it never does',
+  },
+})

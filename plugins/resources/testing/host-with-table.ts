@@ -1,0 +1,15 @@
+import { definePlugin } from 'zin'
+import { database, databaseService } from 'zin/plugins/database'
+import { createTestHost, type TestHost } from 'zin/testing'
+import { createResources } from '../migrations/0001-create-resources.js'
+
+/** An app with the table of the history, on the database that the environment names. */
+export function hostWithTable(env: Readonly<Record<string, string>> = {}): Promise<TestHost> {
+  const tables = definePlugin({
+    name: 'resources',
+    version: '1.0.0',
+    uses: { database: databaseService },
+    setup: (ctx) => ctx.migration(createResources),
+  })
+  return createTestHost({ plugins: [database(), tables()], env })
+}

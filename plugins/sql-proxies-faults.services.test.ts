@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { request } from 'node:http'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { createHeaders } from 'zin/signer'
+import { eventually } from '../scripts/testing/eventually.js'
+import { mysqlEnv } from '../scripts/testing/mysql-database.js'
+import { mysqlServer } from '../scripts/testing/mysql-server.js'
+import { openAdmin, openRdb, type RdbUnderTest } from './rdb-proxy/testing/rdb.js'
+import { sendWire } from './rdb-proxy/testing/wire.js'
+import { sendWire as sendPlain } from './sql-wire/testing/wire-client.js'
+
+const table = `faults_${randomUUID().slice(0, 8)}`
+const read = { sql: 'select 1 as a' }
+
+describe('the relational proxy, when what it stands on fails', () => {
+  let admin: Awaited<ReturnType<typeof openAdmin>>
+  before(async () => {
+    admin = await openAdmin()
+    await admin.run(`create table ${table} (id int primary key, name varchar(40))`)
+    await admin.run(`insert into ${table} values (1, 'one'), (2, 'two')`)
+  })
+  after(async () => {
+    await admin.run(`drop table ${table}`)
+    await admin.close()
+  })
+
+  const withProxy = async (options: Parameters<typeof openRdb>[0], test: (rdb: RdbUnderTest) => Promise<void>): Promise<void> => {
+    const rdb = await openRdb(options)
+    try {
+      await test(rdb)
+    } finally {
+      await rdb.close()
+    }
+  }
+  const transactions = { env: { RDB_PROXY_TRANSACTIONS: 'true' } }
+  const begin = async (rdb: RdbUnderTest): Promise<string> => (await sendWire(rdb, 'tx', { action: 'begin' })).body.tx.baton
+
+  it('answers the victim of a deadlock with 409 TX_CONFLICT, and lets the other one go on', async () => {
+    await withProxy(transactions, async (rdb) => {
+      const update = (baton: string, id: number) =>
+        sendWire(rdb, 'tx', { action: 'exec', baton, sql: `update ${table} set name = 'locked' where id = ?`, params: [id] })
+      const [one, other] = [await begin(rdb), await begin(rdb)]
+      const [first, second] = [await update(one, 1), await update(other, 2)]
+      const ends = await Promise.all([update(first.body.tx.baton, 2), update(second.body.tx.baton, 1)])
+      assert.deepEqual(
+        ends.map(({ status }) => status).toSorted((a, b) => a - b),
+        [200, 409],
+      )
+      const victim = ends.find(({ status }) => status === 409)?.body
+      assert.deepEqual([victim.code, victim.details.errno, victim.details.rolledBack, victim.retryable], ['TX_CONFLICT', 1213, true, true])
+      const winner = ends.find(({ status }) => status === 200)?.body
+      assert.equal((await sendWire(rdb, 'tx', { action: 'commit', baton: winner.tx.baton })).body.committed, true)
+    })
+  })
+
+  it('answers a baton of another process with 421 MISDIRECTED, and names that process', async () => {
+    await withProxy(transactions, async (rdb) => {
+      await withProxy(transactions, async (another) => {
+        const begun = (await sendWire(another, 'tx', { action: 'begin' })).body
+        // Not by fetch, which repeats a request on 421, and so becomes a replay.
+        const { status, body } = await sendPlain(rdb, 'tx', { action: 'commit', baton: begun.tx.baton })
+        assert.deepEqual([status, body.code, body.details?.instance], [421, 'MISDIRECTED', begun.tx.instance])
+        assert.equal((await sendWire(another, 'tx', { action: 'rollback', baton: begun.tx.baton })).status, 200)
+      })
+    })
+  })
+
+  it('answers a transaction that would begin during its shutdown with 503 SHUTTING_DOWN', async () => {
+    await withProxy(transactions, async (rdb) => {
+      const body = JSON.stringify({ action: 'begin' })
+      const url = `${rdb.url}/svc/rdb/tx`
+      const headers = await createHeaders({ method: 'POST', url, body, keyId: 'shop', secret: rdb.secret })
+      const sent = request(url, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json', 'content-length': String(body.length) },
+      })
+      // The head is there before the shutdown begins, and the rest comes behind it.
+      sent.flushHeaders()
+      await once(sent, 'socket').then(([socket]) => (socket.connecting ? once(socket, 'connect') : undefined))
+      await sendWire(rdb, 'query', read)
+      const stopped = rdb.host.stop()
+      sent.end(body)
+      const [response] = await once(sent, 'response')
+      const chunks: Buffer[] = []
+      for await (const chunk of response) chunks.push(chunk)
+      const { code, retryable } = JSON.parse(Buffer.concat(chunks).toString('utf8'))
+      assert.deepEqual([response.statusCode, code, retryable, response.headers['retry-after']], [503, 'SHUTTING_DOWN', true, '1'])
+      await stopped
+    })
+  })
+
+  it('answers 503 AUTH_STORE_UNAVAILABLE when it cannot remember a nonce, and runs nothing', async () => {
+    const data = await mkdtemp(join(tmpdir(), 'zin-nonces-'))
+    await withProxy({ env: { ZIN_DATA_DIR: data } }, async (rdb) => {
+      // Of a request that is dated ahead, the nonce must outlive a restart: it is written to a file.
+      const insert = { sql: `insert into ${table} values (90, 'unremembered')` }
+      await rm(join(data, 'rdb-proxy'), { recursive: true })
+      const { status, body, headers } = await sendPlain(rdb, 'exec', insert, { timestamp: Date.now() + 30_000 })
+      assert.deepEqual([status, body.code, body.retryable, headers['retry-after']], [503, 'AUTH_STORE_UNAVAILABLE', true, '1'])
+      assert.equal((await admin.run(`select id from ${table} where id = 90`)).length, 0)
+      assert.equal((await sendWire(rdb, 'query', read)).status, 200)
+    })
+    await rm(data, { recursive: true, force: true })
+  })
+
+  it('answers 502 DB_PROTOCOL to what no database says, and uses that connection no more', async () => {
+    const { DB_HOST, DB_PORT } = mysqlEnv()
+    let spoil = false
+    const relay = createServer((client) => {
+      const server = connect(Number(DB_PORT), DB_HOST)
+      client.on('data', (chunk) => server.write(chunk))
+      server.on('data', (chunk: Buffer) => {
+        // The mark between the columns and the rows of a result with one column.
+        const mark = spoil ? chunk.indexOf(Buffer.from([5, 0, 0, 3, 0xfe])) : -1
+        if (mark >= 0) chunk[mark + 4] = 7
+        client.write(chunk)
+      })
+      for (const [socket, peer] of [
+        [client, server],
+        [server, client],
+      ] as const)
+        socket.on('error', () => undefined).on('close', () => peer.destroy())
+    })
+    relay.listen(0, '127.0.0.1')
+    await once(relay, 'listening')
+    const { port } = relay.address() as { readonly port: number }
+    await withProxy({ env: { DB_PORT: String(port) } }, async (rdb) => {
+      assert.equal((await sendWire(rdb, 'query', read)).status, 200)
+      spoil = true
+      const { status, body, text } = await sendWire(rdb, 'query', read)
+      assert.deepEqual([status, body.code, body.retryable], [502, 'DB_PROTOCOL', false], text)
+      spoil = false
+      assert.equal((await sendWire(rdb, 'query', read)).status, 200)
+    })
+    relay.close()
+  })
+
+  it('says at once that a connection was lost under a statement, and of a write that nobody knows its outcome', async () => {
+    await withProxy({}, async (rdb) => {
+      const cut = async (path: string, sql: string, accept = 'application/json') => {
+        const answer = sendWire(rdb, path, { sql, options: { timeoutMs: 30_000 } }, { headers: { accept } })
+        const running = async () =>
+          admin.run("select id from information_schema.processlist where info like '%to be cut%' and info not like '%processlist%'")
+        await eventually('it runs', async () => (await running()).length === 1)
+        for (const { id } of await running()) await admin.run(`kill ${Number(id)}`)
+        return answer
+      }
+      const lost = await cut('query', "select sleep(25) as s, 'to be cut' as t")
+      assert.deepEqual([lost.status, lost.body.code, lost.body.retryable], [503, 'DB_UNAVAILABLE', true])
+      const unknown = await cut('exec', `insert into ${table} select 91, concat('to be cut', sleep(25))`)
+      assert.deepEqual(
+        [unknown.status, unknown.body.code, unknown.body.retryable, unknown.body.details.outcome],
+        [503, 'DB_UNAVAILABLE', false, 'unknown'],
+      )
+      const streamed = await cut(
+        'query',
+        "select seq, sleep(if(seq > 1, 25, 0)) as s, 'to be cut' as t from seq_1_to_3",
+        'application/x-ndjson',
+      )
+      assert.match(streamed.text, /"DB_UNAVAILABLE"/)
+      assert.equal((await sendWire(rdb, 'query', read)).status, 200)
+    })
+  })
+
+  it('answers within its time limits while the database is frozen, and serves again when that has thawed', async () => {
+    const server = await mysqlServer()
+    try {
+      await withProxy({ env: server.env, options: { poolWaitMs: 200 } }, async (rdb) => {
+        await sendWire(rdb, 'exec', { sql: 'create table frozen (id int primary key)' })
+        assert.equal((await sendWire(rdb, 'query', read)).status, 200)
+        server.hang()
+        const options = { timeoutMs: 300 }
+        const [known, fresh, write] = await Promise.all([
+          sendWire(rdb, 'query', { ...read, options }),
+          sendWire(rdb, 'query', { sql: 'select 2 as a', options }),
+          sendWire(rdb, 'exec', { sql: 'insert into frozen values (1)', options }),
+        ])
+        // On the open connection the statement ran out of time; a new one could not be opened.
+        assert.deepEqual([known.body.code, known.body.details.outcome, known.body.retryable], ['QUERY_TIMEOUT', 'unknown', true])
+        assert.deepEqual([fresh.status, fresh.body.code, fresh.body.retryable], [503, 'DB_UNAVAILABLE', true])
+        assert.deepEqual([write.body.code, write.body.details.outcome, write.body.retryable], ['QUERY_TIMEOUT', 'unknown', false])
+        server.resume()
+        await eventually('it serves again', async () => (await sendWire(rdb, 'query', read)).status === 200)
+      })
+    } finally {
+      server.resume()
+      await server.stop()
+    }
+  })
+
+  it('answers an address with 429 that had too many requests refused, and a rightly signed one from there all the same', async () => {
+    await withProxy({ options: { refusalsPerMinute: 5 } }, async (rdb) => {
+      const statuses: number[] = []
+      for (let round = 0; round < 8; round++) {
+        const fault = round % 2 === 0 ? { secret: 'wrong' } : { signed: false }
+        statuses.push((await sendWire(rdb, 'query', read, fault)).status)
+      }
+      assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429, 429, 429])
+      const refused = await sendWire(rdb, 'query', read, { secret: 'wrong' })
+      assert.equal(refused.body.code, 'RATE_LIMITED')
+      assert.ok(Number(refused.headers.get('retry-after')) >= 1)
+      assert.equal(rdb.host.logText().match(/"msg":"proxy request refused"/g)?.length, 5)
+      assert.equal((await sendWire(rdb, 'query', read)).status, 200)
+    })
+  })
+})

@@ -1,0 +1,105 @@
+import { scanSql } from '../sql-text.js'
+import type { SqlDialect } from '../tokens.js'
+import type { CallOptions, Result, SqlClient, Statement } from './contract.js'
+import type { Param } from './params.js'
+import { localError } from './proxy-error.js'
+
+/** The callback of `drizzle-orm/mysql-proxy`. */
+export type DrizzleMysqlCallback = (sql: string, params: unknown[], method: 'all' | 'execute') => Promise<{ rows: unknown[] }>
+
+export type DrizzleSqliteMethod = 'run' | 'all' | 'values' | 'get'
+
+/** The callback of `drizzle-orm/sqlite-proxy`. */
+export type DrizzleSqliteCallback = (sql: string, params: unknown[], method: DrizzleSqliteMethod) => Promise<{ rows: unknown[] }>
+
+/** The second callback of `drizzle-orm/sqlite-proxy`, for `db.batch`. */
+export type DrizzleSqliteBatch = (
+  batch: { sql: string; params: unknown[]; method: DrizzleSqliteMethod }[],
+) => Promise<{ rows: unknown[] }[]>
+
+/**
+ * drizzle through the relational proxy. The client should read JSON as `parse`, which is what drizzle expects of a json column. drizzle
+ * offers no transactions over a proxy: use `client.transaction` with `query.toSQL()`.
+ *
+ * @example
+ * import { drizzle } from 'drizzle-orm/mysql-proxy'
+ * import { createProxyClient } from 'zin/clients'
+ * const client = createProxyClient({ url: 'http://127.0.0.1:8789', proxy: 'rdb', keyId: 'shop', secret, json: 'parse' })
+ * const db = drizzle(drizzleMysql(client))
+ */
+export function drizzleMysql(client: SqlClient, options: CallOptions = {}): DrizzleMysqlCallback {
+  return async (sql, params, method) => {
+    const read = isRead(sql, 'mysql')
+    // drizzle maps columns by position when it knows them. `execute` has the two parts of a result of mysql2.
+    const rowMode = method === 'all' ? 'array' : 'object'
+    const result = await client[read ? 'query' : 'exec']<unknown>(sql, params as readonly Param[], { ...options, rowMode })
+    if (method === 'all') return { rows: [...result.rows] }
+    return { rows: read ? [result.rows, result.columns] : [headOf(result)] }
+  }
+}
+
+/**
+ * drizzle through the edge proxy: both callbacks. `db.transaction` cannot work, because its statements come one by one, and is refused
+ * with TX_NOT_SUPPORTED; `db.batch` runs as one transaction.
+ *
+ * @example
+ * import { drizzle } from 'drizzle-orm/sqlite-proxy'
+ * import { createProxyClient } from 'zin/clients'
+ * const client = createProxyClient({ url: 'http://127.0.0.1:8789', proxy: 'edge', keyId: 'shop', secret })
+ * const db = drizzle(...drizzleSqlite(client))
+ */
+export function drizzleSqlite(client: SqlClient, options: CallOptions = {}): [DrizzleSqliteCallback, DrizzleSqliteBatch] {
+  const one: DrizzleSqliteCallback = async (sql, params, method) => {
+    refuseControl(sql)
+    const call = { ...options, rowMode: 'array' as const }
+    return rowsOf(await client[isRead(sql, 'sqlite') ? 'query' : 'exec']<unknown>(sql, params as readonly Param[], call), method)
+  }
+  const many: DrizzleSqliteBatch = async (batch) => {
+    const statements = batch.map(({ sql, params }) => ({ sql, params: params as readonly Param[] }))
+    const results = await client.transaction(statements, { ...options, rowMode: 'array' })
+    return results.map((result, index) => rowsOf(result, batch[index]?.method ?? 'all'))
+  }
+  return [one, many]
+}
+
+/**
+ * The last argument of drizzle's `migrate(db, callback, config)`, for either proxy. Through the relational proxy the statements run one
+ * after the other, as MySQL commits each DDL statement at once; through the edge proxy in transactions of 50.
+ *
+ * @example
+ * import { drizzle } from 'drizzle-orm/sqlite-proxy'
+ * import { migrate } from 'drizzle-orm/sqlite-proxy/migrator'
+ * import { createProxyClient } from 'zin/clients'
+ * const client = createProxyClient({ url: 'http://127.0.0.1:8789', proxy: 'edge', keyId: 'shop', secret })
+ * const db = drizzle(...drizzleSqlite(client))
+ * await migrate(db, drizzleMigrations(client), { migrationsFolder: 'drizzle' })
+ */
+export function drizzleMigrations(client: SqlClient, options: CallOptions = {}): (queries: string[]) => Promise<void> {
+  return async (queries) => {
+    const statements: readonly Statement[] = queries.filter((sql) => sql.trim() !== '').map((sql) => ({ sql }))
+    const mode = client.proxy === 'edge' ? 'transaction' : 'sequence'
+    for (let at = 0; at < statements.length; at += 50) await client.batch(statements.slice(at, at + 50), { ...options, mode })
+  }
+}
+
+/** What mysql2 calls a result header; drizzle does arithmetic with `insertId`. */
+function headOf({ changes, lastInsertId }: Result<unknown>): { readonly insertId: number | bigint; readonly affectedRows: number } {
+  const insertId = Number(lastInsertId ?? 0)
+  return { insertId: Number.isSafeInteger(insertId) ? insertId : (lastInsertId ?? 0), affectedRows: changes }
+}
+
+function rowsOf(result: Result<unknown>, method: DrizzleSqliteMethod): { rows: unknown[] } {
+  // `get` is one row, or undefined, where drizzle's type says rows.
+  return { rows: method === 'get' ? (result.rows[0] as unknown[]) : [...result.rows] }
+}
+
+function isRead(sql: string, dialect: SqlDialect): boolean {
+  const { kind } = scanSql(sql, dialect)
+  return kind === 'read' || kind === 'pragma'
+}
+
+/** drizzle begins a transaction with a statement of its own. */
+function refuseControl(sql: string): void {
+  if (scanSql(sql, 'sqlite').kind !== 'control') return
+  throw localError('TX_NOT_SUPPORTED', 'The edge proxy has no interactive transactions; use db.batch, which runs as one transaction')
+}

@@ -1,0 +1,58 @@
+import { toBase64 } from '../base64.js'
+import type { TaggedValue, WireParam } from '../wire.js'
+
+/**
+ * A value for a `?`. A `bigint` is exact up to 64 bits, bytes become a blob, and a `Date` its time in UTC as `2024-02-29
+ * 23:59:59.123`. What JavaScript has no type for is tagged: `{ $type: 'decimal', value: '0.10' }`, `{ $type: 'json', value }`.
+ */
+export type Param = string | number | boolean | bigint | null | Date | Uint8Array | ArrayBuffer | TaggedValue
+
+/** Parameters in the form of the wire. Throws a TypeError that names the index of a value that cannot be one. */
+export function encodeParams(params: readonly unknown[], proxy: 'rdb' | 'edge'): readonly WireParam[] {
+  return params.map((value, index) => {
+    const encoded = encode(value, proxy)
+    if (encoded === undefined)
+      throw new TypeError(
+        `Parameter ${index} is ${kindOf(value)}; pass a string, number, boolean, bigint, null, Date, bytes, or a value tagged with $type`,
+      )
+    return encoded
+  })
+}
+
+function encode(value: unknown, proxy: 'rdb' | 'edge'): WireParam | undefined {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
+  if (typeof value === 'number') return encodeNumber(value, proxy)
+  if (typeof value === 'bigint') return encodeInteger(value)
+  return typeof value === 'object' ? encodeObject(value) : undefined
+}
+
+function encodeNumber(value: number, proxy: 'rdb' | 'edge'): WireParam {
+  if (Object.is(value, -0)) return proxy === 'edge' ? { $type: 'real', value: '-0' } : 0
+  // JSON has no form for these, and readers of JSON take 1e300 for an integer.
+  if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) return { $type: 'real', value: String(value) }
+  return value
+}
+
+function encodeInteger(value: bigint): WireParam | undefined {
+  if (BigInt.asIntN(64, value) === value) return { $type: 'int64', value: value.toString() }
+  return BigInt.asUintN(64, value) === value ? { $type: 'uint64', value: value.toString() } : undefined
+}
+
+function encodeObject(value: object): WireParam | undefined {
+  if (value instanceof Date) {
+    if (Number.isNaN(value.getTime()) || value.getUTCFullYear() < 0 || value.getUTCFullYear() > 9999) return undefined
+    return { $type: 'datetime', value: value.toISOString().slice(0, 23).replace('T', ' ') }
+  }
+  if (value instanceof ArrayBuffer) return { $type: 'blob', base64: toBase64(new Uint8Array(value)) }
+  if (ArrayBuffer.isView(value))
+    return { $type: 'blob', base64: toBase64(new Uint8Array(value.buffer, value.byteOffset, value.byteLength)) }
+  // The proxy checks the rest.
+  return '$type' in value && typeof value.$type === 'string' ? (value as TaggedValue) : undefined
+}
+
+function kindOf(value: unknown): string {
+  if (typeof value === 'bigint') return 'an integer of more than 64 bits'
+  if (value instanceof Date) return 'an invalid Date'
+  if (Array.isArray(value)) return 'an array'
+  return typeof value === 'object' ? 'an object' : `of type ${typeof value}`
+}

@@ -1,0 +1,54 @@
+import { fromBase64 } from '../base64.js'
+import type { Column, TaggedValue } from '../wire.js'
+
+/** How 64-bit integers are read: `auto` gives a number when it is a safe integer, otherwise a bigint. */
+export type Int64Mode = 'auto' | 'bigint' | 'string'
+
+/** How JSON columns are read: their exact text, or parsed, which rounds large numbers. */
+export type JsonMode = 'text' | 'parse'
+
+export interface DecodeOptions {
+  readonly int64: Int64Mode
+  readonly json: JsonMode
+}
+
+type Decode = (value: unknown) => unknown
+
+/** Decodes the values of rows in place, by their columns; rows are objects or arrays. */
+export function decodeRows(rows: readonly unknown[], columns: readonly Column[], options: DecodeOptions): void {
+  const decoders = columns.flatMap(({ name, type }, index) => {
+    const decode = decoderOf(type, options)
+    return decode === undefined ? [] : [{ name, index, decode }]
+  })
+  if (decoders.length === 0) return
+  for (const row of rows) {
+    if (typeof row !== 'object' || row === null) continue
+    const values = row as Record<string | number, unknown>
+    const isArray = Array.isArray(row)
+    for (const { name, index, decode } of decoders) {
+      const key = isArray ? index : name
+      // The key is there, so that no setter of a prototype is met.
+      if (Object.hasOwn(values, key) && values[key] !== null) values[key] = decode(values[key])
+    }
+  }
+}
+
+function decoderOf(type: Column['type'], options: DecodeOptions): Decode | undefined {
+  if (type === 'int64' || type === 'uint64') return (value) => (typeof value === 'string' ? integerOf(value, options.int64) : value)
+  if (type === 'blob' || type === 'bit' || type === 'geometry') return (value) => (typeof value === 'string' ? fromBase64(value) : value)
+  if (type === 'json' && options.json === 'parse') return (value) => (typeof value === 'string' ? JSON.parse(value) : value)
+  if (type === 'dynamic') return (value) => (typeof value === 'object' ? decodeTagged(value as TaggedValue, options) : value)
+  return undefined
+}
+
+function decodeTagged(tagged: TaggedValue, options: DecodeOptions): unknown {
+  if (tagged.$type === 'int64' || tagged.$type === 'uint64') return integerOf(tagged.value, options.int64)
+  if (tagged.$type === 'blob') return fromBase64(tagged.base64)
+  return tagged.$type === 'real' ? Number(tagged.value) : tagged.value
+}
+
+function integerOf(text: string, mode: Int64Mode): bigint | number | string {
+  if (mode === 'string') return text
+  const value = Number(text)
+  return mode === 'auto' && Number.isSafeInteger(value) ? value : BigInt(text)
+}

@@ -1,0 +1,186 @@
+import { WireError } from './errors.js'
+import { paramFault } from './param.js'
+import type { BatchOptions, BatchStatement, Isolation, StatementOptions, StatementRequest, TxRequest, WireParam } from './wire.js'
+
+/** What a request may hold. */
+export interface WireLimits {
+  /** Bytes of the UTF-8 text. */
+  readonly maxSqlBytes: number
+  readonly maxParams: number
+  /** Of a batch. */
+  readonly maxStatements: number
+}
+
+/** Limits of both proxies; the edge proxy has 100 parameters, as D1 does. */
+export const defaultLimits: WireLimits = { maxSqlBytes: 32_768, maxParams: 256, maxStatements: 50 }
+
+/** Bytes of a request body, by default. */
+export const DEFAULT_MAX_BODY_BYTES = 131_072
+
+/** A statement of a request whose form is right; `params` and `options` are always there. */
+export type ParsedStatement = StatementRequest & { readonly params: readonly WireParam[]; readonly options: StatementOptions }
+
+export interface ParsedBatch {
+  readonly statements: readonly (BatchStatement & { readonly params: readonly WireParam[] })[]
+  readonly options: BatchOptions
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+const isolations: readonly Isolation[] = ['read uncommitted', 'read committed', 'repeatable read', 'serializable']
+const sourceFields = ['sql', 'statementId', 'params']
+const encoder = new TextEncoder()
+
+/** The JSON value of a body. Throws INVALID_JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new WireError('INVALID_JSON', 'The body is no JSON text')
+  }
+}
+
+/** Body of `query`, `queryOne`, `exec` or `statement`. Throws a {@link WireError}. */
+export function parseStatement(body: unknown, limits: WireLimits = defaultLimits): ParsedStatement {
+  const fields = fieldsOf(body, 'The body', [...sourceFields, 'options'])
+  return { ...sourceOf(fields, 'The body', limits), options: statementOptions(fields.options) }
+}
+
+/** Body of `batch`. Throws a {@link WireError}; errors of a statement have its index as `failedIndex`. */
+export function parseBatch(body: unknown, limits: WireLimits = defaultLimits): ParsedBatch {
+  const { statements, options } = fieldsOf(body, 'The body', ['statements', 'options'])
+  if (!Array.isArray(statements) || statements.length === 0) throw invalid('"statements" must be an array of at least one statement')
+  if (statements.length > limits.maxStatements)
+    throw invalid(`"statements" has ${statements.length} statements; ${limits.maxStatements} is the most`, { limit: limits.maxStatements })
+  const parsed = statements.map((statement: unknown, index) => {
+    try {
+      const what = `statements[${index}]`
+      const fields = fieldsOf(statement, what, [...sourceFields, 'one'])
+      const one = booleanOf(fields, 'one', what)
+      return { ...sourceOf(fields, what, limits), ...(one === undefined ? {} : { one }) }
+    } catch (error) {
+      throw error instanceof WireError ? error.with({ details: { failedIndex: index } }) : error
+    }
+  })
+  return { statements: parsed, options: batchOptions(options) }
+}
+
+/** Body of `tx`. Throws a {@link WireError}. */
+export function parseTx(body: unknown, limits: WireLimits = defaultLimits): TxRequest {
+  const { action } = fieldsOf(body, 'The body', ['action', 'baton', ...sourceFields, 'options'])
+  if (action === 'begin') {
+    const { options } = fieldsOf(body, 'The body', ['action', 'options'])
+    const fields = options === undefined ? {} : fieldsOf(options, '"options"', ['isolation', 'readOnly'])
+    return { action, options: { ...isolationOf(fields), ...flag(fields, 'readOnly') } }
+  }
+  if (action === 'commit' || action === 'rollback') return { action, baton: batonOf(fieldsOf(body, 'The body', ['action', 'baton'])) }
+  if (action !== 'query' && action !== 'queryOne' && action !== 'exec')
+    throw invalid('"action" must be one of begin, query, queryOne, exec, commit, rollback')
+  const fields = body as Fields
+  return { action, baton: batonOf(fields), ...sourceOf(fields, 'The body', limits), options: statementOptions(fields.options) }
+}
+
+function batonOf({ baton }: Fields): string {
+  if (typeof baton === 'string' && /^[A-Za-z0-9_-]{1,400}$/.test(baton)) return baton
+  throw invalid('"baton" must be the one of the last response')
+}
+
+function invalid(message: string, details?: Readonly<Record<string, unknown>>): WireError {
+  return new WireError('VALIDATION_ERROR', message, details === undefined ? {} : { details })
+}
+
+function fieldsOf(value: unknown, what: string, known: readonly string[]): Fields {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid(`${what} must be a JSON object`)
+  const strange = Object.keys(value).find((key) => !known.includes(key))
+  if (strange !== undefined) throw invalid(`${what} has the unknown field ${JSON.stringify(strange.slice(0, 60))}`)
+  return value as Fields
+}
+
+function sourceOf({ sql, statementId, params }: Fields, what: string, limits: WireLimits) {
+  if ((sql === undefined) === (statementId === undefined)) throw invalid(`${what} must have either "sql" or "statementId"`)
+  const checked = paramsOf(params, what, limits)
+  if (statementId !== undefined) {
+    if (typeof statementId !== 'string' || statementId === '' || statementId.length > 128)
+      throw invalid(`"statementId" of ${what} must be a string of 1 to 128 characters`)
+    return { statementId, params: checked }
+  }
+  if (typeof sql !== 'string' || sql.trim() === '') throw invalid(`"sql" of ${what} must be a string that is not empty`)
+  const bytes = sql.length > limits.maxSqlBytes ? sql.length : encoder.encode(sql).length
+  if (bytes > limits.maxSqlBytes)
+    throw new WireError('SQL_TOO_LARGE', `The SQL has more than ${limits.maxSqlBytes} bytes`, { details: { limit: limits.maxSqlBytes } })
+  return { sql, params: checked }
+}
+
+function paramsOf(params: unknown, what: string, { maxParams }: WireLimits): readonly WireParam[] {
+  if (params === undefined) return []
+  if (!Array.isArray(params)) throw invalid(`"params" of ${what} must be an array`)
+  if (params.length > maxParams)
+    throw new WireError('TOO_MANY_PARAMS', `${params.length} parameters; ${maxParams} is the most`, { details: { limit: maxParams } })
+  params.forEach((param: unknown, index) => {
+    const fault = paramFault(param)
+    if (fault !== undefined) throw new WireError('INVALID_PARAM', `Parameter ${index} ${fault}`, { details: { index } })
+  })
+  return params as readonly WireParam[]
+}
+
+const optionFields = ['rowMode', 'maxRows', 'timeoutMs', 'encoding', 'idempotencyKey']
+
+function statementOptions(options: unknown): StatementOptions {
+  return options === undefined ? {} : ownOptions(fieldsOf(options, '"options"', optionFields))
+}
+
+function batchOptions(options: unknown): BatchOptions {
+  if (options === undefined) return {}
+  const fields = fieldsOf(options, '"options"', [...optionFields, 'mode', 'isolation', 'readOnly'])
+  return {
+    ...ownOptions(fields),
+    ...choice(fields, 'mode', ['transaction', 'sequence']),
+    ...isolationOf(fields),
+    ...flag(fields, 'readOnly'),
+  }
+}
+
+function ownOptions(fields: Fields): StatementOptions {
+  return {
+    ...choice(fields, 'rowMode', ['object', 'array']),
+    ...choice(fields, 'encoding', ['typed', 'plain']),
+    ...count(fields, 'maxRows'),
+    ...count(fields, 'timeoutMs'),
+    ...keyOf(fields),
+  }
+}
+
+const isolationOf = (fields: Fields): { readonly isolation?: Isolation } => choice(fields, 'isolation', isolations)
+
+function choice<Name extends string, Value extends string>(fields: Fields, name: Name, values: readonly Value[]) {
+  const value = fields[name]
+  if (value === undefined) return {}
+  if (!values.includes(value as Value)) throw invalid(`"options.${name}" must be one of ${values.join(', ')}`)
+  return { [name]: value } as { readonly [key in Name]: Value }
+}
+
+function count<Name extends string>(fields: Fields, name: Name) {
+  const value = fields[name]
+  if (value === undefined) return {}
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1)
+    throw invalid(`"options.${name}" must be an integer from 1 on`)
+  return { [name]: value } as { readonly [key in Name]: number }
+}
+
+function flag<Name extends string>(fields: Fields, name: Name) {
+  const value = booleanOf(fields, name, '"options"')
+  return value === undefined ? {} : ({ [name]: value } as { readonly [key in Name]: boolean })
+}
+
+function booleanOf(fields: Fields, name: string, what: string): boolean | undefined {
+  const value = fields[name]
+  if (value !== undefined && typeof value !== 'boolean') throw invalid(`"${name}" of ${what} must be true or false`)
+  return value
+}
+
+function keyOf({ idempotencyKey }: Fields): { readonly idempotencyKey?: string } {
+  if (idempotencyKey === undefined) return {}
+  if (typeof idempotencyKey !== 'string' || !/^[\u0021-\u007e]{1,128}$/.test(idempotencyKey))
+    throw invalid('"options.idempotencyKey" must be 1 to 128 printable ASCII characters')
+  return { idempotencyKey }
+}

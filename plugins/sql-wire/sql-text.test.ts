@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { commitsImplicitly, readFault, type SqlKind, scanSql } from './sql-text.js'
+
+const mysql = (sql: string) => scanSql(sql, 'mysql')
+const sqlite = (sql: string) => scanSql(sql, 'sqlite')
+
+test('The kind of a statement is found behind comments, parentheses and common table expressions', () => {
+  const cases: readonly (readonly [string, SqlKind])[] = [
+    ['select 1', 'read'],
+    ['  /* a */ -- b\n # c\n (select 1) union (select 2)', 'read'],
+    ['with a as (select 1) select * from a', 'read'],
+    ['with a as (select 1) delete from t', 'write'],
+    ['with recursive a(x) as (select 1 union select 2) update t set x = 1', 'write'],
+    ['insert into t values (1)', 'write'],
+    ['create table t (id int)', 'ddl'],
+    ['/*! create */ table t (id int)', 'ddl'],
+    ['set @a = 1', 'control'],
+    ['begin', 'control'],
+    ['call p()', 'control'],
+    ['show tables', 'read'],
+    ['', 'unknown'],
+    [';', 'unknown'],
+    ['123', 'unknown'],
+  ]
+  for (const [sql, kind] of cases) assert.equal(mysql(sql).kind, kind, sql)
+  assert.equal(sqlite('pragma table_info(t)').kind, 'pragma')
+  assert.equal(sqlite('attach database "x" as y').kind, 'control')
+})
+
+test('Statements are counted outside of strings, names and comments', () => {
+  for (const sql of [
+    'select 1',
+    'select 1;',
+    ';select 1;;',
+    "select ';'",
+    "select 'it''s;'",
+    "select 'a\\';b'",
+    'select `a;b`',
+    'select 1 -- ; x',
+    'select /* ; */ 1',
+    'select ";"',
+  ])
+    assert.equal(mysql(sql).statements, 1, sql)
+  for (const sql of [
+    'select 1; select 2',
+    "select '\\\\'; select 2",
+    'select 1 --x\n; select 2',
+    'select 1 /*! ; select 2 */',
+    'select "a"";"; select 2',
+  ])
+    assert.equal(mysql(sql).statements, 2, sql)
+  // SQLite knows no backslash, and takes -- without a space.
+  assert.equal(sqlite("select '\\'; select 2").statements, 2)
+  assert.equal(sqlite('select 1 --; select 2').statements, 1)
+  assert.equal(sqlite('select [a;b]').statements, 1)
+})
+
+test('Placeholders are counted outside of strings, names and comments', () => {
+  const cases: readonly (readonly [string, number])[] = [
+    ['select ?', 1],
+    ['select \'?\', "?", `?`, ? -- ?\n, ? /* ? */', 2],
+    ['select @a, @@b, :x', 0],
+    ['select /*!50001 ? */ 1', 1],
+    ["select 'a\\'?', ?", 1],
+  ]
+  for (const [sql, count] of cases) assert.equal(mysql(sql).placeholders, count, sql)
+  assert.equal(sqlite('select ?1, ?3, ?').placeholders, 4)
+  assert.equal(sqlite('select ?2, ?2').placeholders, 2)
+  assert.deepEqual([sqlite('select :a, @a, :a').placeholders, sqlite('select :a').namedPlaceholders], [2, true])
+  assert.equal(sqlite('select "?", [?]').placeholders, 0)
+})
+
+test('What reads and still writes is not taken for a read', () => {
+  const faulty = [
+    "select 1 into outfile '/tmp/x'",
+    "select 1 INTO /* */ dumpfile '/tmp/x'",
+    'select 1 into @a',
+    'select 1 /*!50001 into outfile "x" */',
+    '/*M!100100 delete from t */',
+    'with a as (select 1) delete from t',
+    'explain analyze; delete from t',
+    'set sql_mode = 1',
+    'handler t open',
+    'do sleep(1)',
+    '',
+  ]
+  for (const sql of faulty) assert.ok(readFault(mysql(sql)) !== undefined || mysql(sql).statements > 1, sql)
+  for (const sql of [
+    'select 1',
+    "select 'into outfile'",
+    'select `into`',
+    'show create table t',
+    'table t',
+    'values (1)',
+    'desc t',
+    'explain select 1',
+  ])
+    assert.equal(readFault(mysql(sql)), undefined, sql)
+})
+
+test('Strings, names and comments that do not end are seen', () => {
+  for (const sql of ["select 'a", 'select "a', 'select `a', 'select /* a', 'select /*! 1', "select 'a\\'"])
+    assert.ok(mysql(sql).unterminated, sql)
+  assert.equal(sqlite('select 1 /* a').unterminated, false)
+  assert.ok(sqlite('select [a').unterminated)
+})
+
+test('Statements that commit the open transaction are known', () => {
+  for (const sql of [
+    'create table t (a int)',
+    'truncate t',
+    'begin',
+    'start transaction',
+    'commit',
+    'lock tables t read',
+    'grant all on t to u',
+  ])
+    assert.ok(commitsImplicitly(mysql(sql)), sql)
+  for (const sql of ['insert into t values (1)', 'select 1', 'with a as (select 1) delete from t', 'savepoint a'])
+    assert.equal(commitsImplicitly(mysql(sql)), false, sql)
+})
+
+test('No text makes the scan fail', () => {
+  const parts = [
+    "'",
+    '"',
+    '`',
+    '/*',
+    '*/',
+    '/*!',
+    '--',
+    '\n',
+    '#',
+    '?',
+    '\\',
+    ';',
+    '[',
+    ']',
+    ':a',
+    '@',
+    'into',
+    'select',
+    '\u0000',
+    'ä',
+    '(',
+    ')',
+  ]
+  let seed = 7
+  const next = (most: number): number => {
+    seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648
+    return seed % most
+  }
+  for (let round = 0; round < 3000; round++) {
+    const sql = Array.from({ length: next(12) }, () => parts[next(parts.length)]).join(next(2) === 0 ? '' : ' ')
+    for (const dialect of ['mysql', 'sqlite'] as const) assert.ok(scanSql(sql, dialect).statements >= 0)
+  }
+})

@@ -1,0 +1,126 @@
+import { type SqlDialect, type SqlToken, tokensOf } from './tokens.js'
+
+/**
+ * What a text of SQL is, seen from its tokens. `control` statements change the session or the transaction (SET, BEGIN, LOCK TABLES, USE,
+ * ATTACH), or leave the statement to the server (PREPARE, CALL, DO); `pragma` is SQLite's.
+ */
+export type SqlKind = 'read' | 'write' | 'ddl' | 'control' | 'pragma' | 'unknown'
+
+export interface SqlScan {
+  readonly kind: SqlKind
+  /** The first word in upper case, behind comments and opening parentheses; empty when there is none. */
+  readonly keyword: string
+  /** Number of statements that are not empty. */
+  readonly statements: number
+  /** Parameters that it takes. */
+  readonly placeholders: number
+  /** It has placeholders with names, such as `:id`, which the wire does not know (SQLite). */
+  readonly namedPlaceholders: boolean
+  /** `INTO OUTFILE` or `INTO DUMPFILE`. */
+  readonly writesFile: boolean
+  /** `INTO` behind a read: a file or a variable. */
+  readonly selectsInto: boolean
+  /** It has a comment whose content the server runs, such as `/*!50001 … *` followed by `/`. */
+  readonly executableComment: boolean
+  /** A string, a quoted name or a comment does not end. */
+  readonly unterminated: boolean
+}
+
+const set = (words: string): ReadonlySet<string> => new Set(words.split(' '))
+
+const reads = set('SELECT SHOW EXPLAIN DESCRIBE DESC VALUES TABLE')
+const writes = set('INSERT UPDATE DELETE REPLACE')
+const ddl = set(
+  'CREATE ALTER DROP TRUNCATE RENAME GRANT REVOKE ANALYZE OPTIMIZE REPAIR CHECK CHECKSUM REINDEX VACUUM INSTALL UNINSTALL COMMENT',
+)
+const control = set(
+  'LOAD IMPORT SET BEGIN START COMMIT END ROLLBACK SAVEPOINT RELEASE LOCK UNLOCK USE CALL DO PREPARE EXECUTE DEALLOCATE KILL HANDLER XA FLUSH RESET CACHE CHANGE PURGE STOP SHUTDOWN SIGNAL RESIGNAL GET HELP BINLOG CLONE RESTART DELIMITER ATTACH DETACH BACKUP',
+)
+const afterWith = set('SELECT INSERT UPDATE DELETE REPLACE VALUES TABLE')
+
+/** Everything that both proxies want to know about SQL before they run it. */
+export function scanSql(sql: string, dialect: SqlDialect): SqlScan {
+  const { tokens, unterminated } = tokensOf(sql, dialect)
+  const code = tokens.filter(({ kind }) => kind !== 'executable')
+  const first = code.find(({ text }) => text !== '(' && text !== ';')
+  const keyword = first?.kind === 'word' ? first.text : ''
+  const into = code.flatMap(({ kind, text }, at) => (kind === 'word' && text === 'INTO' ? [code[at + 1]] : []))
+  const kind = kindOf(keyword, code, dialect)
+  return {
+    kind,
+    keyword,
+    statements: statementsIn(code),
+    placeholders: placeholdersIn(code),
+    namedPlaceholders: code.some((token) => token.kind === 'placeholder' && !token.text.startsWith('?')),
+    writesFile: into.some((next) => next?.kind === 'word' && (next.text === 'OUTFILE' || next.text === 'DUMPFILE')),
+    selectsInto: kind === 'read' && into.length > 0,
+    executableComment: code.length < tokens.length,
+    unterminated,
+  }
+}
+
+function kindOf(keyword: string, code: readonly SqlToken[], dialect: SqlDialect): SqlKind {
+  const word = keyword === 'WITH' ? mainWord(code) : keyword
+  if (dialect === 'sqlite' && word === 'PRAGMA') return 'pragma'
+  if (reads.has(word)) return 'read'
+  if (writes.has(word)) return 'write'
+  if (ddl.has(word)) return 'ddl'
+  return control.has(word) ? 'control' : 'unknown'
+}
+
+/** The word behind the common table expressions, which are in parentheses. */
+function mainWord(code: readonly SqlToken[]): string {
+  let depth = 0
+  for (const { kind, text } of code) {
+    if (text === '(' && kind === 'symbol') depth++
+    else if (text === ')' && kind === 'symbol') depth--
+    else if (depth === 0 && kind === 'word' && afterWith.has(text)) return text
+  }
+  return ''
+}
+
+function statementsIn(code: readonly SqlToken[]): number {
+  let count = 0
+  let empty = true
+  for (const { kind, text } of code) {
+    const ends = kind === 'symbol' && text === ';'
+    if (!ends && empty) count++
+    empty = ends
+  }
+  return count
+}
+
+/** SQLite's `?7` takes the seventh parameter, and a plain `?` behind it the eighth. */
+function placeholdersIn(code: readonly SqlToken[]): number {
+  let most = 0
+  const names = new Set<string>()
+  for (const { kind, text } of code) {
+    if (kind !== 'placeholder') continue
+    if (text === '?') most++
+    else if (text.startsWith('?')) most = Math.max(most, Number(text.slice(1)))
+    else if (!names.has(text)) {
+      names.add(text)
+      most++
+    }
+  }
+  return most
+}
+
+/** The first word in upper case, behind comments and parentheses. */
+export function firstKeyword(sql: string, dialect: SqlDialect): string {
+  return scanSql(sql, dialect).keyword
+}
+
+/** Why a statement is not run on the read path; undefined when the text shows no reason. Not the only line of defence. */
+export function readFault(scan: SqlScan): string | undefined {
+  if (scan.executableComment) return 'It has a comment that the server would run'
+  if (scan.writesFile) return 'It writes a file'
+  if (scan.selectsInto) return 'It has INTO, which stores its result'
+  if (scan.kind === 'read') return undefined
+  return scan.keyword === '' ? 'It does not begin with a word' : `${scan.keyword} is no reading statement`
+}
+
+/** Whether MySQL commits the open transaction before it runs this. */
+export function commitsImplicitly({ kind, keyword }: SqlScan): boolean {
+  return kind === 'ddl' || kind === 'unknown' || (kind === 'control' && !set('SET CALL DO SAVEPOINT RELEASE GET SIGNAL').has(keyword))
+}

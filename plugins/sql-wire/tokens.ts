@@ -1,0 +1,108 @@
+/** The grammar of words, strings and comments differs. */
+export type SqlDialect = 'mysql' | 'sqlite'
+
+export interface SqlToken {
+  /** `executable` begins a comment whose content MySQL or MariaDB runs, such as `/*!50001`. */
+  readonly kind: 'word' | 'string' | 'name' | 'placeholder' | 'number' | 'symbol' | 'executable'
+  /** Words in upper case; symbols and placeholders as they are; of strings and quoted names the quote only. */
+  readonly text: string
+  /** Where it begins in the SQL. */
+  readonly at: number
+}
+
+export interface SqlTokens {
+  readonly tokens: readonly SqlToken[]
+  /** A string, a quoted name or a comment does not end. */
+  readonly unterminated: boolean
+}
+
+const word = /[A-Za-z_\u0080-\uffff][A-Za-z0-9_$\u0080-\uffff]*/y
+const number = /(0[xX][0-9A-Fa-f]+|0b[01]+|\d+(\.\d*)?([eE][+-]?\d+)?)[A-Za-z0-9_$\u0080-\uffff]*/y
+const userVariable = /@{1,2}[A-Za-z0-9_.$]*/y
+const plain = /\?/y
+const numbered = /\?\d*/y
+const named = /[:@$][A-Za-z0-9_]+/y
+const executable = /\/\*M?!\d{0,6}/y
+const any = /[\s\S]/y
+const lineEnd = /\n|$/g
+
+/** Splits SQL into tokens, comments left out. It never fails: whether the SQL is right is the database's business. */
+export function tokensOf(sql: string, dialect: SqlDialect): SqlTokens {
+  const tokens: SqlToken[] = []
+  let unterminated = false
+  let inExecutable = false
+  let at = 0
+
+  const match = (pattern: RegExp): string | undefined => {
+    pattern.lastIndex = at
+    return pattern.exec(sql)?.[0]
+  }
+  const take = (kind: SqlToken['kind'], pattern: RegExp): boolean => {
+    const text = match(pattern)
+    if (text === undefined) return false
+    tokens.push({ kind, text: kind === 'word' ? text.toUpperCase() : text, at })
+    at += text.length
+    return true
+  }
+  const skipLine = (): void => {
+    lineEnd.lastIndex = at
+    at = (lineEnd.exec(sql)?.index ?? sql.length) + 1
+  }
+  const skipComment = (): void => {
+    const end = sql.indexOf('*/', at + 2)
+    // SQLite takes an open comment at the end as one that ends there.
+    if (end < 0 && dialect === 'mysql') unterminated = true
+    at = end < 0 ? sql.length : end + 2
+  }
+  const quoted = (kind: 'string' | 'name', open: string, close: string): void => {
+    const end = endOfQuoted(sql, at, close, dialect === 'mysql' && kind === 'string')
+    if (end === undefined) unterminated = true
+    tokens.push({ kind, text: open, at })
+    at = end ?? sql.length
+  }
+
+  const isLineComment = (): boolean =>
+    dialect === 'mysql' ? sql[at] === '#' || /^--([\s\u0000-\u001f]|$)/.test(sql.slice(at, at + 3)) : sql.startsWith('--', at)
+  /** Space and comments. */
+  const skip = (): boolean => {
+    const start = at
+    if (/\s/.test(sql[at] as string)) at++
+    else if (inExecutable && sql.startsWith('*/', at)) {
+      inExecutable = false
+      at += 2
+    } else if (dialect === 'mysql' && take('executable', executable)) inExecutable = true
+    else if (sql.startsWith('/*', at)) skipComment()
+    else if (isLineComment()) skipLine()
+    return at > start
+  }
+  const takeQuoted = (): boolean => {
+    const char = sql[at] as string
+    if (char === "'" || (char === '"' && dialect === 'mysql')) quoted('string', char, char)
+    else if (char === '"' || char === '`') quoted('name', char, char)
+    else if (char === '[' && dialect === 'sqlite') quoted('name', char, ']')
+    else return false
+    return true
+  }
+  const placeholder = (): boolean =>
+    dialect === 'mysql'
+      ? take('placeholder', plain) || take('name', userVariable)
+      : take('placeholder', numbered) || take('placeholder', named)
+
+  while (at < sql.length) {
+    const known = skip() || takeQuoted() || placeholder() || take('word', word) || take('number', number)
+    if (!known) take('symbol', any)
+  }
+  return { tokens, unterminated: unterminated || inExecutable }
+}
+
+/** The index after the closing quote; two quotes in a row are one of the text, and MySQL knows `\'`. */
+function endOfQuoted(sql: string, start: number, close: string, escapes: boolean): number | undefined {
+  for (let at = start + 1; at < sql.length; at++) {
+    if (escapes && sql[at] === '\\') at++
+    else if (sql[at] === close) {
+      if (sql[at + 1] !== close || close === ']') return at + 1
+      at++
+    }
+  }
+  return undefined
+}

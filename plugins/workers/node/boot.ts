@@ -1,0 +1,118 @@
+import type { Logger } from 'zin'
+import { type AutoStartSettings, autoStart } from '../auto-start.js'
+import type { SharedState } from '../shared/state.js'
+import type { StoredWorker } from '../store/contract.js'
+import type { StoreRegistry } from '../store/registry.js'
+import type { Assignments } from './assignments.js'
+import type { KnownWorkers } from './known-workers.js'
+import type { WorkerNode } from './worker-node.js'
+
+export interface BootParts {
+  readonly storeRegistry: Pick<StoreRegistry, 'all'>
+  readonly shared: SharedState
+  /** Absent on a node that only manages workers. */
+  readonly node: WorkerNode | undefined
+  readonly rule: AutoStartSettings
+  /** Makes `running` the desired state of a worker that the rule starts at boot. */
+  readonly applyAutoStart: (worker: StoredWorker) => Promise<StoredWorker>
+  readonly log: Logger
+  readonly known: KnownWorkers
+  readonly assignments: Assignments
+  /** Takes a worker to its desired state. */
+  readonly apply: (name: string) => Promise<void>
+}
+
+/** Workers whose statuses are read in one call. */
+const readAtOnce = 200
+
+/** Starts what should run when a node starts. */
+export class Boot {
+  readonly #parts: BootParts
+  #state: 'ready' | 'running' | 'done' = 'ready'
+  /** What was stored before anybody could ask this node for a start; undefined when it could not be read. */
+  #before: readonly StoredWorker[] | undefined
+  #decide: () => void = () => undefined
+  /** Settles once it is known which workers must not start by themselves; nothing is applied before. */
+  readonly decided: Promise<void>
+
+  constructor(parts: BootParts) {
+    this.#parts = parts
+    this.decided = new Promise((resolve) => {
+      this.#decide = resolve
+    })
+  }
+
+  get done(): boolean {
+    return this.#state === 'done'
+  }
+
+  /** Reads what is stored before other plugins start: a worker that one of them starts is not suspended at boot. */
+  async remember(): Promise<void> {
+    const { storeRegistry, node } = this.#parts
+    if (node !== undefined) this.#before ??= await storeRegistry.all().catch(() => undefined)
+  }
+
+  /** Does nothing when it runs or is done. Rejects when a store is down: call it again later. */
+  async run(): Promise<void> {
+    if (this.#state !== 'ready') return
+    this.#state = 'running'
+    try {
+      await this.#suspendAtBoot(await this.#readAll())
+      this.#state = 'done'
+    } catch (error) {
+      this.#state = 'ready'
+      throw error
+    }
+    this.#decide()
+    await this.#startAll()
+  }
+
+  /** Lets what waits for the decision end. */
+  close(): void {
+    this.#decide()
+  }
+
+  async #readAll(): Promise<readonly StoredWorker[]> {
+    const { storeRegistry, known } = this.#parts
+    const stored = await storeRegistry.all()
+    for (const worker of stored) known.take(worker)
+    return this.#before ?? stored
+  }
+
+  /** Suspends the workers that wait until somebody starts them. */
+  async #suspendAtBoot(stored: readonly StoredWorker[]): Promise<void> {
+    const { assignments, known, log, node, rule, shared } = this.#parts
+    if (node === undefined) return
+    for (let from = 0; from < stored.length; from += readAtOnce) {
+      const some = stored.slice(from, from + readAtOnce)
+      const reported = await shared.statuses(some.map((worker) => worker.record.name))
+      for (const worker of some) {
+        const { name } = worker.record
+        const others = (reported.get(name) ?? []).filter((status) => status.alive && status.node !== shared.node)
+        for (const status of others) assignments.note(status.node, status)
+        // A node that joins others which run a worker takes its share.
+        const runsElsewhere = others.some((status) => status.workerId === worker.id && status.state === 'running')
+        const { start, reason } = autoStart(rule, worker.record, worker.desired)
+        if (start || runsElsewhere || known.get(name)?.id !== worker.id) continue
+        log.debug({ worker: name }, `worker "${name}" does not start at boot: ${reason}`)
+        node.localWorker({ name, id: worker.id }).suspendAtBoot(worker, reason)
+      }
+    }
+  }
+
+  async #startAll(): Promise<void> {
+    const { known, log } = this.#parts
+    for (const result of await Promise.allSettled(known.all().map((worker) => this.#start(worker)))) {
+      if (result.status === 'rejected') log.error({ err: result.reason }, 'a worker was not started at boot')
+    }
+  }
+
+  async #start(worker: StoredWorker): Promise<void> {
+    const { apply, applyAutoStart, known, node, rule } = this.#parts
+    const { desired, record } = worker
+    if (node !== undefined && desired.state === 'stopped' && autoStart(rule, record, desired).start) {
+      known.take(await applyAutoStart(worker))
+    }
+    await apply(record.name)
+  }
+}

@@ -1,0 +1,165 @@
+import type { CheckReport } from '../health/check.js'
+import type { StatusError, WorkerState } from '../shared/contract.js'
+import type { DesiredState } from './desired-state.js'
+
+/** What this node last did for a worker. */
+export interface ObservedState extends DesiredState {
+  readonly state: WorkerState
+}
+
+/**
+ * What holds for a worker on this node besides its state, like the conditions of a Kubernetes object. At most one of each type; the
+ * newest is last.
+ */
+export type Condition =
+  /** It did not start at boot and waits until its starts or restarts increase. */
+  | { readonly type: 'suspended'; readonly reason: string; readonly starts: number; readonly restarts: number }
+  /** Its last start failed: it waits for a start, a restart or an activation, and while `starting` for its next attempt. */
+  | { readonly type: 'startFailed'; readonly error: StatusError }
+  /** Its health checks failed: it waits for a start, a restart or an activation. */
+  | { readonly type: 'unhealthy'; readonly error: StatusError }
+  /** The version of an activation cannot run here; the previous one runs instead. */
+  | { readonly type: 'versionRefused'; readonly error: StatusError; readonly activation: string }
+  /** Another step failed, such as a change of its concurrency. */
+  | { readonly type: 'stepFailed'; readonly error: StatusError }
+
+/** A worker on this node, as the next steps and other nodes have to know it. */
+export interface LocalState {
+  /** Undefined before the first step. */
+  readonly observed: ObservedState | undefined
+  readonly conditions: readonly Condition[]
+  /** The last health check since the last start. */
+  readonly check: CheckReport | undefined
+}
+
+export type LocalEvent =
+  /** At boot, before the first step. */
+  | { readonly type: 'suspended'; readonly reason: string; readonly starts: number; readonly restarts: number }
+  /** `applied` follows when the steps to `desired` have ended. */
+  | { readonly type: 'starting'; readonly desired: DesiredState }
+  /** `version` takes the new jobs. */
+  | { readonly type: 'started'; readonly version: string | undefined }
+  /** `state`: `starting` when there will be another attempt, `stopped` when a plugin denied the start. */
+  | { readonly type: 'startFailed'; readonly error: StatusError; readonly state: 'starting' | 'stopped' | 'FAILED' }
+  | { readonly type: 'versionRefused'; readonly error: StatusError; readonly activation: string }
+  | { readonly type: 'versionChanged' }
+  | { readonly type: 'paused' }
+  | { readonly type: 'resumed' }
+  | { readonly type: 'stopping' }
+  | { readonly type: 'stopped' }
+  | { readonly type: 'unhealthy'; readonly error: StatusError }
+  | { readonly type: 'stepFailed'; readonly error: StatusError }
+  | { readonly type: 'checked'; readonly report: CheckReport }
+  /** The steps to `desired` have ended, whether they succeeded or not. */
+  | { readonly type: 'applied'; readonly desired: DesiredState }
+
+/** `new`: before the first step. */
+type From = WorkerState | 'new'
+
+const anyState: readonly From[] = ['new', 'stopped', 'starting', 'running', 'paused', 'stopping', 'FAILED', 'unknown']
+const consuming: readonly From[] = ['running', 'paused']
+
+/** The states in which each event may happen. */
+const allowed: Readonly<Record<LocalEvent['type'], readonly From[]>> = {
+  suspended: ['new'],
+  starting: ['new', 'stopped', 'starting', 'FAILED'],
+  started: ['starting'],
+  startFailed: ['starting'],
+  versionRefused: ['starting', ...consuming],
+  versionChanged: consuming,
+  paused: consuming,
+  resumed: consuming,
+  stopping: ['starting', 'stopping', ...consuming],
+  stopped: anyState,
+  unhealthy: ['stopped'],
+  stepFailed: anyState,
+  checked: anyState,
+  applied: anyState,
+}
+
+export const newLocalState: LocalState = { observed: undefined, conditions: [], check: undefined }
+
+/** The state after an event. Throws when the event cannot happen in this state. */
+export function afterEvent(local: LocalState, event: LocalEvent): LocalState {
+  const state = local.observed?.state ?? 'new'
+  if (!allowed[event.type].includes(state)) throw new Error(`a worker that is ${state} cannot have the event "${event.type}"`)
+  switch (event.type) {
+    case 'suspended':
+      return withCondition(local, event)
+    case 'starting': {
+      const started = { ...event.desired, generation: local.observed?.generation ?? 0, state: 'starting' as const }
+      return { ...without(local, 'suspended', ...errorTypes), observed: started, check: undefined }
+    }
+    case 'started': {
+      const { conditions, ...rest } = without(local, ...errorTypes)
+      const left = conditions.filter((one) => one.type !== 'versionRefused' || one.error.version !== event.version)
+      return inState({ ...rest, conditions: left }, local.observed?.paused === true ? 'paused' : 'running')
+    }
+    case 'startFailed':
+      return inState(withCondition(local, { type: 'startFailed', error: event.error }), event.state)
+    case 'versionRefused':
+    case 'stepFailed':
+      return withCondition(local, event)
+    case 'versionChanged':
+      return without(local, 'versionRefused', ...errorTypes)
+    case 'paused':
+      return inState(local, 'paused')
+    case 'resumed':
+      return inState(local, 'running')
+    case 'stopping':
+      return inState(local, 'stopping')
+    case 'stopped':
+      return inState(without(local, ...errorTypes), 'stopped')
+    case 'unhealthy':
+      return inState(withCondition(local, event), 'FAILED')
+    case 'checked':
+      return { ...local, check: event.report }
+    case 'applied': {
+      const { activation } = event.desired
+      const conditions = local.conditions.filter((one) => one.type !== 'versionRefused' || one.activation === activation)
+      return { ...local, conditions, observed: { ...event.desired, state: local.observed?.state ?? 'stopped' } }
+    }
+  }
+}
+
+/** Whether it waits since boot for a start or restart. */
+export function isSuspended({ conditions }: LocalState, { starts, restarts }: Pick<DesiredState, 'starts' | 'restarts'>): boolean {
+  return conditions.some((one) => one.type === 'suspended' && one.starts === starts && one.restarts === restarts)
+}
+
+/** Whether it does not start again before somebody asks for it. */
+export function awaitsStart({ conditions }: LocalState): boolean {
+  return conditions.some(({ type }) => type === 'startFailed' || type === 'unhealthy')
+}
+
+/** Whether the version of an activation could not run here. */
+export function isRefused({ conditions }: LocalState, activation: string): boolean {
+  return conditions.some((one) => one.type === 'versionRefused' && one.activation === activation)
+}
+
+/** Whether a version must pass its health check before it gets jobs: it replaces another one, or was refused. */
+export function needsHealthGate(local: LocalState, { version, activation }: Pick<DesiredState, 'version' | 'activation'>): boolean {
+  const { observed } = local
+  return observed !== undefined && (observed.version !== version || isRefused(local, activation))
+}
+
+/** The error that other nodes see: the newest one. A refused version counts while another one runs in its place. */
+export function errorOf({ observed, conditions }: LocalState): StatusError | undefined {
+  const runs = observed !== undefined && [...consuming, 'stopping'].includes(observed.state)
+  return conditions.flatMap((one) => (one.type === 'suspended' || (one.type === 'versionRefused' && !runs) ? [] : one.error)).at(-1)
+}
+
+/** Conditions that end when the worker starts or stops. */
+const errorTypes = ['startFailed', 'unhealthy', 'stepFailed'] as const
+
+function withCondition(local: LocalState, condition: Condition): LocalState {
+  return { ...local, conditions: [...local.conditions.filter(({ type }) => type !== condition.type), condition] }
+}
+
+function without(local: LocalState, ...types: readonly Condition['type'][]): LocalState {
+  return { ...local, conditions: local.conditions.filter(({ type }) => !types.includes(type)) }
+}
+
+function inState(local: LocalState, state: WorkerState): LocalState {
+  return local.observed === undefined ? local : { ...local, observed: { ...local.observed, state } }
+}

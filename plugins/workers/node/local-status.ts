@@ -1,0 +1,57 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { NodeStatus } from '../shared/contract.js'
+import type { LoadedVersions } from './loaded-versions.js'
+import { errorOf, type LocalState } from './local-state.js'
+import type { WorkerKey } from './local-worker-parts.js'
+
+export interface StatusFacts {
+  readonly worker: WorkerKey
+  readonly assigned: boolean
+  /** The version that was activated last. */
+  readonly wanted: string | undefined
+  readonly versions: Pick<LoadedVersions, 'active' | 'busy' | 'candidates'>
+  /** Jobs that run right now. */
+  readonly busy: number
+  /** ms since 1970. */
+  readonly at: number
+}
+
+/** The status of a worker on this node, as other nodes read it; undefined before the first step. */
+export function statusOf(local: LocalState, { worker, assigned, wanted, versions, busy, at }: StatusFacts): NodeStatus | undefined {
+  const { observed, check } = local
+  if (observed === undefined) return undefined
+  const { generation, state, concurrency } = observed
+  const version = versions.active?.version
+  const candidates = versions.candidates()
+  const error = errorOf(local)
+  return {
+    worker: worker.name,
+    workerId: worker.id,
+    generation,
+    state,
+    placed: assigned,
+    concurrency,
+    ...(error === undefined ? {} : { error }),
+    ...(check === undefined ? {} : { check }),
+    version: version ?? null,
+    ...(version === undefined || wanted === undefined || version === wanted ? {} : { awaits: wanted }),
+    draining: versions.busy(),
+    ...(candidates.length === 0 ? {} : { candidates }),
+    busy,
+    at,
+  }
+}
+
+/** Whether two statuses say the same: at most the time of the status differs. */
+export function isSameStatus(a: NodeStatus | undefined, b: NodeStatus | undefined): boolean {
+  return isDeepStrictEqual({ ...a, at: 0 }, { ...b, at: 0 })
+}
+
+/** The same, whenever the last health check ran and however long it took. */
+export function isSameReport(a: NodeStatus | undefined, b: NodeStatus): boolean {
+  return a !== undefined && isSameStatus(withoutCheckTimes(a), withoutCheckTimes(b))
+}
+
+function withoutCheckTimes({ check, ...status }: NodeStatus): NodeStatus {
+  return check === undefined ? status : { ...status, check: { ...check, at: 0, durationMs: 0 } }
+}

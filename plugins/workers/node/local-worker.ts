@@ -1,0 +1,298 @@
+import { messageOf } from 'zin'
+import type { CheckReport, WorkerHealthCheck } from '../health/check.js'
+import type { NodeStatus, StatusError, WorkerState } from '../shared/contract.js'
+import type { StoredWorker } from '../store/contract.js'
+import { Consumer } from './consumer.js'
+import { Counters } from './counters.js'
+import type { DesiredState } from './desired-state.js'
+import { LoadedVersions } from './loaded-versions.js'
+import { afterEvent, isSuspended, type LocalEvent, needsHealthGate, newLocalState } from './local-state.js'
+import { isSameStatus, statusOf } from './local-status.js'
+import type { Decide, Decision, LocalWorkerParts, WorkerKey } from './local-worker-parts.js'
+import { makeAttempts } from './make-attempts.js'
+import { plan, type Step } from './plan.js'
+import { Refusals } from './refusals.js'
+import { hasTurn } from './stalled-turns.js'
+import { demandStartAllowed, isDenial } from './start-gate.js'
+import { isTransient, StartRetry } from './start-retry.js'
+import { statusError } from './status-error.js'
+import { type StopLimits, StopWaits } from './stop-waits.js'
+
+/** A worker on this node: takes it from its observed to its desired state, one step after another. */
+export class LocalWorker {
+  readonly name: string
+  readonly id: string
+  readonly counters = new Counters()
+  readonly #parts: LocalWorkerParts
+  readonly #versions: LoadedVersions
+  readonly #waits: StopWaits
+  readonly #retry = new StartRetry()
+  readonly #refusals: Refusals
+  /** Aborted on close, so that a slow start does not delay the stop. */
+  readonly #closing = new AbortController()
+  #local = newLocalState
+  #assignment: Omit<Decision, 'desired'> = { assigned: false, stalledTurn: undefined }
+  #worker: StoredWorker | undefined
+  #consumer: Consumer | undefined
+  /** The end of the last step; steps never overlap. */
+  #tail: Promise<unknown>
+
+  /** @param after ends before the first step begins. */
+  constructor({ name, id }: WorkerKey, parts: LocalWorkerParts, after: Promise<unknown> = Promise.resolve()) {
+    this.name = name
+    this.id = id
+    this.#parts = parts
+    this.#versions = new LoadedVersions(this.counters, parts.processors)
+    this.#refusals = new Refusals(parts)
+    this.#waits = new StopWaits(parts.stopLimits)
+    this.#tail = after
+  }
+
+  get state(): WorkerState {
+    return this.#local.observed?.state ?? 'stopped'
+  }
+
+  /** The version that takes new jobs. */
+  get version(): string | undefined {
+    return this.#versions.active?.version
+  }
+
+  get worker(): StoredWorker | undefined {
+    return this.#worker
+  }
+
+  get healthCheck(): WorkerHealthCheck | undefined {
+    return this.#versions.active?.healthCheck
+  }
+
+  /** Leaves it stopped until its starts or restarts increase. Only before its first step. */
+  suspendAtBoot({ desired: { starts, restarts } }: StoredWorker, reason: string): void {
+    this.#note({ type: 'suspended', reason, starts, restarts })
+  }
+
+  /** Does what is decided once the steps before have ended. Errors of steps are in the status; it rejects when the decision does. */
+  apply(worker: StoredWorker, decide: Decide): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#closed || worker.generation < (this.#local.observed?.generation ?? 0)) return
+      const before = this.status()
+      const suspended = (desired: StoredWorker['desired']) => isSuspended(this.#local, desired)
+      const { desired, ...assignment } = await decide({ status: before, version: this.version, suspended })
+      const steps = plan(desired, this.#local)
+      this.#worker = worker
+      this.#assignment = assignment
+      await this.#refusals.store()
+      try {
+        for (const step of steps) {
+          if (this.#closed) return
+          await this.#take(step, worker, desired)
+        }
+        await this.#keepCandidates(worker)
+      } catch (error) {
+        this.#stepFailed(error, desired)
+      }
+      if (this.#closed) return
+      this.#note({ type: 'applied', desired: { ...desired, version: this.version ?? desired.version } })
+      // Nodes that wait in a rollout look again at each status: one that says nothing new must not go round among them.
+      if (steps.length > 0 || !isSameStatus(before, this.status())) this.#parts.changed()
+    })
+  }
+
+  /** Takes no more jobs after its health checks failed, until a start, a restart or an activation. */
+  fail(error: Error): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#consumer === undefined) return
+      this.#parts.log.error({ worker: this.name, err: error }, `worker "${this.name}" FAILED: ${messageOf(error)}`)
+      await this.#stop()
+      this.#note({ type: 'unhealthy', error: this.#errorStatus(error) })
+      this.#parts.changed()
+    })
+  }
+
+  /** Stops for good within these limits, including a stop that has begun. The desired state stays as it is. */
+  close(limits: StopLimits): Promise<void> {
+    this.#closing.abort(new Error(`worker "${this.name}" closes`))
+    this.#retry.end()
+    this.#waits.shorten(limits)
+    return this.#inTurn(() => this.#stop())
+  }
+
+  noteCheck(report: CheckReport): void {
+    this.#note({ type: 'checked', report })
+    this.#parts.changed()
+  }
+
+  cancel(job: string, reason: string): boolean {
+    return this.#consumer?.cancel(job, reason) ?? false
+  }
+
+  /** Looks for stalled jobs when it is this node's turn; see {@link hasTurn}. */
+  async checkStalled(last: number | undefined, round: number): Promise<void> {
+    const { stalledTurn } = this.#assignment
+    if (stalledTurn !== undefined && hasTurn(stalledTurn, last, round)) await this.#consumer?.checkStalled()
+  }
+
+  /** Closes replaced versions that run no more jobs. */
+  async drain(): Promise<void> {
+    if (await this.#versions.closeDrained()) this.#parts.changed()
+  }
+
+  /** Undefined before the first step. */
+  status(): NodeStatus | undefined {
+    const { name, id } = this
+    return statusOf(this.#local, {
+      worker: { name, id },
+      assigned: this.#assignment.assigned,
+      wanted: this.#worker?.desired.version,
+      versions: this.#versions,
+      busy: this.#consumer?.busy ?? 0,
+      at: this.#parts.clock.now(),
+    })
+  }
+
+  async #take(step: Step, worker: StoredWorker, desired: DesiredState): Promise<void> {
+    switch (step) {
+      case 'start': {
+        const gate = needsHealthGate(this.#local, desired)
+        this.#retry.end()
+        this.#note({ type: 'starting', desired })
+        this.#parts.changed()
+        return this.#start(worker, desired, gate)
+      }
+      case 'stop':
+        return this.#stop()
+      case 'switch':
+        return this.#switch(worker, desired)
+      case 'resize':
+        await this.#consumer?.resize(desired.concurrency)
+        this.#versions.resize(desired.concurrency)
+        return
+      case 'pause':
+        await this.#consumer?.pause()
+        this.#note({ type: 'paused' })
+        return
+      case 'resume':
+        await this.#consumer?.resume()
+        this.#note({ type: 'resumed' })
+    }
+  }
+
+  async #start(worker: StoredWorker, desired: DesiredState, gate: boolean): Promise<void> {
+    const { hooks, log, startLanes } = this.#parts
+    const { name, queueName: queue } = worker.record
+    try {
+      await demandStartAllowed(name, hooks)
+      await startLanes.run(() => this.#open(worker, desired, gate), this.#closing.signal)
+    } catch (error) {
+      await this.#versions.closeAll()
+      if (!this.#closed) this.#startFailed(name, desired, error)
+      return
+    }
+    this.#retry.end()
+    this.#note({ type: 'started', version: this.version })
+    log.info({ worker: name, queue, concurrency: desired.concurrency }, `worker "${name}" runs`)
+    if (hooks.onWorkerStart.active) await hooks.onWorkerStart.call(name)
+  }
+
+  async #open(worker: StoredWorker, desired: DesiredState, gate: boolean): Promise<void> {
+    const { signal } = this.#closing
+    const refusal = await this.#versions.begin(worker, desired.version, { gate, signal })
+    if (refusal !== undefined) await this.#refuse(worker, desired, refusal.error)
+    const attempts = makeAttempts(this, this.#versions, worker.record.queueName, this.#parts)
+    this.#consumer = await Consumer.open(worker.record, attempts, this.#parts, signal)
+    if (!desired.paused) await this.#consumer.resume()
+  }
+
+  #startFailed(name: string, desired: DesiredState, failure: unknown): void {
+    const { log } = this.#parts
+    const transient = isTransient(failure)
+    const level = transient && this.#retry.pending ? 'debug' : 'warn'
+    const text = `worker "${name}" did not start: ${messageOf(failure)}`
+    log[level]({ worker: name, err: failure }, transient ? `${text}; it is tried again` : text)
+    if (transient) this.#retry.later(() => void this.#startAgain())
+    else this.#retry.end()
+    const state = transient ? 'starting' : isDenial(failure) ? 'stopped' : 'FAILED'
+    this.#note({ type: 'startFailed', error: this.#errorStatus(failure, desired), state })
+  }
+
+  /** The desired state may have changed since the last attempt. */
+  #startAgain(): Promise<void> {
+    return this.#inTurn(async () => {
+      const { observed } = this.#local
+      const worker = this.#worker
+      if (this.#closed || observed?.state !== 'starting' || worker === undefined) return
+      const before = this.status()
+      try {
+        await this.#start(worker, observed, needsHealthGate(this.#local, observed))
+        await this.#keepCandidates(worker)
+      } catch (error) {
+        this.#stepFailed(error)
+      }
+      if (!isSameStatus(before, this.status())) this.#parts.changed()
+    })
+  }
+
+  async #switch(worker: StoredWorker, desired: DesiredState): Promise<void> {
+    const { version } = desired
+    try {
+      await this.#versions.change(worker, version, this.#closing.signal)
+    } catch (error) {
+      if (!this.#closed) await this.#refuse(worker, desired, error)
+      return
+    }
+    this.#note({ type: 'versionChanged' })
+    this.#parts.log.info({ worker: this.name, version }, `worker "${this.name}" gives new jobs to version ${version}`)
+    await this.drain()
+  }
+
+  /** The previous version runs on. The refusal is stored before other nodes hear of it. */
+  async #refuse(worker: StoredWorker, desired: DesiredState, error: unknown): Promise<void> {
+    const { activation, version } = desired
+    await this.#refusals.add(worker, version, error)
+    this.#note({ type: 'versionRefused', activation, error: { ...this.#errorStatus(error, desired), version } })
+  }
+
+  async #stop(): Promise<void> {
+    this.#retry.end()
+    const consumer = this.#consumer
+    if (consumer !== undefined) {
+      const { hooks, log } = this.#parts
+      this.#note({ type: 'stopping' })
+      this.#parts.changed()
+      await consumer.close(this.#waits)
+      this.#consumer = undefined
+      log.info({ worker: this.name }, `worker "${this.name}" stopped`)
+      if (hooks.onWorkerStop.active) await hooks.onWorkerStop.call(this.name)
+    }
+    await this.#versions.closeAll()
+    this.#note({ type: 'stopped' })
+  }
+
+  async #keepCandidates(worker: StoredWorker): Promise<void> {
+    if (this.#consumer === undefined) return
+    await this.#versions.keepCandidates(worker, this.#closing.signal)
+    await this.#versions.closeDrained()
+  }
+
+  #note(event: LocalEvent): void {
+    this.#local = afterEvent(this.#local, event)
+  }
+
+  #stepFailed(error: unknown, desired?: DesiredState): void {
+    if (!this.#closed) this.#note({ type: 'stepFailed', error: this.#errorStatus(error, desired) })
+  }
+
+  /** @param desired what the failed step was for; default: the observed state. */
+  #errorStatus(error: unknown, desired: DesiredState | undefined = this.#local.observed): StatusError {
+    return { ...statusError(error), generation: desired?.generation ?? 0 }
+  }
+
+  get #closed(): boolean {
+    return this.#closing.signal.aborted
+  }
+
+  #inTurn(step: () => Promise<void>): Promise<void> {
+    const done = this.#tail.then(step)
+    this.#tail = done.catch(() => undefined)
+    return done
+  }
+}

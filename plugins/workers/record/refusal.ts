@@ -1,0 +1,20 @@
+import { isStorableText } from 'zin/plugins/queues'
+import { isObject, type Problem, problem } from './problem.js'
+import type { VersionRefusal } from './record.js'
+
+const code = 'INVALID_REFUSAL'
+const longestReason = 500
+const longestEvidence = 4096
+
+function isReason(value: unknown): boolean {
+  return typeof value === 'string' && value.length >= 1 && value.length <= longestReason && isStorableText(value)
+}
+
+/** All faults of a refusal. */
+export function refusalProblems({ evidence, reason }: VersionRefusal): readonly Problem[] {
+  const found: Problem[] = []
+  if (!isReason(reason)) found.push(problem('reason', code, `"reason" must be a text of 1 to ${longestReason} characters`))
+  if (evidence !== undefined && (!isObject(evidence) || JSON.stringify(evidence).length > longestEvidence))
+    found.push(problem('evidence', code, `"evidence" must be an object of at most ${longestEvidence} characters of JSON`))
+  return found
+}

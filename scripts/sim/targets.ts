@@ -1,0 +1,17 @@
+import type { Result, Scenario } from './scenarios.js'
+
+/** What the rule promises. */
+export function targetsMissed({ name, jobsPerSecond, tenants }: Scenario, results: readonly Result[]): readonly string[] {
+  const part = (which: (result: Result) => boolean): number => results.filter(which).length / results.length
+  const rolledBack = part(({ outcome }) => outcome.move === 'rollback')
+  const within = (jobs: number): number => part(({ outcome }) => outcome.move === 'rollback' && outcome.canaryJobs <= jobs)
+  const targets = [
+    { of: /^no difference/, when: tenants === undefined, met: rolledBack <= 0.01, what: 'at most 1 % are rolled back' },
+    { of: /^no difference/, when: tenants !== undefined, met: rolledBack <= 0.07, what: 'at most 7 % are rolled back' },
+    { of: /→ 100 %/, when: true, met: within(5) >= 0.99, what: '99 % are rolled back within 5 canary jobs' },
+    { of: /^1 % → 10 %/, when: jobsPerSecond === 5, met: within(200) >= 0.9, what: '90 % are rolled back within 200 canary jobs' },
+  ]
+  return targets
+    .filter(({ of, when, met }) => of.test(name) && when && !met)
+    .map(({ what }) => `${name}, ${jobsPerSecond}/s: not so that ${what}`)
+}

@@ -1,0 +1,63 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { freeze } from './freeze.js'
+
+/** A response of the API. */
+export interface Answer {
+  readonly status: number
+  // biome-ignore lint/suspicious/noExplicitAny: as JSON.parse gives it
+  readonly body: any
+}
+
+/** An app in another process. */
+export interface ForkedApp {
+  readonly pid: number
+  call(method: string, path: string, body?: unknown): Promise<Answer>
+  /** Suspends it (SIGSTOP): its connections stay open. */
+  freeze(): void
+  /** Ends it with no chance to say so. */
+  kill(): Promise<void>
+  stop(): Promise<void>
+}
+
+export interface ForkedAppOptions {
+  readonly env: Readonly<Record<string, string>>
+  readonly rootDir: string
+  readonly roles?: string
+  /** A module that boots the app of APP_ENV, APP_ROOT and APP_ROLES, sends `{url, pid}`, and stops when it is sent `stop`. */
+  readonly app: URL
+}
+
+export async function forkApp({ env, rootDir, roles = 'http,worker', app }: ForkedAppOptions): Promise<ForkedApp> {
+  const child: ChildProcess = fork(fileURLToPath(app), [], {
+    execArgv: ['--import', 'tsx'],
+    env: { ...process.env, APP_ENV: JSON.stringify(env), APP_ROOT: rootDir, APP_ROLES: roles },
+  })
+  const exited = once(child, 'exit')
+  const [ready] = (await Promise.race([
+    once(child, 'message'),
+    exited.then(([code]) => Promise.reject(new Error(`the app ended with ${code} before it was ready`))),
+  ])) as [{ url: string; pid: number }]
+  return {
+    pid: ready.pid,
+    async call(method, path, body) {
+      const response = await fetch(`${ready.url}${path}`, {
+        method,
+        headers: { 'x-requested-with': 'test', ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      })
+      return { status: response.status, body: await response.json() }
+    },
+    freeze: () => freeze(child),
+    async kill() {
+      child.kill('SIGKILL')
+      await exited
+    },
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      child.send('stop')
+      await exited
+    },
+  }
+}

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { openRedis, type RedisClient, redisTarget } from 'zin/plugins/redis'
+import { memoryLogger } from 'zin/testing'
+import { type RedisServer, redisServer } from './redis-server.js'
+
+/** What a client of a test is told of its name and the prefix of its keys. */
+export interface RedisClientOptions {
+  readonly name: string
+  readonly keyPrefix: string
+}
+
+/** The server of TEST_REDIS_URL. */
+export const testRedisUrl = process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set'
+
+/** A client that fails fast. */
+export function connectRedis(url: string, options: RedisClientOptions): Promise<RedisClient> {
+  const setting = 'TEST_REDIS_URL'
+  const target = redisTarget(setting, url)
+  return openRedis({ target, setting, connectTimeoutMs: 5000, log: memoryLogger(), mode: 'fail-fast', ...options })
+}
+
+/** Stores on one server, each with a client of its own, as in separate processes. */
+export function storesOnRedis<Store>(url: string, options: RedisClientOptions, storeOn: (client: RedisClient) => Store) {
+  const clients: RedisClient[] = []
+  return {
+    clients: clients as readonly RedisClient[],
+    async open(): Promise<Store> {
+      const client = await connectRedis(url, options)
+      clients.push(client)
+      return storeOn(client)
+    },
+    async close(): Promise<void> {
+      for (const client of clients) client.disconnect()
+    },
+  }
+}
+
+/** The commands that reach a server, without those that scripts run. */
+export interface RedisMonitor {
+  /** The commands since the last call, in lower case. */
+  take(): Promise<readonly string[]>
+  close(): void
+}
+
+export async function monitorRedis(url: string, options: RedisClientOptions): Promise<RedisMonitor> {
+  const watcher = await connectRedis(url, options)
+  assert.ok('monitor' in watcher, 'a Redis Cluster cannot be monitored')
+  const monitor = await watcher.monitor()
+  const commands: string[] = []
+  let onEcho = (): void => undefined
+  monitor.on('monitor', (_time: string, args: readonly string[], source: string) => {
+    if (source === 'lua') return
+    const command = String(args[0]).toLowerCase()
+    if (command === 'echo') onEcho()
+    else commands.push(command)
+  })
+  return {
+    async take() {
+      const echoed = new Promise<void>((resolve) => {
+        onEcho = resolve
+      })
+      await watcher.call('ECHO', 'end')
+      await echoed
+      return commands.splice(0)
+    },
+    close() {
+      monitor.disconnect()
+      watcher.disconnect()
+    },
+  }
+}
+
+/** A Redis Cluster of one node that has all slots. `url` is for the driver of clusters. */
+export async function redisClusterServer(options: RedisClientOptions): Promise<RedisServer> {
+  const server = await redisServer('--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1')
+  const client = await connectRedis(server.url, options)
+  await client.call('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383)
+  while (!String(await client.call('CLUSTER', 'INFO')).includes('cluster_state:ok')) await new Promise((resolve) => setTimeout(resolve, 10))
+  client.disconnect()
+  return { ...server, url: server.url.replace('redis:', 'redis-cluster:') }
+}
