@@ -32,7 +32,7 @@ export default defineConfig({
   ],
 })
 `,
-      '.env': 'WORKER_PERSISTENCE_DRIVER=db\nWORKER_AUTO_START=true\n',
+      '.env': 'WORKER_PERSISTENCE_DRIVER=db\nWORKER_AUTO_START=true\nCLUSTER_HEARTBEAT_MS=1000\n',
       'processors/one.mjs': 'export default () => 1',
     })
   })
