@@ -7,7 +7,7 @@ import { systemResolver } from './calls/checked-lookup.js'
 import type { CircuitTransition } from './calls/circuit.js'
 import type { ServiceState } from './contract.js'
 import type { ServiceDefinition } from './definitions/definition.js'
-import type { MicroservicesOptions } from './options.js'
+import { type MicroservicesOptions, rulesOf } from './options.js'
 import { Instance } from './run/instance.js'
 import { Lifecycle } from './run/lifecycle.js'
 import { RegisteredService } from './run/registered-service.js'
@@ -72,6 +72,7 @@ export function assemble(given: AssembleOptions): Assembled {
     traces = () => undefined,
     tracing,
   } = given
+  const { circuit, health, retryBudget } = rulesOf(options)
   const strategies = new Map<RegisteredService, ServiceAuth>()
   const authFor = (service: RegisteredService): ServiceAuth => {
     const known = strategies.get(service) ?? authOf(service.definition, auth)
@@ -79,7 +80,7 @@ export function assemble(given: AssembleOptions): Assembled {
     return known
   }
   const caller = new Caller({
-    rules: options,
+    rules: { ...options, retryBudget },
     auth: authFor,
     scopes,
     clock,
@@ -89,7 +90,7 @@ export function assemble(given: AssembleOptions): Assembled {
   const lifecycle = new Lifecycle({
     runner: ({ definition }) => runner(definition),
     auth: authFor,
-    health: options.health,
+    health,
     startTimeoutMs: options.startTimeoutMs,
     restarts: options.restarts,
     drainMs,
@@ -105,7 +106,7 @@ export function assemble(given: AssembleOptions): Assembled {
       manager.register(
         definitions.map((definition) => {
           const { ca, name: service, urls } = definition
-          const instances = urls.map((origin, index) => new Instance(index, { service, origin, resolver, ca }, options.circuit))
+          const instances = urls.map((origin, index) => new Instance(index, { service, origin, resolver, ca }, circuit))
           return new RegisteredService(definition, instances, (from, to) => onChange?.(service, from, to))
         }),
       ),

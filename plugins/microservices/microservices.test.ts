@@ -336,7 +336,7 @@ describe('registered services', () => {
         response.end()
       })
     const [plain, own] = [await answer('plain'), await answer('own')]
-    const health = { intervalMs: 20, timeoutMs: 2000, failAfter: 2, passAfter: 2 }
+    const health = { intervalMs: 20, failAfter: 2 }
     await boots(t, {}, {}, { health, services: { plain: { url: plain.url }, own: { url: own.url, healthCheck: '/live' } } })
     await eventually('both were asked', () => asked.size === 2)
     assert.deepEqual([...asked].sort(), ['own /live', 'plain /health'])

@@ -15,6 +15,13 @@ export interface CustomAuthRequest {
 
 const strategy = Type.Enum(['api-key', 'jwt', 'none', 'custom', 'signed'], { type: 'string' })
 
+/** What applies where an app gives only some rules of a group. */
+const ruleDefaults = {
+  retryBudget: { ratio: 0.2, perSecond: 3 },
+  circuit: { minimumCalls: 20, failureRatio: 0.5, connectFailures: 5, openMs: 5000, maxOpenMs: 60_000 },
+  health: { intervalMs: 10_000, timeoutMs: 2000, failAfter: 3, passAfter: 2 },
+}
+
 const registeredService = Type.Object(
   {
     url: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String(), { minItems: 1, maxItems: 100 })])),
@@ -78,42 +85,43 @@ export const microservicesOptions = defineOptions(
     retries: Type.Integer({ minimum: 0, maximum: 10, default: 2, description: 'Further attempts of a call that can be repeated' }),
     retryBudget: Type.Object(
       {
-        ratio: Type.Number({ minimum: 0, maximum: 1, default: 0.2 }),
-        perSecond: Type.Number({ minimum: 0, maximum: 1000, default: 3 }),
+        ratio: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+        perSecond: Type.Optional(Type.Number({ minimum: 0, maximum: 1000 })),
       },
       {
         additionalProperties: false,
-        default: { ratio: 0.2, perSecond: 3 },
-        description: 'Further attempts of all calls of a service within 10 s: `ratio` of its calls, and `perSecond` beside them',
+        default: ruleDefaults.retryBudget,
+        description:
+          'Further attempts of all calls of a service within 10 s: `ratio` of its calls, and `perSecond` beside them. A rule that is left out keeps its default',
       },
     ),
     circuit: Type.Object(
       {
-        minimumCalls: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
-        failureRatio: Type.Number({ minimum: 0.01, maximum: 1 }),
-        connectFailures: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
-        openMs: Type.Integer({ minimum: 10, maximum: 3_600_000 }),
-        maxOpenMs: Type.Integer({ minimum: 10, maximum: 3_600_000 }),
+        minimumCalls: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+        failureRatio: Type.Optional(Type.Number({ minimum: 0.01, maximum: 1 })),
+        connectFailures: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+        openMs: Type.Optional(Type.Integer({ minimum: 10, maximum: 3_600_000 })),
+        maxOpenMs: Type.Optional(Type.Integer({ minimum: 10, maximum: 3_600_000 })),
       },
       {
         additionalProperties: false,
-        default: { minimumCalls: 20, failureRatio: 0.5, connectFailures: 5, openMs: 5000, maxOpenMs: 60_000 },
+        default: ruleDefaults.circuit,
         description:
-          'Opens the circuit of an instance when `failureRatio` of at least `minimumCalls` within 10 s failed, or after `connectFailures` in a row; for `openMs`, doubled up to `maxOpenMs` each time that the probe fails',
+          'Opens the circuit of an instance when `failureRatio` of at least `minimumCalls` within 10 s failed, or after `connectFailures` in a row; for `openMs`, doubled up to `maxOpenMs` each time that the probe fails. A rule that is left out keeps its default',
       },
     ),
     health: Type.Object(
       {
-        intervalMs: Type.Integer({ minimum: 10, maximum: 3_600_000 }),
-        timeoutMs: Type.Integer({ minimum: 10, maximum: 60_000 }),
-        failAfter: Type.Integer({ minimum: 1, maximum: 100 }),
-        passAfter: Type.Integer({ minimum: 1, maximum: 100 }),
+        intervalMs: Type.Optional(Type.Integer({ minimum: 10, maximum: 3_600_000 })),
+        timeoutMs: Type.Optional(Type.Integer({ minimum: 10, maximum: 60_000 })),
+        failAfter: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+        passAfter: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
       },
       {
         additionalProperties: false,
-        default: { intervalMs: 10_000, timeoutMs: 2000, failAfter: 3, passAfter: 2 },
+        default: ruleDefaults.health,
         description:
-          'Health checks of each instance, every `intervalMs` ± 20 %: unhealthy after `failAfter` failures in a row, running after `passAfter` successes',
+          'Health checks of each instance, every `intervalMs` ± 20 %: unhealthy after `failAfter` failures in a row, running after `passAfter` successes. A rule that is left out keeps its default',
       },
     ),
     propagateDeadline: Type.Boolean({
@@ -136,3 +144,12 @@ export const microservicesOptions = defineOptions(
     ),
   }),
 )
+
+/** The groups of rules, each complete. */
+export function rulesOf({ circuit, health, retryBudget }: Pick<MicroservicesOptions, keyof typeof ruleDefaults>): typeof ruleDefaults {
+  return {
+    retryBudget: { ...ruleDefaults.retryBudget, ...retryBudget },
+    circuit: { ...ruleDefaults.circuit, ...circuit },
+    health: { ...ruleDefaults.health, ...health },
+  }
+}

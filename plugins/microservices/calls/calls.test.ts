@@ -102,7 +102,7 @@ describe('the circuit of an instance', () => {
   it('opens, lets one probe go, and closes', async (t) => {
     let status = 500
     const service = await serve(t, (_request, response) => void response.writeHead(status).end())
-    const circuit = { minimumCalls: 4, failureRatio: 0.5, connectFailures: 5, openMs: 50, maxOpenMs: 100 }
+    const circuit = { minimumCalls: 4, openMs: 50, maxOpenMs: 100 }
     const { host, services } = await servicesApp(t, { options: { circuit, services: { service: { url: service.url } } } })
     const call = () => services.callService('service', { method: 'POST', path: '/' })
     for (let n = 0; n < 4; n++) assert.equal((await call()).status, 500)

@@ -29,7 +29,7 @@ export interface RecordsParts extends AttemptPlace {
 interface Facts {
   readonly outcome: AttemptOutcome
   readonly final: boolean
-  readonly error?: Error
+  readonly error?: Error | undefined
 }
 
 /** Listeners of `afterAttempt` that may be under way before the worker begins no further attempt. */
@@ -98,8 +98,7 @@ export class AttemptRecords {
   deferred(attempt: Attempt): void {
     const { job } = attempt
     this.#parts.running.take(job)
-    const error = attempt.ended?.error
-    this.#record(job, attempt, { outcome: 'deferred', final: false, ...(error === undefined ? {} : { error }) })
+    this.#record(job, attempt, { outcome: 'deferred', final: false, error: attempt.ended?.error })
   }
 
   /** A job lost the process that ran it and is given to another. */
@@ -140,20 +139,22 @@ export class AttemptRecords {
   }
 
   /** @param attempt undefined: the job was failed before it ran. */
-  #record(job: Job, attempt: Attempt | undefined, facts: Facts): void {
+  #record(job: Job, attempt: Attempt | undefined, { error, final, outcome }: Facts): void {
     const { clock, counters, hooks, node } = this.#parts
     const runMs = attempt?.runMs(clock.monotonic()) ?? 0
-    const column = countedAs[facts.outcome]
+    const column = countedAs[outcome]
     if (attempt !== undefined && column !== undefined) counters[column](attempt.version, runMs)
     if (!hooks.onAttemptEnd.active && !hooks.afterAttempt.active) return
     const { version = null, number = Math.max(1, job.attemptsMade) } = attempt ?? {}
-    this.#tell(job, { ...facts, version, node, attempt: number, runMs })
+    this.#tell(job, { outcome, final, error, version, node, attempt: number, runMs })
   }
 
   #tell(job: Job, facts: Facts & Pick<AttemptEnd, 'version' | 'node' | 'attempt' | 'runMs'>): void {
+    const { attempt, error, final, node, outcome, runMs, version } = facts
     const { hooks, worker } = this.#parts
     if (!hooks.onAttemptEnd.active && !hooks.afterAttempt.active) return
-    const end: AttemptEnd = { worker, ...facts, job: jobView(job, facts.attempt), waitMs: waitOf(job) }
+    const plain = { worker, version, node, job: jobView(job, attempt), attempt, final, outcome, runMs, waitMs: waitOf(job) }
+    const end: AttemptEnd = error === undefined ? plain : { ...plain, error }
     hooks.onAttemptEnd.call(end)
     if (hooks.afterAttempt.active) this.#wait(end)
   }
