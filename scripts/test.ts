@@ -26,7 +26,7 @@ function testFiles(): readonly string[] {
   return chosen.filter((file) => !embedded || !(isServices(file) || isBrowser(file))).sort()
 }
 
-const isServices = (file: string): boolean => file.endsWith('.services.test.ts')
+const isServices = (file: string): boolean => /\.services(\.browser)?\.test\.ts$/.test(file)
 const isBrowser = (file: string): boolean => file.endsWith('.browser.test.ts')
 const isAlone = (file: string): boolean => file.endsWith('.process.test.ts') || isServices(file) || isBrowser(file)
 
@@ -45,8 +45,10 @@ async function batchesOf(files: readonly string[], services: Services | undefine
 async function loneBatch(file: string, services: Services | undefined, index: number): Promise<Batch> {
   return {
     files: [file],
-    ...(services && isServices(file) ? { env: await databases(services, index) } : {}),
-    ...(isBrowser(file) ? { env: { TEST_CHROMIUM: findBrowser() ?? '' } } : {}),
+    env: {
+      ...(services && isServices(file) ? await databases(services, index) : {}),
+      ...(isBrowser(file) ? { TEST_CHROMIUM: findBrowser() ?? '' } : {}),
+    },
   }
 }
 

@@ -1,17 +1,9 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { after, before, describe, it } from 'node:test'
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { queuesService } from 'zin/plugins/queues'
 import { basic, type ConsoleApp, consoleApp, hostile, readKey } from './testing/app.js'
-
-const executablePath = process.env.TEST_CHROMIUM
-assert.ok(executablePath, 'TEST_CHROMIUM is not set; run: npm test -- console.browser')
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-const wide = { width: 1440, height: 900 }
-const phone = { width: 390, height: 844 }
+import { auditPages, launch, phone, pressWithKeys, tabTo, wide } from './testing/browser.js'
 
 describe('the console in Chromium', () => {
   let app: ConsoleApp
@@ -20,11 +12,9 @@ describe('the console in Chromium', () => {
 
   before(async () => {
     app = await consoleApp()
-    browser = await chromium.launch({
-      executablePath: executablePath as string,
-      args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-    })
+    browser = await launch()
     failedId = await app.fail()
+    await app.plantHostile()
   })
   after(async () => {
     await browser?.close()
@@ -42,43 +32,24 @@ describe('the console in Chromium', () => {
     return { page, problems }
   }
 
-  const pages = (): readonly (readonly [path: string, shows: string])[] => [
-    ['', 'Overview'],
-    ['/queues', 'Queues'],
-    ['/queues/mails?state=failed', 'mails'],
-    ['/queues/mails?state=history', 'mails'],
-    ['/queues/hostile-data?state=waiting', 'hostile-data'],
-    [`/queues/mails/jobs/${failedId}`, hostile],
-    [`/queues/mails/jobs/${failedId}?tab=data`, hostile],
-    [`/queues/mails/jobs/${failedId}?tab=flow`, hostile],
-    ['/schedules', 'Schedules'],
-    ['/flows', 'Flows'],
-    ['/guest', 'Guest'],
-    ['/nowhere', 'Not found'],
+  const pages = () => [
+    { path: '', title: 'Overview' },
+    { path: '/queues', title: 'Queues' },
+    { path: '/queues/mails?state=failed', title: 'mails' },
+    { path: '/queues/mails?state=history', title: 'mails' },
+    { path: '/queues/hostile-data?state=waiting', title: 'hostile-data' },
+    { path: `/queues/mails/jobs/${failedId}`, title: hostile },
+    { path: `/queues/mails/jobs/${failedId}?tab=data`, title: hostile },
+    { path: `/queues/mails/jobs/${failedId}?tab=flow`, title: hostile },
+    { path: '/schedules', title: 'Schedules' },
+    { path: '/flows', title: 'Flows' },
+    { path: '/guest', title: 'Guest' },
+    { path: '/nowhere', title: 'Not found' },
   ]
 
-  // Colours do not depend on the width, and widths not on the colours.
-  for (const [colorScheme, viewport] of [
-    ['light', wide],
-    ['dark', phone],
-  ] as const) {
-    it(`shows each page without a violation of accessibility, ${colorScheme}, at ${viewport.width} px`, async () => {
-      const context = await browser.newContext({ viewport, colorScheme, bypassCSP: true, reducedMotion: 'reduce' })
-      const page = await context.newPage()
-      for (const [path, title] of pages()) {
-        await page.goto(`${app.url}/console${path}`)
-        await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor()
-        await page.waitForFunction(() => document.querySelector('.loading') === null)
-        await page.evaluate(axe)
-        const found = await page.evaluate(async () => {
-          const { violations } = await (globalThis as unknown as { axe: { run(): Promise<{ violations: AxeViolation[] }> } }).axe.run()
-          return violations.map(({ help, nodes }) => `${help}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
-        })
-        assert.deepEqual(found, [], `${path} in ${colorScheme} at ${viewport.width} px`)
-        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
-        assert.equal(overflow, 0, `${path} is wider than ${viewport.width} px`)
-      }
-      await context.close()
+  for (const viewport of [wide, phone]) {
+    it(`shows each page in both themes without a violation of accessibility and for use without a mouse, at ${viewport.width} px`, async () => {
+      await auditPages(browser, app.url, pages(), viewport)
     })
   }
 
@@ -101,6 +72,43 @@ describe('the console in Chromium', () => {
     await page.context().close()
   })
 
+  it('shows hostile names, errors and payloads as text on every page that has some', async () => {
+    const { page, problems } = await open('')
+    const { child, flow, retried } = app.hostileIds
+    const shows: readonly (readonly [path: string, text: string | RegExp])[] = [
+      ['', `(${hostile}) has failed`],
+      ['/queues/mails?state=failed', hostile],
+      ['/queues/mails?state=failed&q=mailbox', hostile],
+      ['/queues/mails?state=delayed', hostile],
+      ['/queues/hostile-data?state=waiting', hostile],
+      ['/queues/hostile-data?state=delayed', hostile],
+      ['/queues/hostile-done?state=completed', hostile],
+      [`/queues/mails/jobs/${retried}`, hostile],
+      [`/queues/mails/jobs/${retried}?tab=error`, `no such mailbox ${hostile}`],
+      [`/queues/mails/jobs/${retried}?tab=attempts`, `no such mailbox ${hostile}`],
+      [`/queues/mails/jobs/${retried}?tab=logs`, hostile],
+      [`/queues/mails/jobs/${retried}?tab=raw`, JSON.stringify(hostile)],
+      [`/queues/hostile-data/jobs/${child}?tab=flow`, hostile],
+      [`/flows?of=hostile-data:${flow}`, hostile],
+    ]
+    for (const [path, text] of shows) {
+      await page.goto(`${app.url}/console${path}`)
+      await page.getByText(text).first().waitFor()
+      assert.equal(await page.locator('#app img').count(), 0, path)
+    }
+    await page.goto(`${app.url}/console/queues/mails?state=failed`)
+    await page.getByRole('button', { name: 'Retry all…' }).click()
+    await page.getByRole('dialog').getByText(hostile).waitFor()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('/')
+    await page.getByRole('combobox').fill('onerror')
+    await page.getByRole('option', { name: hostile }).first().waitFor()
+    assert.equal(await page.locator('img').count(), 0)
+    assert.equal(await page.evaluate(() => 'pwned' in globalThis), false)
+    assert.deepEqual(problems, [])
+    await page.context().close()
+  })
+
   it('is used by keyboard alone: goes to the queues, opens one, marks jobs, searches, and lists its keys', async () => {
     const { page, problems } = await open('')
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
@@ -114,7 +122,7 @@ describe('the console in Chromium', () => {
     await page.getByRole('row', { name: /mails/ }).focus()
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { level: 1, name: 'mails' }).waitFor()
-    await page.locator('tr[data-index="0"]').focus()
+    await tabTo(page, page.locator('tr[data-index="0"]'))
     await page.keyboard.press('x')
     await page.getByText('1 job marked').waitFor()
     await page.keyboard.press('/')
@@ -131,17 +139,85 @@ describe('the console in Chromium', () => {
     await page.context().close()
   })
 
+  it('marks a range of jobs by Shift with arrow keys, with x or with a click, and acts on it', async () => {
+    const { queue } = app.host.service(queuesService)
+    await queue('ranges').addBulk(Array.from({ length: 6 }, (_, index) => ({ name: `job ${index}`, data: {} })))
+    const { page } = await open('/queues/ranges?state=waiting')
+    await tabTo(page, page.locator('tr[data-index="0"]'))
+    await page.keyboard.press('ArrowDown')
+    for (let n = 0; n < 3; n++) await page.keyboard.press('Shift+ArrowDown')
+    await page.getByText('4 jobs marked').waitFor()
+    await page.keyboard.press('Shift+ArrowUp')
+    await page.getByText('3 jobs marked').waitFor()
+    await pressWithKeys(page, page.getByRole('button', { name: 'Clear' }))
+    await page.getByRole('checkbox').nth(1).click()
+    await page
+      .getByRole('checkbox')
+      .nth(4)
+      .click({ modifiers: ['Shift'] })
+    await page.getByText('4 jobs marked').waitFor()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Shift+X')
+    await page.getByText('5 jobs marked').waitFor()
+    await pressWithKeys(page, page.getByRole('button', { name: 'Cancel', exact: true }))
+    await page.getByText('5 jobs cancelled').waitFor()
+    assert.equal((await app.host.service(queuesService).counts('ranges')).waiting, 1)
+    await page.context().close()
+  })
+
+  it('does with a queue, a job and a schedule by keyboard alone what a mouse can', async () => {
+    const { page } = await open('/queues/mails?state=failed')
+    const dialog = page.getByRole('dialog')
+    const button = (name: string) => page.getByRole('button', { name, exact: true })
+    const confirm = (name: string) => pressWithKeys(page, dialog.getByRole('button', { name, exact: true }))
+    await pressWithKeys(page, button('Pause'))
+    await confirm('Pause')
+    await page.getByText('mails is paused').waitFor()
+    await pressWithKeys(page, button('Resume'))
+    await page.getByText('mails is open again').waitFor()
+    await tabTo(page, page.getByRole('searchbox'))
+    await page.keyboard.type('error:mailbox')
+    await page.keyboard.press('Enter')
+    await page.getByText(/match(es)?;/).waitFor()
+    await tabTo(page, page.getByRole('tab', { name: /Failed/ }))
+    await page.keyboard.press('ArrowRight')
+    await page.getByRole('tab', { name: /Waiting/, selected: true }).waitFor()
+
+    const later = await app.host.service(queuesService).add('hostile-data', 'later', { n: 1 }, { delay: 3_600_000 })
+    await page.goto(`${app.url}/console/queues/hostile-data/jobs/${later.id}`)
+    await pressWithKeys(page, button('Run now'))
+    await page.getByText(`Job ${later.id} promoted`).waitFor()
+    await pressWithKeys(page, button('Edit and run…'))
+    await tabTo(page, dialog.getByRole('textbox'))
+    await page.keyboard.press('Control+A')
+    await page.keyboard.type('{"n": 2}')
+    await confirm('Add the job')
+    await page.getByText(/Added job \d+/).waitFor()
+    await tabTo(page, page.getByRole('tab', { name: 'Data' }))
+    await page.keyboard.press('ArrowRight')
+    await page.getByRole('tab', { name: 'Attempts', selected: true }).waitFor()
+    await pressWithKeys(page, button('Cancel'))
+    await confirm('Cancel')
+    await page.getByText(/Job \d+ cancelled/).waitFor()
+
+    await page.goto(`${app.url}/console/schedules`)
+    await pressWithKeys(page, button('Remove'))
+    await confirm('Remove')
+    await page.getByText('No schedules').waitFor()
+    await page.context().close()
+  })
+
   it('retries a job, and deletes all failed ones only after their number was shown and confirmed', async () => {
     await app.fail('again')
     const { page } = await open('/queues/mails?state=failed')
-    await page.getByRole('link', { name: failedId, exact: true }).click()
-    await page.getByRole('button', { name: 'Retry' }).click()
+    await pressWithKeys(page, page.getByRole('link', { name: failedId, exact: true }))
+    await pressWithKeys(page, page.getByRole('button', { name: 'Retry' }))
     await page.getByText(`Job ${failedId} retried`).waitFor()
     await page.goto(`${app.url}/console/queues/mails?state=failed`)
-    await page.getByRole('button', { name: 'Delete all…' }).click()
+    await pressWithKeys(page, page.getByRole('button', { name: 'Delete all…' }))
     const dialog = page.getByRole('dialog')
     await dialog.getByText(/^\d+ jobs?: /).waitFor()
-    await dialog.getByRole('button', { name: 'Delete all' }).click()
+    await pressWithKeys(page, dialog.getByRole('button', { name: 'Delete all' }))
     await page.getByText(/^Delete all: \d+ of/).waitFor()
     await page.getByText('No failed jobs').waitFor()
     failedId = await app.fail()
@@ -223,8 +299,3 @@ describe('the console in Chromium', () => {
     }
   })
 })
-
-interface AxeViolation {
-  readonly help: string
-  readonly nodes: readonly { readonly html: string }[]
-}

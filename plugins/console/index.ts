@@ -5,7 +5,7 @@ import { opsService } from 'zin/plugins/ops'
 import { queueMonitorService } from 'zin/plugins/queue-monitor'
 import { workersService } from 'zin/plugins/workers'
 import { isLoopback, urlOf } from './addresses.js'
-import { AttentionService } from './attention.js'
+import { AttentionService } from './attention/attention.js'
 import { consoleCommands } from './cli.js'
 import { loadModules } from './contributions.js'
 import { consoleErrors } from './errors.js'
@@ -38,6 +38,7 @@ export const webConsole = definePlugin({
     const { clock, hooks, host, log, options, services } = ctx
     const service = new ConsoleService({ host, options, ops: () => services.ops, monitor: () => services.monitor })
     const attention = new AttentionService({
+      monitor: () => services.monitor,
       workers: () => services.workers,
       canaries: () => services.canaries,
       breaker: () => services.breaker,

@@ -1,34 +1,8 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { after, before, describe, it } from 'node:test'
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { auditPages, launch, phone, pressWithKeys, tabTo, wide } from './testing/browser.js'
 import { hostile, type OperatedApp, operatedApp } from './testing/operated-app.js'
-
-const executablePath = process.env.TEST_CHROMIUM
-assert.ok(executablePath, 'TEST_CHROMIUM is not set; run: npm test -- operations.browser')
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-const wide = { width: 1440, height: 900 }
-const phone = { width: 390, height: 844 }
-
-interface Violation {
-  readonly help: string
-  readonly nodes: readonly { readonly html: string }[]
-}
-
-const pages: readonly (readonly [path: string, title: string])[] = [
-  ['/workers', 'Workers'],
-  ['/workers/email-sender', 'email-sender'],
-  ['/workers/imports', 'imports'],
-  ['/decisions', 'Decisions'],
-  ['/resources', 'Resources'],
-  ['/plugins?plugin=workers', 'Plugins and hooks'],
-  ['/plugins?tab=hooks', 'Plugins and hooks'],
-  ['/plugins?tab=routes', 'Plugins and hooks'],
-  ['/plugins?tab=settings', 'Plugins and hooks'],
-  ['/access', 'Access'],
-]
 
 describe('the pages of workers, decisions, resources and plugins in Chromium', () => {
   let app: OperatedApp
@@ -36,10 +10,7 @@ describe('the pages of workers, decisions, resources and plugins in Chromium', (
 
   before(async () => {
     app = await operatedApp()
-    browser = await chromium.launch({
-      executablePath: executablePath as string,
-      args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-    })
+    browser = await launch()
   })
   after(async () => {
     await browser?.close()
@@ -53,27 +24,24 @@ describe('the pages of workers, decisions, resources and plugins in Chromium', (
     return page
   }
 
-  // Colours do not depend on the width, and widths not on the colours.
-  for (const [colorScheme, viewport] of [
-    ['light', wide],
-    ['dark', phone],
-  ] as const) {
-    it(`are shown without a violation of accessibility, ${colorScheme}, at ${viewport.width} px`, async () => {
-      const page = await open('/workers', { viewport, colorScheme, bypassCSP: true })
-      for (const [path, title] of pages) {
-        await page.goto(`${app.url}/console${path}`)
-        await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor()
-        await page.waitForFunction(() => document.querySelector('.loading') === null)
-        await page.evaluate(axe)
-        const found = await page.evaluate(async () => {
-          const { violations } = await (globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }).axe.run()
-          return violations.map(({ help, nodes }) => `${help}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
-        })
-        assert.deepEqual(found, [], `${path} in ${colorScheme} at ${viewport.width} px`)
-        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
-        assert.equal(overflow, 0, `${path} is wider than ${viewport.width} px`)
-      }
-      await page.context().close()
+  for (const viewport of [wide, phone]) {
+    it(`are shown in both themes without a violation of accessibility and for use without a mouse, at ${viewport.width} px`, async () => {
+      const [node] = await app.workers.nodes()
+      const pages = [
+        { path: '/workers', title: 'Workers' },
+        { path: '/workers/email-sender', title: 'email-sender' },
+        { path: '/workers/imports', title: 'imports' },
+        { path: '/nodes', title: 'Nodes' },
+        { path: `/nodes/${encodeURIComponent(node?.id ?? '')}`, title: node?.id ?? '' },
+        { path: '/decisions', title: 'Decisions' },
+        { path: '/resources', title: 'Resources' },
+        { path: '/plugins?plugin=workers', title: 'Plugins and hooks' },
+        { path: '/plugins?tab=hooks', title: 'Plugins and hooks' },
+        { path: '/plugins?tab=routes', title: 'Plugins and hooks' },
+        { path: '/plugins?tab=settings', title: 'Plugins and hooks' },
+        { path: '/access', title: 'Access' },
+      ]
+      await auditPages(browser, app.url, pages, viewport)
     })
   }
 
@@ -84,24 +52,53 @@ describe('the pages of workers, decisions, resources and plugins in Chromium', (
     const canary = page.getByRole('region', { name: 'Canary', exact: true })
     await canary.getByRole('img', { name: /failures; limit/ }).waitFor()
     await canary.getByText(/jobs until a verdict|more jobs of the canary/).waitFor()
-    await canary.getByRole('button', { name: 'Pause' }).focus()
-    await page.keyboard.press('Enter')
+    await pressWithKeys(page, canary.getByRole('button', { name: 'Pause' }))
     await page.getByRole('dialog').getByText('It keeps its share of the jobs').waitFor()
-    await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).focus()
-    await page.keyboard.press('Enter')
+    await pressWithKeys(page, page.getByRole('dialog').getByRole('button', { name: 'Pause' }))
     await canary.getByText('Somebody paused it.', { exact: false }).waitFor()
     await page.context().close()
   })
 
   it('stop a worker only when its name is typed, and start it again', async () => {
     const page = await open('/workers/thumbnails')
-    await page.getByRole('button', { name: 'Stop' }).click()
+    await pressWithKeys(page, page.getByRole('button', { name: 'Stop' }))
     const dialog = page.getByRole('dialog')
     assert.equal(await dialog.getByRole('button', { name: 'Stop' }).isDisabled(), true)
-    await dialog.getByRole('textbox').fill('thumbnails')
-    await dialog.getByRole('button', { name: 'Stop' }).click()
-    await page.getByRole('button', { name: 'Start', exact: true }).click()
+    await tabTo(page, dialog.getByRole('textbox'))
+    await page.keyboard.type('thumbnails')
+    await pressWithKeys(page, dialog.getByRole('button', { name: 'Stop' }))
+    await pressWithKeys(page, page.getByRole('button', { name: 'Start', exact: true }))
     await page.getByRole('button', { name: 'Restart' }).waitFor()
+    await page.context().close()
+  })
+
+  it('are filtered, unfolded and switched by keyboard alone', async () => {
+    const page = await open('/workers')
+    const wait = (part: string) => page.waitForFunction((text) => location.search.includes(text), part)
+    await tabTo(page, page.getByRole('radio', { name: /^All/ }))
+    await page.keyboard.press('ArrowRight')
+    await wait('show=trouble')
+    await page.goto(`${app.url}/console/decisions`)
+    await tabTo(page, page.getByRole('combobox', { name: 'Kind' }))
+    await page.keyboard.type('brea')
+    await wait('kind=breaker')
+    await pressWithKeys(page, page.locator('summary', { hasText: 'Evidence' }))
+    await page.locator('details[open]').getByText('Rule').waitFor()
+    await page.goto(`${app.url}/console/resources`)
+    await tabTo(page, page.getByRole('radio', { name: '1 h' }))
+    await page.keyboard.press('ArrowRight')
+    await wait('hours=6')
+    await pressWithKeys(page, page.getByRole('button', { name: 'Stop measuring' }))
+    await pressWithKeys(page, page.getByRole('dialog').getByRole('button', { name: 'Stop measuring' }))
+    await page.getByRole('button', { name: 'Start measuring' }).waitFor()
+    await page.goto(`${app.url}/console/plugins`)
+    await tabTo(page, page.getByRole('tab', { name: /Boot graph/ }))
+    await page.keyboard.press('ArrowRight')
+    await page.getByRole('tab', { name: /Hooks/, selected: true }).waitFor()
+    await page.goto(`${app.url}/console/workers/imports`)
+    await pressWithKeys(page, page.getByRole('button', { name: 'Close the breaker' }))
+    await pressWithKeys(page, page.getByRole('dialog').getByRole('button', { name: 'Close the breaker' }))
+    await page.getByText('The breaker is closed').waitFor()
     await page.context().close()
   })
 

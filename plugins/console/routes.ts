@@ -1,7 +1,7 @@
 import type { Context } from 'koa'
 import { defineRoute, type Route } from 'zin'
 import type { Asset } from './assets.js'
-import type { AttentionService } from './attention.js'
+import type { AttentionService } from './attention/attention.js'
 import { attentionResponse, bootResponse, pluginsResponse } from './schema.js'
 import { assetResponse } from './send-asset.js'
 import type { ConsoleService } from './service.js'
@@ -40,7 +40,7 @@ export function consoleRoutes(service: ConsoleService, attention: AttentionServi
     defineRoute({
       method: 'GET',
       path: '/api/console/attention',
-      summary: 'Workers, nodes, circuit breakers and canaries of all nodes that need a person',
+      summary: 'What needs a person, over all nodes: workers, versions, nodes, circuit breakers, canaries, jobs that fail again and again',
       description: 'At most two seconds old. Alerts of queues are at /api/queue/alerts.',
       tag,
       use: ['ops'],

@@ -24,8 +24,9 @@ export const attentionResponse = Type.Object({
   items: Type.Array(
     Type.Object({
       tone: Type.String({ description: 'bad or warn' }),
-      kind: Type.String({ description: 'worker, node, breaker or canary' }),
+      kind: Type.String({ description: 'worker, version, node, breaker, canary or job' }),
       subject: text,
+      queue: Type.Optional(Type.String({ description: 'Whose attempts fail because of it' })),
       text,
       since: Type.Optional(Type.String({ description: 'ISO 8601' })),
       to: Type.String({ description: 'Path in the console' }),

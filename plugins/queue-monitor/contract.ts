@@ -75,6 +75,7 @@ export interface JobDetails {
   readonly startedAt: string | null
   readonly completedAt: string | null
   readonly failedAt: string | null
+  /** Of its last failed attempt, also while it is tried again; null once it has completed. */
   readonly error: string | null
   /** ms. */
   readonly processingTime: number | null

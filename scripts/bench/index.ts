@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { benchAuth } from './auth.js'
 import { benchBoot } from './boot.js'
+import { benchConsole } from './console.js'
 import { benchControlPlane } from './control-plane.js'
 import { benchEdge } from './edge.js'
 import { benchHooks } from './hooks.js'
@@ -27,6 +28,7 @@ const suites: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
   microservices: benchMicroservices,
   observability: benchObservability,
   monitor: benchMonitor,
+  console: benchConsole,
 }
 
 const wanted = process.argv.slice(2)

@@ -26,7 +26,8 @@ export const listKeys: readonly Omit<KeyBinding, 'run'>[] = [
   { keys: 'k', title: 'Previous row', group: 'List' },
   { keys: 'Enter', title: 'Open the row', group: 'List' },
   { keys: 'x', title: 'Mark the row', group: 'List' },
-  { keys: 'Shift x', title: 'Mark all rows up to here', group: 'List' },
+  { keys: 'Shift x', title: 'Mark all rows from the last marked one', group: 'List' },
+  { keys: 'Shift ↓', title: 'Mark this row and the next one', group: 'List' },
 ]
 
 /** Time for the second key, ms. */

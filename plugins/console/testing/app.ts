@@ -10,6 +10,7 @@ import { queueMonitor } from 'zin/plugins/queue-monitor'
 import { queues, queuesService } from 'zin/plugins/queues'
 import { workers, workersService } from 'zin/plugins/workers'
 import { createTestHost, type TestHost } from 'zin/testing'
+import { eventually } from '../../../scripts/testing/eventually.js'
 import { webConsole } from '../index.js'
 import type { ConsoleOptions } from '../options.js'
 
@@ -30,6 +31,10 @@ export interface ConsoleApp {
   readonly url: string
   /** Adds a job that fails at once, and resolves when it has. */
   fail(name?: string): Promise<string>
+  /** Jobs with hostile names and errors in every state, and a schedule. */
+  plantHostile(): Promise<void>
+  /** Ids of what was planted: `retried` of `mails`, the others of `hostile-data`. */
+  readonly hostileIds: { readonly retried: string; readonly flow: string; readonly child: string }
 }
 
 /** An app with the console, a worker on `mails` that fails jobs with `bad`, and the queue `hostile-data` that nothing reads. */
@@ -66,12 +71,41 @@ export async function consoleApp(env: Readonly<Record<string, string>> = {}, opt
     long: 'x'.repeat(400),
     nested: { emoji: '🙈', list: [1, null, true] },
   })
+  let hostileIds: ConsoleApp['hostileIds'] | undefined
   return {
     host,
     url: host.url,
+    get hostileIds() {
+      if (hostileIds === undefined) throw new Error('nothing hostile was planted')
+      return hostileIds
+    },
+    async plantHostile() {
+      hostileIds = await plantHostile(host)
+    },
     async fail(name = hostile) {
       const job = await queue('mails').add(name, { bad: true, note: hostile }, { attempts: 1 })
       return job.id ?? ''
     },
   }
+}
+
+async function plantHostile(host: TestHost): Promise<ConsoleApp['hostileIds']> {
+  const service = host.service(queuesService)
+  // Each pause is twice the one before, so that it costs little after a few attempts.
+  const backoff = { type: 'exponential', delay: 20 } as const
+  const retried = await service.add('mails', hostile, { bad: true }, { attempts: 30, backoff })
+  await retried.log(hostile)
+  await service.add('hostile-data', hostile, {}, { delay: 3_600_000 })
+  const tree = await service.addFlow({
+    name: hostile,
+    queueName: 'hostile-data',
+    children: [{ name: hostile, queueName: 'hostile-data', data: { note: hostile }, opts: { delay: 3_600_000 } }],
+  })
+  const done = await service.add('hostile-done', hostile, {})
+  await host.service(workersService).create({ name: 'done', queueName: 'hostile-done', processor: () => hostile })
+  const timing = { every: 3_600_000 }
+  await host.service(workersService).schedule('mailer', 'hourly', timing)
+  await eventually('the job is retried', async () => ((await service.job('mails', retried.id ?? ''))?.job.attemptsMade ?? 0) >= 6)
+  await eventually('the job completes', async () => (await service.job('hostile-done', done.id ?? ''))?.state === 'completed')
+  return { retried: retried.id ?? '', flow: tree.job.id ?? '', child: tree.children?.[0]?.job.id ?? '' }
 }

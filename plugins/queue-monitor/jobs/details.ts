@@ -26,7 +26,7 @@ export function detailsOf(job: Job, state: string, shown?: ShownPayload): JobDet
     startedAt: isoOf(processedOn),
     completedAt: status === 'completed' ? isoOf(finishedOn) : null,
     failedAt: status === 'failed' ? isoOf(finishedOn) : null,
-    error: status === 'failed' ? (job.failedReason ?? null) : null,
+    error: status === 'completed' ? null : job.failedReason || null,
     processingTime: ended && finishedOn && processedOn ? Math.max(0, finishedOn - processedOn) : null,
     name: job.name,
     state,

@@ -23,10 +23,10 @@ interface Family {
 }
 
 const states = ['active', 'waiting', 'delayed', 'failed', 'completed'] as const
-/** Newest jobs of each state that are looked at for parents. */
+/** Jobs of each state that are looked at for parents. */
 const looked = 100
 
-/** Jobs that belong together: one that was asked for, or those of the newest jobs that have a parent. */
+/** Jobs that belong together: one that was asked for, or those among the first jobs of each state that have a parent. */
 function Flows(place: ConsolePlace) {
   const of = place.query.get('of') ?? ''
   const [text, setText] = useState(of)
@@ -85,13 +85,14 @@ function RecentFlows() {
       {() =>
         families.length === 0 ? (
           <Card flush>
-            <Empty title="No flow among the newest jobs">
-              A flow is a job with jobs that must be done before it. The newest {looked} jobs of each state were looked at.
+            <Empty title="No flow among the jobs that were looked at">
+              A flow is a job with jobs that must be done before it. The first {looked} jobs of each state were looked at, queue by queue;
+              name a job of another flow above.
             </Empty>
           </Card>
         ) : (
           <>
-            <p class="note">Flows with a child among the newest {looked} jobs of each state</p>
+            <p class="note">Flows with a child among the first {looked} jobs of each state, queue by queue</p>
             <Card flush>
               <ul class="needs">
                 {families.map(({ children, parent }) => (

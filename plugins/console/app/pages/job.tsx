@@ -67,7 +67,10 @@ function Details({ job, place }: { readonly job: JobDetails; readonly place: Con
       {job.error !== null && (
         <p class="error-line">
           <Icon name="bad" />
-          <span>{job.error}</span>
+          <span>
+            {job.status !== 'failed' && `Attempt ${job.attempts} of ${job.maxAttempts} failed: `}
+            {job.error}
+          </span>
         </p>
       )}
       <Card>
@@ -141,8 +144,12 @@ function Data({ job }: { readonly job: JobDetails }) {
   )
 }
 
+/** Earlier errors that are listed. */
+const mostStacks = 10
+
 function Errors({ job }: { readonly job: JobDetails }) {
   const stacks = job.stacktrace ?? []
+  const earlier = stacks.map((stack, index) => ({ attempt: index + 1, stack })).slice(0, -1)
   const [line = ''] = (job.error ?? '').split('\n')
   return (
     <Card
@@ -161,16 +168,19 @@ function Errors({ job }: { readonly job: JobDetails }) {
       {stacks.length === 0 ? (
         <p>{job.error}</p>
       ) : (
-        stacks.toReversed().map((stack, index) =>
-          index === 0 ? (
-            <StackView key={stacks.length - index} text={stack} />
-          ) : (
-            <details key={stacks.length - index}>
-              <summary>Attempt {stacks.length - index}</summary>
-              <StackView text={stack} />
-            </details>
-          ),
-        )
+        <>
+          <StackView text={stacks.at(-1) ?? ''} />
+          {earlier
+            .slice(-mostStacks)
+            .toReversed()
+            .map(({ attempt, stack }) => (
+              <details key={attempt}>
+                <summary>Attempt {attempt}</summary>
+                <StackView text={stack} />
+              </details>
+            ))}
+          {earlier.length > mostStacks && <p class="dim">And {plural(earlier.length - mostStacks, 'error')} before these</p>}
+        </>
       )}
     </Card>
   )

@@ -1,6 +1,6 @@
 import type { Decision } from 'zin/plugins/decisions'
 import type { QueueAlert, QueueStats } from 'zin/plugins/queue-monitor'
-import type { Attention } from '../../attention.js'
+import type { Attention } from '../../attention/attention.js'
 import type { ConsoleModule, ConsolePlace } from '../../contract.js'
 import { useRecent } from '../data/recent.js'
 import { isEnabled, refreshInterval, session } from '../data/session.js'
@@ -54,11 +54,14 @@ function NeedsYou() {
   const mayOperate = session.value?.may.operate === true
   const alerts = useData<{ alerts: readonly QueueAlert[] }>('/api/queue/alerts', refresh)
   const attention = useData<Attention>(mayOperate ? '/api/console/attention' : undefined, refresh)
+  // What says why attempts of a queue fail stands for the alert that they do.
+  const explained = new Set((attention.data?.items ?? []).map(({ queue }) => queue))
+  const isUnexplained = ({ queue, rule }: QueueAlert): boolean => rule !== 'failure-rate' || !explained.has(queue)
   const needs: readonly Need[] = [
     ...(attention.data?.items ?? []).map(
-      ({ kind, since, subject, text, to, tone }): Need => ({ key: `${kind} ${subject}`, tone, subject, text, since, to }),
+      ({ kind, since, subject, text, to, tone }): Need => ({ key: `${kind} ${subject} ${to}`, tone, subject, text, since, to }),
     ),
-    ...(alerts.data?.alerts ?? []).map(
+    ...(alerts.data?.alerts ?? []).filter(isUnexplained).map(
       ({ at, queue, reason, rule }): Need => ({
         key: `${rule} ${queue}`,
         tone: 'warn',
@@ -86,9 +89,11 @@ function NeedsYou() {
               <span class="needs-text">
                 <Link to={to}>{subject}</Link> {text}
               </span>
-              <span class="dim">
-                <Time at={since} />
-              </span>
+              {since !== undefined && (
+                <span class="dim">
+                  <Time at={since} />
+                </span>
+              )}
             </li>
           ))}
           {needs.length > mostNeeds && <li class="dim">{needs.length - mostNeeds} more</li>}
@@ -106,8 +111,8 @@ function NeedsYou() {
 }
 
 function linkOf(rule: string, queue: string): string {
-  const tab = rule === 'failure-rate' ? 'failed' : rule === 'processing-time' ? 'active' : 'waiting'
-  return `${path`/queues/${queue}`}?state=${tab}`
+  if (rule === 'failure-rate') return path`/queues/${queue}`
+  return `${path`/queues/${queue}`}?state=${rule === 'processing-time' ? 'active' : 'waiting'}`
 }
 
 function Headline({ at, stats }: { readonly stats: QueueStats; readonly at: number | undefined }) {
@@ -166,7 +171,7 @@ interface AgedQueue {
 }
 
 const agedColumns: readonly Column<AgedQueue>[] = [
-  { key: 'name', title: 'Queue', cell: ({ name }) => name },
+  { key: 'name', title: 'Queue', width: '48%', cell: ({ name }) => <span title={name}>{name}</span> },
   { key: 'oldest', title: 'Oldest', numeric: true, cell: ({ oldest }) => <Duration ms={oldest} /> },
   { key: 'waiting', title: 'Waiting', numeric: true, cell: ({ waiting }) => <Count value={waiting} /> },
   { key: 'failed', title: 'Failed', numeric: true, cell: ({ failed }) => <Count value={failed} /> },

@@ -60,7 +60,7 @@ function Charts({ points, stepMs }: { readonly points: readonly HistoryPoint[]; 
         <Chart
           label="Median and 95th percentile of run times"
           times={times}
-          least={1000}
+          least={100}
           format={duration}
           series={[
             { label: 'median', hue: 3, values: lines.p50 },

@@ -9,11 +9,12 @@ import { count as countText, exact, plural } from '../format.js'
 import { path, setQuery } from '../router.js'
 import { Card } from '../ui/layout.js'
 import { Empty, Loaded, Loading, Problem } from '../ui/states.js'
-import { type Column, RowsTable, type Selection } from '../ui/table.js'
+import { type Column, RowsTable } from '../ui/table.js'
 import { Duration, Time } from '../ui/time.js'
 import { toast } from '../ui/toast.js'
 import { BulkActions } from './bulk-actions.js'
 import { verbsOf } from './job-actions.js'
+import { useMarked } from './marked-jobs.js'
 
 interface JobsProps {
   readonly queue: string
@@ -27,6 +28,7 @@ const columnsBase: readonly Column<JobDetails>[] = [
   { key: 'name', title: 'Name', cell: ({ name }) => <span title={name}>{name}</span> },
 ]
 const errorColumn: Column<JobDetails> = { key: 'error', title: 'Error', cell: ({ error }) => <span title={error ?? ''}>{error}</span> }
+const lastError: Column<JobDetails> = { ...errorColumn, title: 'Last error', hideOn: 'tablet' }
 const attempts: Column<JobDetails> = {
   key: 'attempts',
   title: 'Attempts',
@@ -53,9 +55,9 @@ const runTime: Column<JobDetails> = {
 
 const columns: Readonly<Record<ListedStatus, readonly Column<JobDetails>[]>> = {
   failed: [...columnsBase, errorColumn, attempts, runTime, timeColumn('Failed', ({ failedAt }) => failedAt)],
-  waiting: [...columnsBase, attempts, timeColumn('Added', ({ createdAt }) => createdAt)],
-  active: [...columnsBase, attempts, timeColumn('Started', ({ startedAt }) => startedAt)],
-  delayed: [...columnsBase, attempts, timeColumn('Ready', ({ readyAt }) => readyAt)],
+  waiting: [...columnsBase, lastError, attempts, timeColumn('Added', ({ createdAt }) => createdAt)],
+  active: [...columnsBase, lastError, attempts, timeColumn('Started', ({ startedAt }) => startedAt)],
+  delayed: [...columnsBase, lastError, attempts, timeColumn('Ready', ({ readyAt }) => readyAt)],
   completed: [...columnsBase, attempts, runTime, timeColumn('Completed', ({ completedAt }) => completedAt)],
 }
 
@@ -100,7 +102,7 @@ function AllJobs({ count, queue, status }: JobsProps) {
       total: pagination.total,
     }),
   )
-  const { clear, marked, selection } = useMarked()
+  const { clear, marked, selection } = useMarked(jobs.rowAt)
   const { error, total } = jobs
   // Rows do not move while somebody reads: what is new waits until it is asked for.
   const seen = useRef(count)
@@ -157,7 +159,7 @@ interface Search {
 
 function FoundJobs({ query, queue, status }: Omit<JobsProps, 'count'>) {
   const found = useData<Search>(`/api/jobs?queue=${encodeURIComponent(queue)}&status=${status}&limit=100&q=${encodeURIComponent(query)}`)
-  const { clear, marked, selection } = useMarked()
+  const { clear, marked, selection } = useMarked((index) => found.data?.jobs[index])
   return (
     <Loaded from={found} what="Searching">
       {({ jobs, searched }) => (
@@ -191,17 +193,6 @@ function FoundJobs({ query, queue, status }: Omit<JobsProps, 'count'>) {
       )}
     </Loaded>
   )
-}
-
-function useMarked(): { readonly marked: ReadonlySet<string>; readonly selection: Selection<JobDetails>; readonly clear: () => void } {
-  const [marked, set] = useState<ReadonlySet<string>>(new Set())
-  const toggle = ({ id }: JobDetails): void =>
-    set((now) => {
-      const next = new Set(now)
-      if (!next.delete(id)) next.add(id)
-      return next
-    })
-  return { marked, selection: { has: ({ id }) => marked.has(id), toggle }, clear: () => set(new Set()) }
 }
 
 interface BarProps {

@@ -1,3 +1,4 @@
+import { useRef } from 'preact/hooks'
 import type { ListedStatus, QueueEntry } from 'zin/plugins/queue-monitor'
 import type { ConsolePlace } from '../../contract.js'
 import { request } from '../data/api.js'
@@ -29,7 +30,9 @@ export function Queue(place: ConsolePlace) {
   const stats = useStats()
   const entry = stats.data?.queues[name]
   const wanted = place.query.get('state')
-  const tab = tabs.find(({ id }) => id === wanted)?.id ?? 'failed'
+  const first = useRef<ListedStatus | undefined>(undefined)
+  if (entry !== undefined) first.current ??= firstTab(entry)
+  const tab = tabs.find(({ id }) => id === wanted)?.id ?? first.current ?? 'failed'
   return (
     <Page
       title={name}
@@ -68,6 +71,11 @@ export function Queue(place: ConsolePlace) {
       </Loaded>
     </Page>
   )
+}
+
+/** Failed jobs, or else those that are there; chosen once, so that nothing moves while somebody reads. */
+function firstTab(entry: QueueEntry): ListedStatus {
+  return (['failed', 'active', 'waiting', 'delayed', 'completed'] as const).find((status) => countOf(entry, status) > 0) ?? 'failed'
 }
 
 function countOf(entry: QueueEntry, status: ListedStatus): number {

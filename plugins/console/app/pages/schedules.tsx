@@ -111,7 +111,7 @@ function Schedules() {
       ? [
           {
             key: 'remove',
-            title: '',
+            title: 'Action',
             numeric: true,
             width: '104px',
             cell: ({ id, worker }: Schedule) => (

@@ -102,7 +102,7 @@ function Asked({ asked, close }: { readonly asked: Question; readonly close: () 
         )}
         <div class="dialog-actions">
           <button type="button" class="button" onClick={close}>
-            Cancel
+            {asked.verb.startsWith('Cancel') ? 'Back' : 'Cancel'}
           </button>
           <button type="submit" class={asked.tone === 'bad' ? 'button danger' : 'button primary'} disabled={blocked}>
             {busy ? 'Working…' : asked.verb}

@@ -9,7 +9,8 @@ export function drawChart(
   box: HTMLElement,
   { format, height = defaultHeight, least = 1, marks = [], onPick, series, times }: ChartProps,
 ): () => void {
-  const colour = (name: string): string => getComputedStyle(box).getPropertyValue(name).trim()
+  const colour = colours(box)
+  const warn = colour('--warn')
   const axis: uPlot.Axis = {
     stroke: colour('--text-dim'),
     grid: { stroke: colour('--border'), width: 1 },
@@ -27,7 +28,7 @@ export function drawChart(
       cursor: { sync: { key: 'console' }, points: { size: 6 }, drag: { x: false, y: false } },
       scales: { y: { range: (_plot, _least, most) => [0, Math.max(least, (most ?? 0) * 1.1)] } },
       axes: [
-        { ...axis, values: (_plot, splits) => splits.map((at, index) => timeLabel(at, splits[index - 1])) },
+        { ...axis, values: (_plot, splits) => splits.map((at, index) => timeLabel(at, splits[index - 1], splits)) },
         { ...axis, size: 64, values: (_plot, splits) => splits.map((value) => format(value)) },
       ],
       series: [
@@ -45,7 +46,7 @@ export function drawChart(
       ],
       hooks: {
         setCursor: [(self) => showTip(self, tip, { format, series, marks })],
-        draw: [(self) => drawMarks(self, marks, colour('--warn'))],
+        draw: [(self) => drawMarks(self, marks, warn)],
       },
     },
     [times.map((at) => at / 1000), ...series.map(({ values }) => [...values])],
@@ -65,13 +66,28 @@ export function drawChart(
   }
 }
 
+/** Reads a colour of the theme as a canvas takes it: the variable itself has one for each theme. */
+function colours(box: HTMLElement): (name: string) => string {
+  return (name) => {
+    const probe = box.appendChild(document.createElement('span'))
+    probe.style.color = `var(${name})`
+    const { color } = getComputedStyle(probe)
+    probe.remove()
+    return color
+  }
+}
+
 /** `14:05`, and the day where it changes. */
-function timeLabel(at: number, before: number | undefined): string {
+function timeLabel(at: number, before: number | undefined, [first = 0, second = 60]: readonly number[]): string {
   const date = new Date(at * 1000)
   const day = date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
-  const time = date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
+  const time = date.toLocaleTimeString('en-GB', {
+    hour: '2-digit',
+    minute: '2-digit',
+    ...(second - first < 60 ? { second: '2-digit' } : {}),
+  })
   if (before !== undefined && new Date(before * 1000).toDateString() === date.toDateString()) return time
-  return time === '00:00' ? day : `${time}\n${day}`
+  return time.startsWith('00:00') ? day : `${time}\n${day}`
 }
 
 function showTip(

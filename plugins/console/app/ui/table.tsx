@@ -21,13 +21,14 @@ export interface TableProps<Row> {
   /** Where a row leads; its first cell is the link. */
   readonly href?: ((row: Row) => string | undefined) | undefined
   readonly empty?: ComponentChildren
-  /** Rows that are marked, and what marks one. */
-  readonly selection?: Selection<Row> | undefined
 }
 
+/** Rows that are marked, and what marks them. */
 export interface Selection<Row> {
   readonly has: (row: Row) => boolean
-  readonly toggle: (row: Row, range: boolean) => void
+  readonly toggle: (index: number) => void
+  /** Marks the rows between the one that was marked last, or else `from`, and `to`. */
+  readonly extend: (from: number, to: number) => void
 }
 
 export interface Sorting {
@@ -85,13 +86,14 @@ interface RowsTableProps<Row> extends TableProps<Row> {
   readonly count: number
   /** Undefined: not here yet. */
   readonly rowAt: (index: number) => Row | undefined
+  readonly selection?: Selection<Row> | undefined
   /** Which rows are in the document. */
   readonly onWindow?: (first: number, end: number) => void
   readonly sorting?: Sorting | undefined
   readonly onSort?: ((key: string) => void) | undefined
 }
 
-/** A table of which only the rows in sight are in the document. Arrow keys, `j` and `k` move, Enter opens, `x` marks. */
+/** A table of which only the rows in sight are in the document. Arrow keys, `j` and `k` move, Enter opens, `x` marks; with Shift a range. */
 export function RowsTable<Row>(props: RowsTableProps<Row>) {
   const { columns, count, empty, href, label, onSort, onWindow, rowAt, rowKey, selection, sorting } = props
   const box = useRef<HTMLDivElement>(null)
@@ -123,14 +125,21 @@ export function RowsTable<Row>(props: RowsTableProps<Row>) {
     }
     requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(`tr[data-index="${next}"]`)?.focus())
   }
+  const extendTo = (index: number): void => {
+    const next = Math.max(0, Math.min(count - 1, index))
+    selection?.extend(active, next)
+    moveTo(next)
+  }
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLTableElement>): void => {
-    if (event.metaKey || event.ctrlKey || event.altKey || !(event.target as HTMLElement).matches('tr')) return
+    if (event.metaKey || event.ctrlKey || event.altKey || !(event.target as HTMLElement).matches('tr, .mark input')) return
     const row = rowAt(active)
     const acts: Readonly<Record<string, () => void>> = {
-      ArrowDown: () => moveTo(active + 1),
+      ArrowDown: () => (event.shiftKey ? extendTo(active + 1) : moveTo(active + 1)),
       j: () => moveTo(active + 1),
-      ArrowUp: () => moveTo(active - 1),
+      J: () => extendTo(active + 1),
+      ArrowUp: () => (event.shiftKey ? extendTo(active - 1) : moveTo(active - 1)),
       k: () => moveTo(active - 1),
+      K: () => extendTo(active - 1),
       PageDown: () => moveTo(active + 20),
       PageUp: () => moveTo(active - 20),
       Home: () => moveTo(0),
@@ -139,8 +148,8 @@ export function RowsTable<Row>(props: RowsTableProps<Row>) {
         const to = row === undefined ? undefined : href?.(row)
         if (to !== undefined) router.go(to)
       },
-      x: () => row !== undefined && selection?.toggle(row, false),
-      X: () => row !== undefined && selection?.toggle(row, true),
+      x: () => selection?.toggle(active),
+      X: () => selection?.extend(active, active),
     }
     const act = acts[event.key]
     if (act === undefined) return
@@ -189,7 +198,7 @@ export function RowsTable<Row>(props: RowsTableProps<Row>) {
                 aria-rowindex={index + 2}
                 aria-selected={selection?.has(row)}
                 tabIndex={index === Math.min(active, count - 1) || (active < first && index === first) ? 0 : -1}
-                onFocus={() => setActive(index)}
+                onFocusIn={() => setActive(index)}
                 onClick={(event) => {
                   const to = href?.(row)
                   if (to === undefined || (event.target as HTMLElement).closest('a, button, input, label') !== null) return
@@ -203,7 +212,7 @@ export function RowsTable<Row>(props: RowsTableProps<Row>) {
                       type="checkbox"
                       aria-label={`Mark ${rowKey(row)}`}
                       checked={selection.has(row)}
-                      onClick={(event) => selection.toggle(row, event.shiftKey)}
+                      onClick={(event) => (event.shiftKey ? selection.extend(index, index) : selection.toggle(index))}
                     />
                   </td>
                 )}

@@ -73,7 +73,7 @@ function pageOf(subject: string): string | undefined {
   const [type, id] = [subject.slice(0, at), subject.slice(at + 1)]
   if (type === 'worker') return path`/workers/${id}`
   if (type === 'queue') return path`/queues/${id}`
-  if (type === 'node') return path`/resources?node=${id}`
+  if (type === 'node') return path`/nodes/${id}`
   return undefined
 }
 

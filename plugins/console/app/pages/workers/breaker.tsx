@@ -39,7 +39,7 @@ export function Breaker({
           <p class="dim">
             {own === 'open' ? 'Open' : 'Half-open'} since <Time at={since} />
             {until === null ? `; ${probes.passed} of ${probes.needed} probes passed` : '; next probe '}
-            {until !== null && <Time at={until} />}
+            {until !== null && (Date.parse(until) > Date.now() ? <Time at={until} /> : 'with the next job')}
             {openings > 1 && `; opened ${openings} times in a row`}
           </p>
         </div>

@@ -10,6 +10,7 @@ import { Card, Page } from '../../ui/layout.js'
 import { Empty, Loaded } from '../../ui/states.js'
 import { type Column, Table } from '../../ui/table.js'
 import { Duration } from '../../ui/time.js'
+import { NodeCount } from './node-list.js'
 import { stateTone, type Trouble, troubleOf } from './trouble.js'
 import { useWorkers } from './use-workers.js'
 
@@ -147,7 +148,7 @@ export function Workers({ query }: ConsolePlace) {
     [worker.name, worker.queueName, worker.version].some((one) => one.toLowerCase().includes(wanted)),
   )
   return (
-    <Page title="Workers">
+    <Page title="Workers" actions={<NodeCount />}>
       <Loaded from={workers}>
         {(all) => (
           <>

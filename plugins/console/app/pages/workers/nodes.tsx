@@ -14,7 +14,7 @@ export function Nodes({ nodes, worker }: { readonly nodes: readonly WorkerOnNode
       key: 'node',
       title: 'Node',
       cell: ({ node }) => (
-        <Link to={path`/resources?node=${node}`} class="mono" title={node}>
+        <Link to={path`/nodes/${node}`} class="mono" title={node}>
           {node}
         </Link>
       ),

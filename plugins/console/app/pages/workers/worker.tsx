@@ -1,12 +1,14 @@
 import type { ScalingStatus } from 'zin/plugins/autoscale'
 import type { DecisionPage } from 'zin/plugins/decisions'
 import type { HealthTerm, VersionView, WorkerStatus, WorkerView } from 'zin/plugins/workers'
+import { failingVersions } from '../../../attention/failing-versions.js'
 import type { ConsoleData, ConsolePlace } from '../../../contract.js'
 import { isEnabled } from '../../data/session.js'
-import { percent, rate } from '../../format.js'
+import { exact, percent, rate } from '../../format.js'
 import { grouped } from '../../group.js'
 import { path } from '../../router.js'
 import { Badge } from '../../ui/badge.js'
+import { Icon } from '../../ui/icon.js'
 import { Card, Page, Stat } from '../../ui/layout.js'
 import { Link } from '../../ui/link.js'
 import { Panels } from '../../ui/panels.js'
@@ -65,6 +67,7 @@ function Content({ data, place, worker }: ContentProps) {
           <Badge tone="bad">{worker.lastError}</Badge>
         </p>
       )}
+      <FailingVersion worker={worker.name} counts={counts} />
       <Figures worker={worker} status={data.status.data?.status} terms={data.health.data?.health.terms ?? []} counts={counts} />
       {on && (
         <Card title="Canary">
@@ -127,6 +130,22 @@ function Content({ data, place, worker }: ContentProps) {
       </div>
       <Panels on="worker" place={place} />
     </>
+  )
+}
+
+/** The version that fails too often, as the overview says. */
+function FailingVersion({ counts, worker }: { readonly worker: string; readonly counts: readonly Counts[] }) {
+  const [found] = failingVersions(byVersion(counts).map((one) => ({ ...one, worker })))
+  if (found === undefined) return null
+  const { attempts, beside, failed, version } = found
+  return (
+    <p class="error-line">
+      <Icon name="bad" />
+      <span>
+        Version {version} fails {percent(failed / attempts)} of its attempts: {exact(failed)} of {exact(attempts)} within the hour
+        {beside !== undefined && `; version ${beside.version} fails ${percent(beside.failed / beside.attempts)}`}.
+      </span>
+    </p>
   )
 }
 

@@ -1,19 +1,12 @@
 import type { Breaker } from 'zin/plugins/breaker'
 import type { Canaries } from 'zin/plugins/canary'
+import type { JobDetails, QueueMonitor, QueueStats } from 'zin/plugins/queue-monitor'
 import type { Workers, WorkerView } from 'zin/plugins/workers'
+import { failingVersions } from './failing-versions.js'
+import { type AttentionItem, failedWorker, failingVersion, lostNode, openCircuits, retriedJob, waitingCanary } from './items.js'
+import { failedAttempts, RetriedJobs } from './retried-jobs.js'
 
-/** Something that needs a person. */
-export interface AttentionItem {
-  readonly tone: 'bad' | 'warn'
-  readonly kind: 'worker' | 'node' | 'breaker' | 'canary'
-  readonly subject: string
-  /** What is wrong, in words with its numbers. */
-  readonly text: string
-  /** ISO 8601; absent: unknown. */
-  readonly since?: string
-  /** Where in the console it is looked into. */
-  readonly to: string
-}
+export type { AttentionItem } from './items.js'
 
 export interface Attention {
   readonly items: readonly AttentionItem[]
@@ -24,6 +17,7 @@ export interface Attention {
 }
 
 export interface AttentionParts {
+  readonly monitor: () => QueueMonitor
   readonly workers: () => Workers | undefined
   readonly canaries: () => Canaries | undefined
   readonly breaker: () => Breaker | undefined
@@ -37,14 +31,20 @@ const mostWorkers = 2_000
 /** Workers with a canary or a breaker that are asked, and how many at once. */
 const mostAsked = 200
 const atOnce = 20
+/** Workers whose versions are compared, those with the most failures first. */
+const mostCompared = 200
+/** Queues with fewer failed attempts within the hour have no failing version. */
+const fewFailures = 3
 
 /** What needs a person now, over all nodes. */
 export class AttentionService {
   readonly #parts: AttentionParts
+  readonly #retried: RetriedJobs
   #latest: { readonly at: number; readonly found: Promise<Attention> } | undefined
 
   constructor(parts: AttentionParts) {
     this.#parts = parts
+    this.#retried = new RetriedJobs(parts.monitor)
   }
 
   look(): Promise<Attention> {
@@ -75,16 +75,47 @@ export class AttentionService {
     const breaker = this.#parts.breaker()
     if (breaker !== undefined) {
       const guarded = workers.filter(({ features }) => features.circuitBreaker === true)
-      await look('circuit breakers', () => each(guarded, async ({ name }) => openCircuits(name, await breaker.status(name))))
+      await look('circuit breakers', () => each(guarded, async (worker) => openCircuits(worker, await breaker.status(worker.name))))
     }
     const canaries = this.#parts.canaries()
     if (canaries !== undefined) {
       const tried = workers.filter(({ features }) => features.canary === true)
       await look('canaries', () => each(tried, async ({ name }) => waitingCanary(await canaries.status(name).catch(noCanary))))
     }
+    await look('retried jobs', async () => {
+      const stats = await this.#parts.monitor().stats()
+      const jobs = await this.#retried.find(stats)
+      items.push(...jobs.map((job) => retriedJob(job, stats.queues[job.queue])))
+      const explained = new Set(items.filter(({ kind, tone }) => tone === 'bad' && kind !== 'job').map(({ subject }) => subject))
+      const others = workers.filter(({ name }) => !explained.has(name))
+      return service?.enabled === true ? failing(service, others, stats, jobs) : []
+    })
     items.sort((a, b) => Number(a.tone === 'warn') - Number(b.tone === 'warn') || (a.subject < b.subject ? -1 : 1))
     return { items, unknown, at: new Date(at).toISOString() }
   }
+}
+
+/** Versions that fail too often, without the failures of jobs that are named themselves. One round trip, and none while nothing fails. */
+async function failing(
+  service: Workers,
+  workers: readonly WorkerView[],
+  stats: QueueStats,
+  retried: readonly JobDetails[],
+): Promise<readonly AttentionItem[]> {
+  const failuresOf = ({ queueName }: WorkerView): number => {
+    const entry = stats.queues[queueName]
+    return entry === undefined ? 0 : failedAttempts(entry)
+  }
+  const suspects = workers
+    .filter((worker) => failuresOf(worker) >= fewFailures)
+    .sort((a, b) => failuresOf(b) - failuresOf(a))
+    .slice(0, mostCompared)
+  if (suspects.length === 0) return []
+  const queueOf = new Map(suspects.map(({ name, queueName }) => [name, queueName]))
+  const counts = await service.counts([...queueOf.keys()], { byVersion: true })
+  const explained = (worker: string): number =>
+    retried.filter(({ queue }) => queue === queueOf.get(worker)).reduce((sum, { attempts }) => sum + attempts, 0)
+  return failingVersions(counts, explained).map((found) => failingVersion(found, queueOf.get(found.worker) ?? ''))
 }
 
 async function allWorkers(workers: Workers): Promise<readonly WorkerView[]> {
@@ -105,34 +136,6 @@ async function each(
   for (let from = 0; from < Math.min(workers.length, mostAsked); from += atOnce)
     found.push(...(await Promise.all(workers.slice(from, from + atOnce).map(find))).flat())
   return found
-}
-
-function failedWorker({ name, updatedAt }: WorkerView): AttentionItem {
-  const text = 'has failed, and takes no jobs until it is restarted'
-  return { tone: 'bad', kind: 'worker', subject: name, text, since: updatedAt, to: `/workers/${encodeURIComponent(name)}` }
-}
-
-function lostNode({ id, leaseUntil }: Awaited<ReturnType<Workers['nodes']>>[number]): AttentionItem {
-  const text = 'lost its lease: other nodes have taken over its share of the workers'
-  return { tone: 'bad', kind: 'node', subject: id, text, since: leaseUntil, to: '/workers' }
-}
-
-function openCircuits(name: string, { circuits }: Awaited<ReturnType<Breaker['status']>>): readonly AttentionItem[] {
-  return circuits.map((circuit) => ({
-    tone: circuit.state === 'open' ? 'bad' : 'warn',
-    kind: 'breaker',
-    subject: circuit.jobName === null ? name : `${name} (${circuit.jobName})`,
-    since: circuit.since,
-    text: circuit.state === 'open' ? `circuit is open, so that its jobs wait: ${circuit.reason}` : `circuit tries again: ${circuit.reason}`,
-    to: `/workers/${encodeURIComponent(name)}`,
-  }))
-}
-
-function waitingCanary(canary: Awaited<ReturnType<Canaries['status']>> | undefined): readonly AttentionItem[] {
-  if (canary?.state !== 'PAUSED') return []
-  const { canary: version, evidence, pausedFor, updatedAt, worker } = canary
-  const text = `canary ${version.version} waits for a decision${pausedFor === undefined ? '' : ` (${pausedFor})`}: ${evidence.reason}`
-  return [{ tone: 'warn', kind: 'canary', subject: worker, text, since: updatedAt, to: `/workers/${encodeURIComponent(worker)}` }]
 }
 
 /** A worker that may have a canary, and has none. */

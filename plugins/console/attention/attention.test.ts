@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { JobDetails, JobPage, QueueStats } from 'zin/plugins/queue-monitor'
+import { failingVersions } from './failing-versions.js'
+import { retriedJob } from './items.js'
+import { RetriedJobs } from './retried-jobs.js'
+
+const counted = (version: string, completed: number, failed: number) => ({ worker: 'mails', version, completed, failed })
+
+describe('what needs a person', () => {
+  it('is a version that surely fails more than 5 %, beside the one with the most attempts', () => {
+    const [found, ...others] = failingVersions([counted('1.0.0', 995, 5), counted('1.1.0', 270, 30), counted('0.9.0', 3, 0)])
+    const beside = { version: '1.0.0', failed: 5, attempts: 1000 }
+    assert.deepEqual(found, { worker: 'mails', version: '1.1.0', failed: 30, attempts: 300, beside })
+    assert.deepEqual(others, [])
+  })
+
+  it('is no version that fails 1 of 10, or 4 %, or only a job that is named itself', () => {
+    assert.deepEqual(failingVersions([counted('1.0.0', 9, 1)]), [])
+    assert.deepEqual(failingVersions([counted('1.0.0', 960, 40)]), [])
+    const explained = failingVersions([counted('1.0.0', 100, 50)], () => 49)
+    assert.deepEqual(explained, [])
+  })
+
+  const job = (changes: Partial<JobDetails>) =>
+    ({ id: '1', queue: 'mails', name: 'mail', status: 'waiting', attempts: 9, maxAttempts: 100, error: 'no', ...changes }) as JobDetails
+  const page = (...jobs: readonly JobDetails[]): JobPage => ({
+    jobs,
+    pagination: { page: 1, limit: 20, total: jobs.length, totalPages: 1 },
+  })
+  const stats = { queues: { mails: { attempts: 10, failureRate: 1, active: 0, size: 1 } } } as unknown as QueueStats
+
+  it('is a job that fails again and again, also while it is between two lists, until it has ended', async () => {
+    let [listed, held]: readonly [JobPage, JobDetails] = [page(job({}), job({ id: '2', attempts: 2 })), job({ attempts: 10 })]
+    const jobs = new RetriedJobs(() => ({ jobs: async () => listed, job: async () => held }))
+    const found = async () => (await jobs.find(stats)).map(({ attempts, id }) => [id, attempts])
+    assert.deepEqual(await found(), [['1', 9]])
+    listed = page()
+    assert.deepEqual(await found(), [['1', 10]])
+    held = job({ status: 'failed' })
+    assert.deepEqual(await found(), [])
+  })
+
+  it('reads no job of a queue without failures', async () => {
+    const refuse = () => Promise.reject(new Error('asked'))
+    const jobs = new RetriedJobs(() => ({ jobs: refuse, job: refuse }))
+    const quiet = { queues: { mails: { attempts: 10, failureRate: 0, active: 1, size: 1 } } } as unknown as QueueStats
+    assert.deepEqual(await jobs.find(quiet), [])
+  })
+
+  it('says which job holds others up, why it fails, and where it is', () => {
+    const entry = { waiting: 31, throughput: 0, oldestWaitingMs: 840_000 } as QueueStats['queues'][string]
+    const item = retriedJob(job({ id: 'a/b', error: 'card declined\n    at x' }), entry)
+    assert.deepEqual([item.tone, item.to], ['bad', '/queues/mails/jobs/a%2Fb'])
+    assert.equal(
+      item.text.replaceAll('\u00a0', ' '),
+      'job a/b (mail) has failed 9 of 100 attempts and is tried again, while 30 jobs wait, the oldest for 14 min: card declined',
+    )
+  })
+})

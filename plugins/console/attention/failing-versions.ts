@@ -1,0 +1,46 @@
+// Which version of a worker fails too often. Pure.
+import { grouped } from '../app/group.js'
+import { failsTooOften } from '../failure-share.js'
+
+/** What is counted of a version. */
+interface Counted {
+  readonly worker: string
+  readonly version?: string
+  readonly completed: number
+  readonly failed: number
+}
+
+/** Attempts of a version within the last hour. */
+export interface VersionShare {
+  readonly version: string
+  readonly failed: number
+  readonly attempts: number
+}
+
+export interface FailingVersion extends VersionShare {
+  readonly worker: string
+  /** The other version with the most attempts; absent: there was none. */
+  readonly beside?: VersionShare
+}
+
+/**
+ * For each worker the version that fails most, when that is more than workers may.
+ *
+ * @param counts of the last hour, by version.
+ * @param explained failed attempts of a worker that another cause explains.
+ */
+export function failingVersions(counts: readonly Counted[], explained: (worker: string) => number = () => 0): readonly FailingVersion[] {
+  return [...grouped(counts, ({ worker }) => worker)].flatMap(([worker, ofWorker]) => {
+    const known = explained(worker)
+    const shares = ofWorker.map(({ completed, failed, version = '' }): VersionShare => {
+      const own = Math.max(0, failed - known)
+      return { version, failed: own, attempts: completed + own }
+    })
+    const worst = shares
+      .filter(({ attempts, failed }) => attempts > 0 && failsTooOften(failed / attempts, attempts))
+      .sort((a, b) => b.failed / b.attempts - a.failed / a.attempts)[0]
+    if (worst === undefined) return []
+    const beside = shares.filter((one) => one !== worst && one.attempts > 0).sort((a, b) => b.attempts - a.attempts)[0]
+    return [{ worker, ...worst, ...(beside === undefined ? {} : { beside }) }]
+  })
+}

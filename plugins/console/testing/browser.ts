@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { type Browser, chromium, type Locator, type Page } from 'playwright-core'
+
+export const wide = { width: 1440, height: 900 }
+export const phone = { width: 390, height: 844 }
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+/** Presses of Tab after which something counts as out of reach. */
+const mostTabs = 300
+
+interface AxeInPage {
+  run(
+    options?: object,
+  ): Promise<{ readonly violations: readonly { readonly help: string; readonly nodes: readonly { readonly html: string }[] }[] }>
+}
+
+/** The browser of TEST_CHROMIUM. */
+export function launch(): Promise<Browser> {
+  const executablePath = process.env.TEST_CHROMIUM
+  assert.ok(executablePath, 'TEST_CHROMIUM is not set; run: npm test -- console')
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] })
+}
+
+export interface AuditedPage {
+  /** Below `/console`. */
+  readonly path: string
+  /** Its heading. */
+  readonly title: string
+}
+
+/**
+ * Opens each page at a width: axe finds nothing in either theme, nothing is wider than the screen, and on a wide one, Tab reaches everything
+ * that can be clicked.
+ */
+export async function auditPages(
+  browser: Browser,
+  url: string,
+  pages: readonly AuditedPage[],
+  viewport: { readonly width: number; readonly height: number },
+): Promise<void> {
+  const context = await browser.newContext({ viewport, bypassCSP: true, reducedMotion: 'reduce' })
+  const page = await context.newPage()
+  for (const { path, title } of pages) {
+    const where = `${path} at ${viewport.width} px`
+    await page.emulateMedia({ colorScheme: 'light' })
+    await page.goto(`${url}/console${path}`)
+    await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor()
+    await page.waitForFunction(() => document.querySelector('.loading') === null)
+    await page.evaluate(axe)
+    assert.deepEqual(await violations(page), [], where)
+    await page.emulateMedia({ colorScheme: 'dark' })
+    assert.deepEqual(await violations(page, { runOnly: ['color-contrast', 'link-in-text-block'] }), [], `${where} in the dark`)
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+    assert.equal(overflow, 0, `${where} is wider than the screen`)
+    if (viewport === wide) assert.deepEqual(await outOfReach(page), [], `${where} without a mouse`)
+  }
+  await context.close()
+}
+
+function violations(page: Page, options?: object): Promise<readonly string[]> {
+  return page.evaluate(async (chosen) => {
+    const found = await (globalThis as unknown as { axe: AxeInPage }).axe.run(chosen)
+    return found.violations.map(({ help, nodes }) => `${help}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
+  }, options)
+}
+
+/** What can be clicked, and Tab does not reach. Of tabs, rows and radio buttons it reaches one; arrow keys go on from there. */
+async function outOfReach(page: Page): Promise<readonly string[]> {
+  await page.evaluate(() => {
+    const clickable = 'a[href], button, input, select, textarea, summary'
+    const found = [...document.querySelectorAll<HTMLElement>(clickable)].filter(
+      (element) => element.checkVisibility() && element.tabIndex >= 0 && !element.matches(':disabled, [type=radio]:not(:checked)'),
+    )
+    const left = new Set(found)
+    Object.assign(globalThis, { left })
+    document.addEventListener('focusin', ({ target }) => left.delete(target as HTMLElement))
+    ;(document.activeElement as HTMLElement | null)?.blur()
+  })
+  const read = () =>
+    page.evaluate(() =>
+      [...(globalThis as unknown as { left: Set<HTMLElement> }).left].flatMap((one) => (one.isConnected ? [one.outerHTML] : [])),
+    )
+  for (let tabs = 0; tabs < mostTabs; tabs += 10) {
+    for (let n = 0; n < 10; n++) await page.keyboard.press('Tab')
+    if ((await read()).length === 0) return []
+  }
+  return read()
+}
+
+/** Presses Tab until something has the focus. */
+export async function tabTo(page: Page, what: Locator): Promise<void> {
+  await what.first().waitFor()
+  for (let tabs = 0; tabs < mostTabs; tabs++) {
+    if (await what.first().evaluate((element) => element === document.activeElement)) return
+    await page.keyboard.press('Tab')
+  }
+  assert.fail(`Tab does not reach ${what}`)
+}
+
+/** Goes to a button or link with Tab and presses Enter on it. */
+export async function pressWithKeys(page: Page, what: Locator): Promise<void> {
+  await tabTo(page, what)
+  await page.keyboard.press('Enter')
+}
