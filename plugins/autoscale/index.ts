@@ -9,6 +9,7 @@ import { autoscaleService } from './contract.js'
 import { autoscaleErrors } from './errors.js'
 import { autoScaling, datacenter } from './feature.js'
 import { autoscaleHooks } from './hooks.js'
+import { autoscaleMetrics } from './metrics.js'
 import { autoscaleOptions } from './options.js'
 import { isTimeZone } from './recommend/off-peak.js'
 import { topologyProblem } from './regions/topology.js'
@@ -48,6 +49,7 @@ export const autoscale = definePlugin({
       if (problem !== undefined) throw autoscaleErrors.AUTOSCALE_MISCONFIGURED('regions', problem)
     })
     if (!services.workers.enabled) return
+    ctx.hooks.on('collectMetrics', () => autoscaleMetrics(leader.statuses))
     ctx.routes(autoscaleRoutes(service))
     ctx.onStart(() => {
       for (const feature of [autoScaling, datacenter]) ctx.onStop(services.workers.offerFeature(feature))

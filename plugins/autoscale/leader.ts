@@ -1,6 +1,7 @@
 import type { Clock } from 'zin'
 import type { Cluster, Leadership } from 'zin/plugins/cluster'
 import type { Workers } from 'zin/plugins/workers'
+import type { ScalingStatus } from './contract.js'
 import type { Mover } from './regions/mover.js'
 import type { Scaler } from './scaler.js'
 import { allWorkers } from './signals.js'
@@ -41,6 +42,11 @@ export class AutoscaleLeader {
   async stop(): Promise<void> {
     await this.#leadership?.resign()
     this.#leadership = undefined
+  }
+
+  /** What was decided last; empty while another node leads. */
+  get statuses(): readonly ScalingStatus[] {
+    return this.#leadership?.leads === true ? this.#parts.scaler.statuses : []
   }
 
   async tick(): Promise<void> {

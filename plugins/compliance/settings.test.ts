@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { once } from 'node:events'
+import { type IncomingMessage, get as openStream } from 'node:http'
+import { after, before, describe, it } from 'node:test'
 import { databaseService } from 'zin/plugins/database'
+import { jwt } from 'zin/plugins/jwt'
 import { queuesService } from 'zin/plugins/queues'
-import { auditedApp } from './audit/audit.contract.js'
+import type { TestHost } from 'zin/testing'
+import { auditedApp, payloadKey } from './audit/audit.contract.js'
 import { complianceService } from './index.js'
+import { complianceSettings } from './settings.js'
 
 const get = async (env: Record<string, string>, path: string) => {
   const { host } = await auditedApp(env)
@@ -25,6 +30,11 @@ describe('settings of compliance', () => {
     assert.deepEqual(rows, [])
     const { controls } = await host.service(complianceService).report()
     assert.equal(controls.find(({ id }) => id === 'audit/log')?.state, 'off')
+    const listed = new Set(host.host.view.settings().map(({ name }) => name))
+    assert.deepEqual(
+      Object.keys(complianceSettings).filter((name) => !listed.has(name)),
+      [],
+    )
   })
 
   it('WORKER_SOC2 decides whether there is a report, with evidence from the app', async () => {
@@ -46,29 +56,50 @@ describe('settings of compliance', () => {
     for (const [env, message] of cases) await assert.rejects(auditedApp(env), message)
   })
 
-  it('WORKER_HIPAA hides payloads from callers who were not granted them by name, and nobody else does', async (t) => {
-    for (const hipaa of ['true', 'false']) {
-      const { host } = await auditedApp({ WORKER_HIPAA: hipaa, WORKER_ENCRYPTION: 'true' })
-      t.after(() => host.stop())
-      const { id } = await host.service(queuesService).add('letters', 'letter', { text: 'marker-4711' })
-      const { body, status } = await host.inject({ method: 'GET', path: `/api/jobs/${id}?include=payload&queue=letters` })
-      assert.equal(status, hipaa === 'true' ? 403 : 200)
-      assert.equal(JSON.stringify(body).includes('marker-4711'), hipaa === 'false')
-    }
-  })
+  for (const [hipaa, status, endsAfterMinutes] of [
+    [true, 403, 2],
+    [false, 200, 15],
+  ] as const) {
+    describe(`WORKER_HIPAA=${hipaa}`, () => {
+      let host: TestHost
+      before(async () => {
+        host = (await auditedApp({ WORKER_HIPAA: `${hipaa}`, WORKER_ENCRYPTION: 'true' }, { hipaaStreamMinutes: 2 })).host
+      })
+      after(() => host.stop())
 
-  it('WORKER_DATA_RETENTION decides from what time on data are deleted', async (t) => {
-    for (const days of ['1', '90']) {
-      const { host, manage } = await auditedApp({ WORKER_DATA_RETENTION: days })
-      t.after(() => host.stop())
-      await manage({ action: 'desk.sort', target: 'desk:1' })
-      await host.service(complianceService).entries()
-      const { body } = await host.inject({ method: 'POST', path: '/api/compliance/retention/run', body: {} })
-      const age = Date.now() - Date.parse(body.before as string)
-      assert.ok(Math.abs(age - Number(days) * 86_400_000) < 60_000)
-      assert.deepEqual([body.entries, body.problems, body.history], [0, [], ['decisions.records']])
-      assert.equal((await host.service(complianceService).verify()).intact, true)
-      assert.equal((await host.service(complianceService).entries({ action: 'retention.purge' })).entries[0]?.outcome, 'done')
-    }
+      it(`${hipaa ? 'hides payloads from' : 'shows payloads to'} callers who were not granted them by name`, async () => {
+        const { id } = await host.service(queuesService).add('letters', 'letter', { text: 'marker-4711' })
+        const path = `/api/jobs/${id}?include=payload&queue=letters`
+        const seen = await host.inject({ method: 'GET', path })
+        assert.equal(seen.status, status)
+        assert.equal(seen.text.includes('marker-4711'), !hipaa)
+        assert.match((await host.inject({ method: 'GET', path, headers: { 'x-api-key': payloadKey } })).text, /marker-4711/)
+      })
+
+      it(`ends event streams after ${endsAfterMinutes} minutes`, async (t) => {
+        t.mock.timers.enable({ apis: ['setTimeout'] })
+        const [response] = (await once(openStream(`${host.url}/api/workers/events`), 'response')) as [IncomingMessage]
+        let ended = false
+        const over = once(response.resume(), 'end').then(() => {
+          ended = true
+        })
+        // A little of the time passes before the stream opens.
+        t.mock.timers.tick((endsAfterMinutes - 1) * 60_000)
+        await new Promise((resolve) => setImmediate(resolve))
+        assert.equal(ended, false)
+        t.mock.timers.tick(60_000)
+        await over
+      })
+    })
+  }
+
+  it('WORKER_AUDIT_LOG and WORKER_ENCRYPTION refuse to start in production without a key, and need none when they are off', async () => {
+    const env = { NODE_ENV: 'production', APP_KEY: '', JWT_SECRET: 's'.repeat(32) }
+    const on = (audit: boolean, encryption: boolean) =>
+      auditedApp({ ...env, WORKER_AUDIT_LOG: `${audit}`, WORKER_ENCRYPTION: `${encryption}` }, {}, [jwt()])
+    await assert.rejects(on(true, false), /APP_KEY is not set, and WORKER_AUDIT_LOG needs it/)
+    await assert.rejects(on(false, true), /WORKER_ENCRYPTION.*APP_KEY|APP_KEY.*WORKER_ENCRYPTION/)
+    const { host } = await on(false, false)
+    await host.stop()
   })
 })

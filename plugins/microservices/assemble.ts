@@ -1,4 +1,4 @@
-import type { Clock, Logger, Manage, Resolver } from 'zin'
+import type { Clock, Logger, Manage, MetricSample, Resolver } from 'zin'
 import type { Traces } from 'zin/plugins/observability'
 import type { ServiceAuth } from './auth/contract.js'
 import { type AuthOptions, authOf } from './auth/strategies.js'
@@ -7,6 +7,7 @@ import { systemResolver } from './calls/checked-lookup.js'
 import type { CircuitTransition } from './calls/circuit.js'
 import type { ServiceState } from './contract.js'
 import type { ServiceDefinition } from './definitions/definition.js'
+import { CallMetrics, serviceMetrics } from './metrics.js'
 import { type MicroservicesOptions, rulesOf } from './options.js'
 import { Instance } from './run/instance.js'
 import { Lifecycle } from './run/lifecycle.js'
@@ -53,6 +54,8 @@ export interface AssembleOptions {
 export interface Assembled {
   readonly manager: ServiceManager
   register(definitions: readonly ServiceDefinition[]): void
+  /** Of calls and of instances. */
+  metrics(): readonly MetricSample[]
 }
 
 export function assemble(given: AssembleOptions): Assembled {
@@ -79,12 +82,14 @@ export function assemble(given: AssembleOptions): Assembled {
     strategies.set(service, known)
     return known
   }
+  const calls = new CallMetrics()
   const caller = new Caller({
     rules: { ...options, retryBudget },
     auth: authFor,
     scopes,
     clock,
     random,
+    metrics: calls,
     onTransition: (service, instance, transition) => onTransition?.(service.name, instance.id, transition),
   })
   const lifecycle = new Lifecycle({
@@ -102,6 +107,7 @@ export function assemble(given: AssembleOptions): Assembled {
   const manager = new ServiceManager({ caller, lifecycle, manage, scopes, traces, tracing })
   return {
     manager,
+    metrics: () => [...calls.samples(), ...serviceMetrics(manager.list())],
     register: (definitions) =>
       manager.register(
         definitions.map((definition) => {

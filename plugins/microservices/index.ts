@@ -74,7 +74,7 @@ export const microservices = definePlugin({
       const discovers = given ? settings.MICROSERVICES : settings.ENABLE_MICROSERVICES
       return loadDefinitions({ discovers, rootDir: host.app.rootDir, port: host.app.bind.port, options, settings })
     }
-    const { manager, register } = assemble({
+    const { manager, metrics, register } = assemble({
       manage: ctx.manage,
       options,
       auth,
@@ -115,6 +115,7 @@ export const microservices = definePlugin({
         current: () => services.traces?.current(),
       }),
     )
+    hooks.on('collectMetrics', metrics)
     ctx.routes(microserviceRoutes(manager, (request, permission) => services.ops.demand(request, permission)))
     ctx.commands(
       microserviceCommands({

@@ -8,6 +8,7 @@ import { workerHealthCommands } from './cli.js'
 import { workerHealthErrors } from './errors.js'
 import { History } from './history.js'
 import { workerHealthHooks } from './hooks.js'
+import { healthMetrics } from './metrics.js'
 import { createHistory } from './migrations/0001-create-history.js'
 import { useUnicodeInHistory } from './migrations/0002-use-unicode.js'
 import { Monitor } from './monitor.js'
@@ -74,6 +75,7 @@ export const workerHealth = definePlugin({
       await history.purge(before)
       return ['worker-health.checks']
     })
+    ctx.hooks.on('collectMetrics', () => healthMetrics(monitor.checked))
     ctx.routes(workerHealthRoutes(() => services.workers, history))
     ctx.commands(workerHealthCommands)
     ctx.onStart(() => {

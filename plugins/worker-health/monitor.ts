@@ -1,6 +1,7 @@
 import { type Clock, type Logger, messageOf, withDeadline } from 'zin'
 import type { LocalWorker, LocalWorkers } from 'zin/plugins/workers'
 import { workerHealthErrors } from './errors.js'
+import type { CheckedWorker } from './metrics.js'
 import type { CheckOutcome } from './outcome.js'
 
 export interface MonitorParts {
@@ -23,6 +24,7 @@ interface Watched {
   /** When the next check is due, by the monotonic clock. */
   dueAt: number
   failures: number
+  healthy?: boolean
   version: string
 }
 
@@ -56,6 +58,11 @@ export class Monitor {
     }
   }
 
+  /** The workers that are checked here. */
+  get checked(): readonly CheckedWorker[] {
+    return [...this.#watched].map(([worker, { failures, healthy }]) => ({ worker, failures, healthy }))
+  }
+
   /** Resolves when no check runs. */
   async idle(): Promise<void> {
     await Promise.all(this.#pending)
@@ -79,6 +86,7 @@ export class Monitor {
       // The result belongs to a version that has been replaced meanwhile.
       if (this.#watched.get(name) !== watched) return
       watched.failures = outcome.failures
+      watched.healthy = outcome.healthy
       const { counts: _, ...report } = outcome
       local().reportCheck(name, report)
       if (!outcome.healthy) log.warn({ worker: name, failures: outcome.failures }, `worker "${name}" is not healthy: ${outcome.error}`)

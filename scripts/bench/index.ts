@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { benchAuth } from './auth.js'
 import { benchBoot } from './boot.js'
+import { benchCompliance } from './compliance.js'
 import { benchConsole } from './console.js'
 import { benchControlPlane } from './control-plane.js'
 import { benchEdge } from './edge.js'
@@ -27,6 +28,7 @@ const suites: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
   edge: benchEdge,
   microservices: benchMicroservices,
   observability: benchObservability,
+  compliance: benchCompliance,
   monitor: benchMonitor,
   console: benchConsole,
 }

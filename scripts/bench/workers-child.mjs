@@ -1,5 +1,6 @@
 // One side of the workers suite, on the built package: fills a queue or consumes a full one when told to, and says how long it took.
 // `observed` is `managed` with metrics, and traces of 1 % sent to a receiver.
+// `compliant` is `managed` with an audit log and encrypted jobs.
 // `idle` is `managed` with the plugins that act on workers by themselves; with `acting` they act: a fifth of the jobs go to a canary.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,6 +9,7 @@ import { autoscale } from 'zin/plugins/autoscale'
 import { breaker } from 'zin/plugins/breaker'
 import { canary, canaryService } from 'zin/plugins/canary'
 import { cluster } from 'zin/plugins/cluster'
+import { compliance } from 'zin/plugins/compliance'
 import { database } from 'zin/plugins/database'
 import { decisions } from 'zin/plugins/decisions'
 import { kv } from 'zin/plugins/kv'
@@ -19,11 +21,14 @@ import { workerHealth } from 'zin/plugins/worker-health'
 import { workers, workersService } from 'zin/plugins/workers'
 import { Host, plainEnv } from 'zin/testing'
 
-const [kind = 'bare', redisUrl = '', otlpUrl = ''] = process.argv.slice(2)
+// The URL of a receiver of traces, or of a database.
+const [kind = 'bare', redisUrl = '', thirdUrl = ''] = process.argv.slice(2)
 const managed = kind !== 'bare'
 const acting = kind === 'acting'
 const observed = kind === 'observed'
-const more = acting || kind === 'idle' ? [decisions(), canary(), breaker(), resources(), autoscale()] : observed ? [observability()] : []
+const compliant = kind === 'compliant'
+const acts = [decisions(), canary(), breaker(), resources(), autoscale()]
+const more = acting || kind === 'idle' ? acts : observed ? [observability()] : compliant ? [compliance()] : []
 const folder = await mkdtemp(join(tmpdir(), 'zin-bench-'))
 const env = {
   ...(redisUrl === '' ? {} : { REDIS_URL: redisUrl, WORKER_PERSISTENCE_DRIVER: 'kvstore' }),
@@ -34,11 +39,24 @@ const env = {
         METRICS_EXPORT_ENABLED: 'true',
         METRICS_PORT: '0',
         WORKER_OPENTELEMETRY_ENABLED: 'true',
-        WORKER_OPENTELEMETRY_ENDPOINT: otlpUrl,
+        WORKER_OPENTELEMETRY_ENDPOINT: thirdUrl,
         WORKER_OPENTELEMETRY_SAMPLING_RATIO: '0.01',
       }
     : {}),
+  ...(compliant ? { APP_KEY: 'k'.repeat(32), ...databaseEnv(thirdUrl) } : {}),
   ZIN_DATA_DIR: folder,
+}
+
+function databaseEnv(address) {
+  const { hostname, password, pathname, port, username } = new URL(address)
+  return {
+    DB_CONNECTION: 'rdb',
+    DB_HOST: hostname,
+    DB_PORT: port,
+    DB_DATABASE: pathname.slice(1),
+    DB_USERNAME: username,
+    DB_PASSWORD: password,
+  }
 }
 
 let completed = () => undefined
@@ -74,6 +92,7 @@ async function startWorker(name, concurrency, features = {}) {
       deadLetterQueue: true,
       healthMonitoring: true,
       ...(observed ? { observability: true } : {}),
+      ...(compliant ? { compliance: true } : {}),
       ...features,
     },
   })
@@ -93,9 +112,15 @@ async function prepare(name, concurrency) {
 async function fill(name, jobs) {
   const queue = store.queue(name)
   for (let done = 0; done < jobs; done += 1000) {
-    await queue.addBulk(
-      Array.from({ length: Math.min(1000, jobs - done) }, (_, n) => ({ name: 'job', data: { n }, opts: { priority: 91, attempts: 3 } })),
-    )
+    const some = Array.from({ length: Math.min(1000, jobs - done) }, (_, n) => ({ name: 'job', data: { n } }))
+    const options = { priority: 91, attempts: 3 }
+    // What is added past the service is not encrypted.
+    if (compliant)
+      await store.addBulk(
+        name,
+        some.map((job) => ({ ...job, options })),
+      )
+    else await queue.addBulk(some.map((job) => ({ ...job, opts: options })))
   }
 }
 

@@ -11,7 +11,7 @@ const rounds = 3
 const plain = { kinds: ['managed', 'bare'], concurrencies: [1, 10, 50] } as const
 
 /** See workers-child.mjs. */
-type Kind = 'bare' | 'managed' | 'idle' | 'acting' | 'observed'
+type Kind = 'bare' | 'managed' | 'idle' | 'acting' | 'observed' | 'compliant'
 
 interface Comparison {
   readonly store: string
@@ -29,6 +29,7 @@ const names: Readonly<Record<Kind, string>> = {
   managed: 'managed worker',
   idle: 'managed worker with idle canary, breaker, resources and autoscale',
   observed: 'managed worker with metrics and 1 % of the traces',
+  compliant: 'managed worker with audit log and encryption',
   acting: 'managed worker with a canary at 20 %, breaker and resources',
 }
 
@@ -70,8 +71,9 @@ export async function compareWorkers({ args, budget, concurrencies, jobs, kinds,
   const pairs = new Map<number, Pair[]>(concurrencies.map((concurrency) => [concurrency, []]))
   for (let generation = 0; generation < generations; generation++) {
     const [base, measured] = await Promise.all([start(against, args), start(kind, args)])
-    const producer = args.length > 0 ? await start('bare', args) : undefined
+    const producers = args.length > 0 ? [await start(producerOf(against), args), await start(producerOf(kind), args)] : []
     const measure = async (side: ChildProcess, { jobs, concurrency }: Work): Promise<number> => {
+      const producer = producers[side === base ? 0 : 1]
       const name = `bench-${randomUUID().slice(0, 8)}`
       await ask(side, { name, concurrency })
       await ask(producer ?? side, { name, jobs })
@@ -90,7 +92,7 @@ export async function compareWorkers({ args, budget, concurrencies, jobs, kinds,
         for (let round = 0; round < rounds; round++) seen.push(await measurePair(work, round % 2 === 0))
       }
     } finally {
-      await Promise.all([base, measured, ...(producer === undefined ? [] : [producer])].map(stop))
+      await Promise.all([base, measured, ...producers].map(stop))
     }
   }
   return [...pairs].flatMap(([concurrency, seen]) => {
@@ -111,6 +113,9 @@ export async function compareWorkers({ args, budget, concurrencies, jobs, kinds,
     ]
   })
 }
+
+/** Jobs are encrypted where they are added; else the producer makes no difference. */
+const producerOf = (kind: Kind): Kind => (kind === 'compliant' ? kind : 'bare')
 
 async function start(kind: Kind, args: readonly string[]): Promise<ChildProcess> {
   const child = fork(fileURLToPath(new URL('./workers-child.mjs', import.meta.url)), [kind, ...args], { execArgv: [] })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
-import { definePlugin, type NewManagementAction } from 'zin'
+import { definePlugin, type NewManagementAction, type Plugin } from 'zin'
 import { cluster } from 'zin/plugins/cluster'
 import { database, databaseService } from 'zin/plugins/database'
 import { decisions, decisionsService } from 'zin/plugins/decisions'
@@ -16,8 +16,15 @@ import { type AuditEntry, compliance, complianceService } from '../index.js'
 
 type Work = () => Promise<unknown>
 
+/** A key that was granted the view of payloads by name. */
+export const payloadKey = 'a key that may see payloads'
+
 /** An app whose plugin `desk` does a management action when it is told to. */
-export async function auditedApp(env: Readonly<Record<string, string>>, options: Parameters<typeof compliance>[0] = {}) {
+export async function auditedApp(
+  env: Readonly<Record<string, string>>,
+  options: Parameters<typeof compliance>[0] = {},
+  extra: readonly Plugin[] = [],
+) {
   let manage: (action: NewManagementAction, work: Work) => Promise<unknown> = () => Promise.reject(new Error('not set up'))
   const desk = definePlugin({
     name: 'desk',
@@ -39,9 +46,10 @@ export async function auditedApp(env: Readonly<Record<string, string>>, options:
       ops(),
       decisions(),
       workers({ processors: { mails: fail } }),
-      queueMonitor(),
+      queueMonitor({ apiKeys: { [payloadKey]: { permissions: ['read', 'payload:read'], queues: '*' } } }),
       desk(),
       compliance(options),
+      ...extra,
     ],
     env: { APP_KEY: 'k'.repeat(32), WORKER_ENCRYPTION: 'false', CLUSTER_NAME: `audit-${randomUUID().slice(0, 8)}`, ...env },
     listen: true,
@@ -94,6 +102,35 @@ export function auditContract(title: string, env: () => Readonly<Record<string, 
       assert.match(ended.find(({ outcome }) => outcome === 'failed')?.reason ?? '', /attempt 1, TypeError$/)
       assert.ok(ended.every(({ actor, target }) => actor === 'worker:mails' && target.startsWith('job:mails/')))
       assert.doesNotMatch(JSON.stringify(await entries({ limit: 500 })), /marker-4711/)
+    })
+
+    it('has no outcomes of jobs of a worker with compliance: false, and has what is done to it', async () => {
+      const work = host.service(workersService)
+      await work.create({ name: 'quiet', queueName: 'quiet', processor: async () => 1, features: { compliance: false } })
+      await work.start('quiet')
+      const ends = async () => (await entries({ actor: 'worker:quiet' })).length
+      const ended = (jobs: number) =>
+        eventually('the job ends', async () => {
+          await service().entries()
+          return host.recorded('onAttemptEnd').filter(([end]) => (end as { worker: string }).worker === 'quiet').length === jobs
+        })
+      await work.enqueue('quiet', 1)
+      await ended(1)
+      assert.equal(await ends(), 0)
+      assert.notEqual((await entries({ target: 'worker:quiet', action: 'worker.start' })).length, 0)
+      await work.update('quiet', { features: { compliance: true } })
+      await work.enqueue('quiet', 2)
+      await ended(2)
+      await eventually('it is recorded', async () => (await ends()) === 1)
+      await work.remove('quiet')
+    })
+
+    it('takes more actions at once than one request to a proxy can carry', async () => {
+      const before = (await service().entries()).pagination.total
+      const reason = 'ü'.repeat(400)
+      await Promise.all(Array.from({ length: 600 }, (_, n) => app.manage({ action: 'desk.pile', target: `desk:pile-${n}`, reason })))
+      assert.equal((await service().entries()).pagination.total, before + 1200)
+      assert.equal(service().audit.downSince, null)
     })
 
     it('has actions of plugins through ctx.manage, also failed ones, with the entry that was written before', async () => {

@@ -1,10 +1,28 @@
+import { randomUUID } from 'node:crypto'
 import { after, before } from 'node:test'
+import { rdbProxy } from 'zin/plugins/rdb-proxy'
+import { createTestHost, type TestHost } from 'zin/testing'
 import { mysqlDatabase } from '../../../scripts/testing/mysql-database.js'
 import { auditContract } from './audit.contract.js'
 
-const store = mysqlDatabase('audit')
+const [store, proxied] = [mysqlDatabase('audit'), mysqlDatabase('auditproxied')]
+const keys = { RDB_PROXY_KEY_ID: 'app', RDB_PROXY_SECRET: randomUUID() }
+let proxy: TestHost
 
-before(() => store.create())
-after(() => store.drop())
+before(async () => {
+  await Promise.all([store.create(), proxied.create()])
+  // With the defaults of a proxy: no transactions that stay open, and requests of up to 128 KiB.
+  proxy = await createTestHost({ plugins: [rdbProxy()], env: { ...keys, ...proxied.env }, listen: true })
+})
+after(async () => {
+  await proxy.stop()
+  await Promise.all([store.drop(), proxied.drop()])
+})
 
 auditContract('MySQL or MariaDB', () => store.env)
+auditContract('a database behind the relational proxy', () => ({
+  DB_CONNECTION: 'rdb',
+  USE_RDB_PROXY: 'true',
+  RDB_PROXY_URL: proxy.url,
+  ...keys,
+}))

@@ -38,10 +38,11 @@ export function auditCommands({ keys, store }: AuditCommandParts): readonly Comm
         until: { type: 'string', summary: 'Only before then: ISO 8601 or ms since 1970' },
       },
       run: async ({ app, options, print }) => {
+        const { limit, page, action, target, actor, outcome, since, until } = options
         const { entries } = await app.request<{ entries: readonly ListedEntry[] }>({
           method: 'GET',
           path: '/api/compliance/audit',
-          query: options,
+          query: { limit, page, action, target, actor, outcome, since, until },
         })
         if (entries.length === 0 && !print.json) return print.line('The audit log has no such entries')
         print.table(entries, print.json ? undefined : ['id', 'at', 'actor', 'action', 'target', 'outcome', 'reason'])

@@ -1,7 +1,9 @@
 import { type Clock, type Logger, messageOf, withDeadline } from 'zin'
 import type { KeyRing } from '../keys.js'
-import { type Chain, newChain, registerChain, withHead } from './chain.js'
-import { type AuditEntry, type AuditFacts, fitted, hashOf, idOf, perChain } from './entry.js'
+import { type Batch, batchLength, batchOf, gapEntry, type Waiting } from './batch.js'
+import { type Chain, withHead } from './chain.js'
+import { type AuditFacts, fitted, perChain } from './entry.js'
+import { openChain } from './open-chain.js'
 import type { AuditStore } from './store/contract.js'
 
 export interface WriterParts {
@@ -35,20 +37,6 @@ export interface WriterTotals {
   readonly refused: number
 }
 
-interface Waiting {
-  readonly facts: AuditFacts
-  /** Absent: nobody waits for it. */
-  readonly caller?: { readonly resolve: (id: number) => void; readonly reject: (error: Error) => void }
-}
-
-interface Batch {
-  readonly waiting: readonly Waiting[]
-  readonly entries: readonly AuditEntry[]
-  readonly chain: Chain
-}
-
-/** Entries of one transaction. */
-const batchSize = 500
 /** How long entries without a caller wait for others, in ms. */
 const gatherMs = 250
 /** Longest wait for the store, in ms; below the deadline of a gate. */
@@ -57,8 +45,8 @@ const storeMs = 3_000
 const retryMs = 1_000
 /** Most callers that wait at once. */
 const mostCallers = 2_000
-/** Attempts at a number for the chain. */
-const openTries = 50
+/** So many that wait are written at once. */
+const soonEntries = 500
 
 /** Writes the chain of this process: in batches, one at a time, in the order in which entries came. */
 export class AuditWriter {
@@ -121,7 +109,7 @@ export class AuditWriter {
       return
     }
     this.#queue.push({ facts: fitted(facts) })
-    const waitMs = this.#queue.length >= batchSize ? 0 : gatherMs
+    const waitMs = this.#queue.length >= soonEntries ? 0 : gatherMs
     this.#start(this.#down === undefined ? waitMs : retryMs)
   }
 
@@ -190,73 +178,20 @@ export class AuditWriter {
 
   /** The chain of this process, with a new number when it is full. */
   async #openChain(): Promise<Chain> {
-    if (this.#chain !== undefined && this.#chain.entries + batchSize < perChain) return this.#chain
-    const { clock, node } = this.#parts
-    const openedAt = clock.now()
-    for (let attempt = 0; attempt < openTries; attempt++) {
-      const opened = await withDeadline(this.#tryOpen(openedAt), storeMs, `no response within ${storeMs} ms`)
-      if (opened !== undefined) {
-        this.#chain = opened
-        return opened
-      }
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * 20 * (attempt + 1)))
-    }
-    throw new Error(`${node} got no number for its chain in ${openTries} attempts`)
-  }
-
-  async #tryOpen(openedAt: number): Promise<Chain | undefined> {
-    const { keys, node, store } = this.#parts
-    const key = keys.current
-    const register = (await store.chain(registerChain)) ?? newChain(key, '', { chain: registerChain, node: 'register', openedAt })
-    const [newest] = await store.chains(register.entries, 1)
-    // Another process may have opened one since the register was read.
-    const before = newest ?? { chain: register.entries, opening: register.lastHash }
-    const chain = newChain(key, before.opening, { chain: before.chain + 1, node, openedAt })
-    const grown = withHead(key, register, { entries: chain.chain, lastHash: chain.opening })
-    return (await store.open(chain, grown)) ? chain : undefined
+    if (this.#chain !== undefined && this.#chain.entries + this.#parts.store.batchLimits.entries + 1 < perChain) return this.#chain
+    this.#chain = await openChain({ ...this.#parts, storeMs })
+    return this.#chain
   }
 
   #nextBatch(chain: Chain): Batch {
-    const key = this.#parts.keys.current
-    const waiting = this.#queue.splice(0, batchSize)
-    const gap = this.#takeGap()
-    let previous = chain.lastHash
-    const entries = [...(gap === undefined ? [] : [gap]), ...waiting].map(({ facts }, index) => {
-      const entry = { ...facts, id: idOf(chain.chain, chain.entries + index + 1) }
-      previous = hashOf(key.key, previous, entry)
-      return { ...entry, hash: previous }
-    })
-    return {
-      waiting: gap === undefined ? waiting : [gap, ...waiting],
-      entries,
-      chain: withHead(key, chain, { entries: chain.entries + entries.length, lastHash: previous }),
+    const { clock, keys, store } = this.#parts
+    const waiting = this.#queue.splice(0, batchLength(this.#queue, store.batchLimits))
+    const { now: count, since } = this.#unkept
+    if (count > 0) {
+      this.#unkept = { since: 0, now: 0 }
+      waiting.unshift(gapEntry({ count, since }, clock.now()))
     }
-  }
-
-  /** An entry that says how many were not kept. */
-  #takeGap(): Waiting | undefined {
-    const { now, since } = this.#unkept
-    if (now === 0) return undefined
-    this.#unkept = { since: 0, now: 0 }
-    const { clock } = this.#parts
-    const reason = `${now} job outcomes since ${new Date(since).toISOString()} were not kept: the log could not be written and its backlog was full`
-    return {
-      facts: {
-        at: clock.now(),
-        action: 'audit.gap',
-        target: 'audit:log',
-        outcome: 'noted',
-        actor: 'plugin:compliance',
-        device: null,
-        via: 'plugin',
-        before: null,
-        after: null,
-        reason,
-        address: null,
-        requestId: null,
-        ref: null,
-      },
-    }
+    return batchOf(waiting, chain, keys.current)
   }
 
   #stored({ chain, entries, waiting }: Batch): void {

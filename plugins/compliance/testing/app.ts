@@ -1,5 +1,5 @@
 import type { Job } from 'bullmq'
-import { definePlugin, type Plugin } from 'zin'
+import { type Clock, definePlugin, type Plugin } from 'zin'
 import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { decisions } from 'zin/plugins/decisions'
@@ -29,12 +29,15 @@ export async function complianceApp({
   options = {},
   steps = {},
   extra = [],
+  clock,
 }: {
   readonly env: Env
   readonly dataDir: string
   readonly options?: Partial<ComplianceOptions>
   readonly steps?: Steps
   readonly extra?: readonly Plugin[]
+  /** Default: the system clock. */
+  readonly clock?: Clock
 }): Promise<ComplianceApp> {
   const shop = definePlugin({
     name: 'shop',
@@ -46,6 +49,7 @@ export async function complianceApp({
     plugins: [database(), kv(), cluster(), queues(), ops(), decisions(), workers(), queueMonitor(), compliance(options), shop(), ...extra],
     env: { QUEUE_FSYNC: 'off', WORKER_PERSISTENCE_DRIVER: 'db', WORKER_AUTO_START: 'true', WORKER_AUDIT_LOG: 'false', ...env },
     dataDir,
+    ...(clock === undefined ? {} : { clock }),
   })
   return { host, stop: async () => void (await host.stop()) }
 }

@@ -3,6 +3,7 @@ import { type Clock, messageOf, type ZinError } from 'zin'
 import type { ServiceAuth } from '../auth/contract.js'
 import type { ServiceCall, ServiceResponse } from '../contract.js'
 import { microserviceErrors } from '../errors.js'
+import type { CallMetrics } from '../metrics.js'
 import type { Instance } from '../run/instance.js'
 import type { RegisteredService } from '../run/registered-service.js'
 import type { Scopes } from '../tracing/scopes.js'
@@ -28,6 +29,7 @@ export interface CallerOptions {
   readonly scopes: Scopes
   readonly clock: Clock
   readonly random: () => number
+  readonly metrics: Pick<CallMetrics, 'ended' | 'retried'>
   readonly onTransition: (service: RegisteredService, instance: Instance, transition: CircuitTransition) => void
 }
 
@@ -43,6 +45,19 @@ export class Caller {
   }
 
   async call(service: RegisteredService, call: ServiceCall): Promise<ServiceResponse> {
+    const { clock, metrics } = this.#options
+    const began = clock.monotonic()
+    try {
+      const response = await this.#call(service, call)
+      metrics.ended(service.name, response.status, clock.monotonic() - began)
+      return response
+    } catch (error) {
+      metrics.ended(service.name, error, clock.monotonic() - began)
+      throw error
+    }
+  }
+
+  async #call(service: RegisteredService, call: ServiceCall): Promise<ServiceResponse> {
     const { name, state } = service
     const { method = 'GET', path, headers = {} } = call
     const problem = methodProblem(method) ?? targetProblem(path) ?? headersProblem(headers)
@@ -85,6 +100,7 @@ export class Caller {
       if (now + waitMs >= deadline || !budget.retry(now)) return this.#ended(service, result, waitsMs)
       await delay(waitMs)
       if (!this.#canPick(service)) return this.#ended(service, result, waitsMs)
+      this.#options.metrics.retried(service.name)
     }
   }
 

@@ -14,8 +14,16 @@ export interface EntryQuery {
   readonly until?: number
 }
 
+/** What one {@link AuditStore.append} can take. */
+export interface BatchLimits {
+  readonly entries: number
+  /** As JSON; Infinity: whatever the entries have. */
+  readonly bytes: number
+}
+
 /** The tables of the audit log. Writes are all or nothing. */
 export interface AuditStore {
+  readonly batchLimits: BatchLimits
   /** Adds a chain and brings the register up to date; false when another process has taken its number. */
   open(chain: Chain, register: Chain): Promise<boolean>
   /** Appends entries and the new head. Can be repeated with the same arguments. */

@@ -2,11 +2,18 @@ import type { Expression, SqlBool } from 'kysely'
 import { type Database, maxParameters } from 'zin/plugins/database'
 import { type Chain, registerChain } from '../chain.js'
 import type { AuditEntry } from '../entry.js'
-import type { AuditStore, EntryQuery } from './contract.js'
+import type { AuditStore, BatchLimits, EntryQuery } from './contract.js'
 import { type ChainRow, chainOfRow, type EntryRow, entryOfRow, rowOfChain, rowOfEntry } from './rows.js'
 
 const entriesTable = 'zin_audit'
 const chainsTable = 'zin_compliance_chains'
+
+/** Of a connection to the database itself. */
+const direct: BatchLimits = { entries: 500, bytes: Number.POSITIVE_INFINITY }
+/** Behind a SQL proxy, a batch is one request: by default of at most 128 KiB and 50 statements. */
+const proxied: BatchLimits = { entries: 200, bytes: 100_000 }
+/** Statements of a direct connection take many times more. */
+const proxiedParameters = 1_000
 
 interface Tables {
   [entriesTable]: EntryRow
@@ -62,6 +69,9 @@ export function databaseStore(database: Database): AuditStore {
       .where('chain', '=', chain)
 
   const store: AuditStore = {
+    get batchLimits() {
+      return maxParameters(tables()) <= proxiedParameters ? proxied : direct
+    },
     async open(chain, register) {
       const known = await store.chain(registerChain)
       const insertChain = tables().insertInto(chainsTable).values(rowOfChain(chain))

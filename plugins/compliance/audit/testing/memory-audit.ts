@@ -13,6 +13,7 @@ export function memoryAudit() {
     if (control.down) throw new Error('the disk is full')
   }
   const store: AuditStore = {
+    batchLimits: { entries: 500, bytes: Number.POSITIVE_INFINITY },
     async open(chain, register) {
       up()
       if (chains.has(chain.chain)) return false

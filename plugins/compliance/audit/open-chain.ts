@@ -1,0 +1,41 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { type Clock, withDeadline } from 'zin'
+import type { KeyRing } from '../keys.js'
+import { type Chain, newChain, registerChain, withHead } from './chain.js'
+import type { AuditStore } from './store/contract.js'
+
+export interface OpenChainInput {
+  readonly store: AuditStore
+  readonly keys: KeyRing
+  /** The node that writes it. */
+  readonly node: string
+  readonly clock: Clock
+  /** Longest wait for the store, per attempt, in ms. */
+  readonly storeMs: number
+}
+
+/** Attempts at a number for the chain. */
+const openTries = 50
+
+/** Adds a chain under a number of its own. Other processes may do the same at the same time: who loses a number tries the next one. */
+export async function openChain(input: OpenChainInput): Promise<Chain> {
+  const { clock, node, storeMs } = input
+  const openedAt = clock.now()
+  for (let attempt = 0; attempt < openTries; attempt++) {
+    const opened = await withDeadline(tryOpen(input, openedAt), storeMs, `no response within ${storeMs} ms`)
+    if (opened !== undefined) return opened
+    await wait(Math.random() * 20 * (attempt + 1))
+  }
+  throw new Error(`${node} got no number for its chain in ${openTries} attempts`)
+}
+
+async function tryOpen({ keys, node, store }: OpenChainInput, openedAt: number): Promise<Chain | undefined> {
+  const key = keys.current
+  const register = (await store.chain(registerChain)) ?? newChain(key, '', { chain: registerChain, node: 'register', openedAt })
+  const [newest] = await store.chains(register.entries, 1)
+  // Another process may have opened one since the register was read.
+  const before = newest ?? { chain: register.entries, opening: register.lastHash }
+  const chain = newChain(key, before.opening, { chain: before.chain + 1, node, openedAt })
+  const grown = withHead(key, register, { entries: chain.chain, lastHash: chain.opening })
+  return (await store.open(chain, grown)) ? chain : undefined
+}

@@ -1,0 +1,70 @@
+import { type MetricSample, ZinError } from 'zin'
+import { SeriesCounter, SeriesHistogram } from 'zin/plugins/observability'
+import type { InstanceView, ServiceView } from './contract.js'
+
+/** Seconds. */
+const callBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+const circuitStates: readonly InstanceView['circuit'][] = ['closed', 'half-open', 'open']
+
+/** Counts calls by service and outcome. Services come from the configuration, so that nobody outside makes series. */
+export class CallMetrics {
+  readonly #calls = new SeriesHistogram({
+    name: 'zin_service_call_duration_seconds',
+    help: 'Calls of services with all their attempts, by outcome: ok, failed (a status of 500 or more) or the reason why there was no response',
+    labels: ['service', 'outcome'],
+    bounds: callBounds,
+  })
+  readonly #retries = new SeriesCounter({
+    name: 'zin_service_retries_total',
+    help: 'Attempts after the first one of a call',
+    labels: ['service'],
+  })
+
+  /** @param end the status of the response, or the error. */
+  ended(service: string, end: unknown, ms: number): void {
+    this.#calls.observe([service, outcomeOf(end)], ms / 1000)
+  }
+
+  retried(service: string): void {
+    this.#retries.add([service])
+  }
+
+  samples(): readonly MetricSample[] {
+    return [...this.#calls.samples(), ...this.#retries.samples()]
+  }
+}
+
+/** `SERVICE_CIRCUIT_OPEN` is counted as `circuit_open`. */
+function outcomeOf(end: unknown): string {
+  if (typeof end === 'number') return end >= 500 ? 'failed' : 'ok'
+  return end instanceof ZinError ? end.code.replace(/^SERVICE_/, '').toLowerCase() : 'error'
+}
+
+/** The instances of the services as this process knows them. */
+export function serviceMetrics(services: readonly ServiceView[]): readonly MetricSample[] {
+  return services.flatMap(({ instances, name: service }) =>
+    instances.flatMap(({ circuit, id: instance, restarts, state }): MetricSample[] => [
+      {
+        name: 'zin_service_up',
+        help: 'Instances of services: 1 while calls go to it, else 0',
+        type: 'gauge',
+        value: state === 'running' ? 1 : 0,
+        labels: { service, instance },
+      },
+      {
+        name: 'zin_service_restarts_total',
+        help: 'How often an instance was started again without being told to',
+        type: 'counter',
+        value: restarts,
+        labels: { service, instance },
+      },
+      ...circuitStates.map((one) => ({
+        name: 'zin_service_circuit_state',
+        help: 'Circuits of instances: 1 for the state that holds',
+        type: 'gauge' as const,
+        value: circuit === one ? 1 : 0,
+        labels: { service, instance, state: one },
+      })),
+    ]),
+  )
+}
