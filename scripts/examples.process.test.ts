@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { parseEnv } from 'node:util'
@@ -120,6 +120,23 @@ describe('examples/full on the embedded store', () => {
     for (const _round of [1, 2]) {
       const { code, stdout, stderr } = await runNode(['--import', 'tsx', 'scripts/tour.ts', '--start'], folder, env)
       assert.equal(code, 0, stdout + stderr)
+    }
+  })
+
+  it('is brought up with Prometheus and Grafana by a compose file whose parts find each other', () => {
+    const files = 'plugins/observability'
+    const compose = readFileSync('examples/full/compose.yml', 'utf8')
+    const mounts = [...compose.matchAll(/- \.\/node_modules\/zin\/(\S+?):(\S+?):ro/g)].map(([, from = '', to = '']) => ({ from, to }))
+    assert.deepEqual(
+      mounts.map(({ from }) => existsSync(from)),
+      [true, true, true],
+    )
+    const folder = /path: (\S+)/.exec(readFileSync(`${files}/grafana/provisioning/dashboards/zin.yml`, 'utf8'))?.[1] ?? ''
+    assert.ok(mounts.some(({ to }) => to.startsWith(`${folder}/`)))
+    const names = new Set([...compose.matchAll(/^ {2}(\w+):$/gm)].map(([, name]) => name))
+    for (const file of ['prometheus/prometheus.yml', 'grafana/provisioning/datasources/prometheus.yml']) {
+      const [, name] = /(?:"|http:\/\/)(\w+):\d+/.exec(readFileSync(`${files}/${file}`, 'utf8')) ?? []
+      assert.ok(names.has(name), file)
     }
   })
 

@@ -24,6 +24,8 @@ export interface AuditStatus {
   readonly refused: number
   /** Number of the chain that this process writes; null before its first entry. */
   readonly chain: number | null
+  /** How far a verification is that runs in this process: entries it has read, of so many when it began; null: none runs. */
+  readonly verifying: { readonly entries: number; readonly of: number } | null
 }
 
 export interface AuditListOptions extends EntryQuery {

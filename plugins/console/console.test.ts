@@ -54,7 +54,7 @@ describe('the console over HTTP', () => {
 
   it('tells the page what the caller may do, and which modules plugins add', async () => {
     const boot = await (await get(`${app.url}/api/console/boot`)).json()
-    assert.deepEqual(boot.may, { write: true, admin: true, payload: true, operate: true })
+    assert.deepEqual(boot.may, { write: true, admin: true, payload: true, operate: true, subjects: true })
     assert.equal(boot.readOnly, true)
     assert.deepEqual(
       boot.modules.map(({ plugin }: { readonly plugin: string }) => plugin),

@@ -30,7 +30,15 @@ export type ConsoleIcon =
   | 'plugin'
   | 'access'
   | 'canary'
+  | 'audit'
+  | 'subject'
   | 'page'
+
+/**
+ * What a caller may do: the permissions of the queue monitor, `operate` for the APIs behind the guard `ops`, and `subjects` for the
+ * permission `compliance:subjects`.
+ */
+export type ConsoleAbility = 'write' | 'admin' | 'payload' | 'operate' | 'subjects'
 
 /** Where a page stands in the address bar. */
 export interface ConsolePlace {
@@ -56,6 +64,8 @@ export interface ConsolePage {
   }
   /** Shown only while this plugin is enabled. */
   readonly plugin?: string
+  /** Shown only to callers who may do this. */
+  readonly may?: ConsoleAbility
   readonly view: ConsoleView<ConsolePlace>
 }
 

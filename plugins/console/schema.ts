@@ -6,7 +6,13 @@ const text = Type.String()
 export const bootResponse = Type.Object({
   app: Type.Object({ name: text, environment: text, production: Type.Boolean(), region: Type.Optional(text) }),
   caller: Type.Object({ kind: text, id: text }),
-  may: Type.Object({ write: Type.Boolean(), admin: Type.Boolean(), payload: Type.Boolean(), operate: Type.Boolean() }),
+  may: Type.Object({
+    write: Type.Boolean(),
+    admin: Type.Boolean(),
+    payload: Type.Boolean(),
+    operate: Type.Boolean(),
+    subjects: Type.Boolean(),
+  }),
   readOnly: Type.Boolean(),
   refreshInterval: Type.Integer({ description: 'ms' }),
   plugins: Type.Array(text, { description: 'Names of the enabled plugins' }),

@@ -3,6 +3,7 @@ import type { HookReport, HostView, PluginReport, RouteInfo, SettingReport } fro
 import type { Ops } from 'zin/plugins/ops'
 import type { QueueMonitor } from 'zin/plugins/queue-monitor'
 import { type Asset, type Assets, loadAssets } from './assets.js'
+import type { ConsoleAbility } from './contract.js'
 import type { LoadedModule } from './contributions.js'
 import { consoleErrors } from './errors.js'
 import type { ConsoleOptions } from './options.js'
@@ -11,8 +12,7 @@ import type { ConsoleOptions } from './options.js'
 export interface BootReport {
   readonly app: { readonly name: string; readonly environment: string; readonly production: boolean; readonly region?: string }
   readonly caller: { readonly kind: string; readonly id: string }
-  /** `write`, `admin` and `payload` of the queue monitor; `operate`: the APIs behind the guard `ops`. */
-  readonly may: { readonly write: boolean; readonly admin: boolean; readonly payload: boolean; readonly operate: boolean }
+  readonly may: Readonly<Record<ConsoleAbility, boolean>>
   readonly readOnly: boolean
   readonly refreshInterval: number
   readonly plugins: readonly string[]
@@ -66,7 +66,13 @@ export class ConsoleService {
     return {
       app: { name, environment, production, ...(options.region === undefined ? {} : { region: options.region }) },
       caller: { kind: actor.kind, id: actor.id },
-      may: { write: may('write'), admin: may('admin'), payload: may('payload:read'), operate },
+      may: {
+        write: may('write'),
+        admin: may('admin'),
+        payload: may('payload:read'),
+        operate,
+        subjects: operate && allows('compliance:subjects'),
+      },
       readOnly: options.readOnly,
       refreshInterval: options.refreshInterval,
       plugins: host

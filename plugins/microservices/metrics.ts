@@ -43,27 +43,27 @@ function outcomeOf(end: unknown): string {
 /** The instances of the services as this process knows them. */
 export function serviceMetrics(services: readonly ServiceView[]): readonly MetricSample[] {
   return services.flatMap(({ instances, name: service }) =>
-    instances.flatMap(({ circuit, id: instance, restarts, state }): MetricSample[] => [
+    instances.flatMap(({ circuit, id: service_instance, restarts, state }): MetricSample[] => [
       {
         name: 'zin_service_up',
         help: 'Instances of services: 1 while calls go to it, else 0',
         type: 'gauge',
         value: state === 'running' ? 1 : 0,
-        labels: { service, instance },
+        labels: { service, service_instance },
       },
       {
         name: 'zin_service_restarts_total',
         help: 'How often an instance was started again without being told to',
         type: 'counter',
         value: restarts,
-        labels: { service, instance },
+        labels: { service, service_instance },
       },
       ...circuitStates.map((one) => ({
         name: 'zin_service_circuit_state',
         help: 'Circuits of instances: 1 for the state that holds',
         type: 'gauge' as const,
         value: circuit === one ? 1 : 0,
-        labels: { service, instance, state: one },
+        labels: { service, service_instance, state: one },
       })),
     ]),
   )

@@ -6,17 +6,21 @@ import type { AddressInfo } from 'node:net'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { definePlugin, type MetricSample, type Plugin } from 'zin'
+import { autoscale } from 'zin/plugins/autoscale'
 import { breaker } from 'zin/plugins/breaker'
 import { bulletproof } from 'zin/plugins/bulletproof'
 import { canary, canaryService } from 'zin/plugins/canary'
 import { cluster } from 'zin/plugins/cluster'
+import { compliance } from 'zin/plugins/compliance'
 import { database } from 'zin/plugins/database'
 import { decisions } from 'zin/plugins/decisions'
 import { jwt } from 'zin/plugins/jwt'
 import { kv } from 'zin/plugins/kv'
+import { microservices, microservicesService } from 'zin/plugins/microservices'
 import { ops } from 'zin/plugins/ops'
 import { queueMonitor } from 'zin/plugins/queue-monitor'
 import { queues } from 'zin/plugins/queues'
+import { workerHealth } from 'zin/plugins/worker-health'
 import { workers, workersService } from 'zin/plugins/workers'
 import { createTestHost, fakeClock, type TestHost } from 'zin/testing'
 import { eventually } from '../../scripts/testing/eventually.js'
@@ -153,9 +157,13 @@ const untidy = definePlugin({
     void hooks.on('collectMetrics', () => [{ name: 'untidy_depth', help: 'Depth', type: 'gauge' as const, value: Number.NaN }]),
 })
 
+const scaled = { WORKER_HEALTH_CHECK_INTERVAL: '1', WORKER_AUTO_SCALING_ENABLED: 'true', WORKER_AUTO_SCALING_INTERVAL: '1' }
+
 describe('the metrics of an app', () => {
   let host: TestHost
+  const prices = createServer((request, response) => void response.writeHead(request.url === '/bad' ? 503 : 200).end('{}'))
   before(async () => {
+    await new Promise<void>((resolve) => prices.listen(0, '127.0.0.1', resolve))
     host = await createTestHost({
       plugins: [
         database(),
@@ -167,13 +175,17 @@ describe('the metrics of an app', () => {
         workers(),
         breaker(),
         canary(),
+        workerHealth(),
+        autoscale(),
+        microservices({ services: { prices: { url: `http://127.0.0.1:${(prices.address() as AddressInfo).port}`, auth: 'none' } } }),
         queueMonitor(),
         jwt(),
         bulletproof(),
+        compliance(),
         untidy(),
         observability(),
       ],
-      env: { NODE_ENV: 'test', CLUSTER_HEARTBEAT_MS: '500', ...on },
+      env: { NODE_ENV: 'test', CLUSTER_HEARTBEAT_MS: '500', ...scaled, ...on },
       routes: [
         {
           method: 'GET',
@@ -185,7 +197,8 @@ describe('the metrics of an app', () => {
     })
     const service = host.service(workersService)
     service.registerAll({ 'mail-sender': async () => 1, quiet: async () => 1 })
-    await service.create({ name: 'mail-sender', queueName: 'mails', features: { circuitBreaker: true } })
+    const features = { circuitBreaker: true, healthMonitoring: true, autoScaling: true }
+    await service.create({ name: 'mail-sender', queueName: 'mails', features })
     await service.create({ name: 'quiet', queueName: 'quiet', features: { observability: false } })
     for (const name of ['mail-sender', 'quiet']) {
       await service.start(name)
@@ -194,7 +207,11 @@ describe('the metrics of an app', () => {
     await host.inject({ method: 'GET', path: '/shops/1' })
     await host.inject({ method: 'GET', path: '/shops/2' })
   })
-  after(() => host.stop())
+  after(async () => {
+    await host.stop()
+    prices.close()
+    prices.closeAllConnections()
+  })
 
   it('count requests by the template of their route', async () => {
     const samples = (await scrape(host)).get('zin_http_request_duration_seconds')?.samples ?? []
@@ -218,7 +235,7 @@ describe('the metrics of an app', () => {
     await eventually('this node samples the queues', async () => (await scrape(host)).has('zin_queue_jobs'))
     const service = host.service(workersService)
     await service.registerVersion('mail-sender', { version: '2.0.0', processor: async () => 2 })
-    await service.update('mail-sender', { features: { circuitBreaker: true, canary: true } })
+    await service.update('mail-sender', { features: { circuitBreaker: true, canary: true, healthMonitoring: true, autoScaling: true } })
     await host.service(canaryService).start('mail-sender', { newVersion: '2.0.0', duration: 3_600_000, steps: [20] })
     await eventually('the canary is known', async () => (await scrape(host)).has('zin_canary_state'))
     const families = await scrape(host)
@@ -231,6 +248,33 @@ describe('the metrics of an app', () => {
     assert.equal(seriesValue('zin_cluster_nodes', { state: 'alive' }), 1)
     assert.ok(seriesValue('zin_canary_traffic_ratio', { worker: 'mail-sender', version: '2.0.0' }) !== undefined)
     assert.ok((seriesValue('zin_hook_calls_total', { hook: 'onAttemptEnd', plugin: 'observability' }) ?? 0) >= 2)
+  })
+
+  it('tell the calls, retries and circuits of services, the scale of workers and their health checks', async () => {
+    const services = host.service(microservicesService)
+    await services.callService('prices', { path: '/today' })
+    await services.callService('prices', { path: '/bad' })
+    let families: ReadonlyMap<string, ParsedFamily> = new Map()
+    await eventually('the worker was checked and evaluated', async () => {
+      families = await scrape(host)
+      return families.has('zin_worker_healthy') && families.has('zin_autoscale_desired_workers')
+    })
+    const valuesOf = (family: string) =>
+      (families.get(family)?.samples ?? []).flatMap(({ labels, name, value }) =>
+        /_(bucket|sum)$/.test(name) ? [] : [[...Object.values(labels), value].join(' ')],
+      )
+    assert.deepEqual(valuesOf('zin_service_call_duration_seconds').sort(), ['prices failed 1', 'prices ok 1'])
+    assert.match(valuesOf('zin_service_retries_total')[0] ?? '', /^prices [1-9]/)
+    assert.deepEqual(valuesOf('zin_service_up'), ['prices prices-1 1'])
+    assert.deepEqual(valuesOf('zin_service_circuit_state'), [
+      'prices prices-1 closed 1',
+      'prices prices-1 half-open 0',
+      'prices prices-1 open 0',
+    ])
+    assert.deepEqual(valuesOf('zin_worker_healthy'), ['mail-sender 1'])
+    assert.deepEqual(valuesOf('zin_worker_check_failures'), ['mail-sender 0'])
+    assert.deepEqual(valuesOf('zin_autoscale_desired_workers'), ['mail-sender 1'])
+    assert.deepEqual(valuesOf('zin_autoscale_backlog_jobs'), ['mail-sender 0'])
   })
 
   it('count decisions about signed requests by the layer that refused', async () => {

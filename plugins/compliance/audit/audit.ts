@@ -58,10 +58,16 @@ export function createAudit(ctx: ComplianceContext): Audit {
     records: (worker) => !optOuts.has(worker),
   })
   let verifying: Promise<AuditReport> | undefined
+  let progress: AuditStatus['verifying'] = null
 
   const verify = async (): Promise<AuditReport> => {
     await writer.flush()
-    const report = await verifyAudit({ store, keys })
+    const of = await store.count({})
+    progress = { entries: 0, of }
+    const onProgress = (entries: number): void => {
+      progress = { entries, of: Math.max(of, entries) }
+    }
+    const report = await verifyAudit({ store, keys, onProgress })
     const found = report.fault === undefined ? `${report.entries} entries in ${report.chains} chains are intact` : report.fault.problem
     const target = report.fault === undefined ? 'audit:log' : `audit:${report.fault.id}`
     if (enabled) recorder.note('audit.verify', target, found, report.intact ? 'intact' : 'broken')
@@ -80,6 +86,7 @@ export function createAudit(ctx: ComplianceContext): Audit {
         waiting,
         ...writer.totals,
         chain: writer.chain?.chain ?? null,
+        verifying: progress,
       }
     },
     async entries(given = {}) {
@@ -94,6 +101,7 @@ export function createAudit(ctx: ComplianceContext): Audit {
     verify: () => {
       verifying ??= verify().finally(() => {
         verifying = undefined
+        progress = null
       })
       return verifying
     },

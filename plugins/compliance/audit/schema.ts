@@ -61,4 +61,7 @@ export const statusResponse = Type.Object({
   unkept: Type.Integer(),
   refused: Type.Integer(),
   chain: Type.Union([Type.Integer(), Type.Null()]),
+  verifying: Type.Union([Type.Object({ entries: Type.Integer(), of: Type.Integer() }), Type.Null()], {
+    description: 'How far a verification is that runs now',
+  }),
 })

@@ -44,7 +44,12 @@ export async function errorOf(response: Response): Promise<ApiError> {
 export async function download(path: string, name: string): Promise<void> {
   const response = await authorizedFetch(path, { headers: { 'x-requested-with': 'zin-console' } })
   if (!response.ok) throw await errorOf(response)
-  const url = URL.createObjectURL(await response.blob())
+  saveFile(await response.blob(), name)
+}
+
+/** Lets the browser save a file of the page. */
+export function saveFile(content: Blob, name: string): void {
+  const url = URL.createObjectURL(content)
   const link = document.createElement('a')
   link.href = url
   link.download = name

@@ -1,5 +1,6 @@
 import type { ConsoleModule } from '../../contract.js'
 import { accessPages } from './access/index.js'
+import { compliancePages } from './compliance/index.js'
 import { decisionPages } from './decisions/index.js'
 import { flowPages } from './flows.js'
 import { overviewPages } from './overview.js'
@@ -18,6 +19,7 @@ export const builtIn: readonly ConsoleModule[] = [
   flowPages,
   decisionPages,
   resourcePages,
+  compliancePages,
   pluginPages,
   accessPages,
 ]

@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { after, before, describe, it } from 'node:test'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { databaseService } from 'zin/plugins/database'
+import type { TestHost } from 'zin/testing'
+import { compliantApp, hostile } from './testing/compliant-app.js'
+
+const executablePath = process.env.TEST_CHROMIUM
+assert.ok(executablePath, 'TEST_CHROMIUM is not set; run: npm test -- compliance.browser')
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+const wide = { width: 1440, height: 900 }
+const phone = { width: 390, height: 844 }
+const readKey = 'a key that only reads queues'
+
+interface Violation {
+  readonly help: string
+  readonly nodes: readonly { readonly html: string }[]
+}
+
+describe('the pages of the audit log and of data subjects in Chromium', () => {
+  let host: TestHost
+  let browser: Browser
+
+  before(async () => {
+    host = await compliantApp(readKey)
+    browser = await chromium.launch({
+      executablePath: executablePath as string,
+      args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+    })
+  })
+  after(async () => {
+    await browser?.close()
+    await host?.stop()
+  })
+
+  async function open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
+    const context = await browser.newContext({ viewport: wide, reducedMotion: 'reduce', ...options })
+    const page = await context.newPage()
+    await page.goto(`${host.url}/console${path}`)
+    return page
+  }
+  const lookUp = async (page: Page, subject: string): Promise<void> => {
+    await page.getByRole('textbox', { name: 'Id of the subject' }).fill(subject)
+    await page.getByRole('button', { name: 'Look up' }).click()
+  }
+
+  // Colours do not depend on the width, and widths not on the colours.
+  for (const [colorScheme, viewport] of [
+    ['light', wide],
+    ['dark', phone],
+  ] as const) {
+    it(`are shown without a violation of accessibility, ${colorScheme}, at ${viewport.width} px`, async () => {
+      const page = await open('/audit', { viewport, colorScheme, bypassCSP: true })
+      const check = async (what: string): Promise<void> => {
+        await page.waitForFunction(() => document.querySelector('.loading') === null)
+        await page.evaluate(axe)
+        const found = await page.evaluate(async () => {
+          const { violations } = await (globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }).axe.run()
+          return violations.map(({ help, nodes }) => `${help}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
+        })
+        assert.deepEqual(found, [], `${what} in ${colorScheme} at ${viewport.width} px`)
+        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+        assert.equal(overflow, 0, `${what} is wider than ${viewport.width} px`)
+      }
+      await page
+        .getByRole('row', { name: /worker\.create/ })
+        .first()
+        .getByRole('link')
+        .click()
+      await page.getByRole('heading', { level: 2, name: /^Entry \d+: worker\.create/ }).waitFor()
+      await check('audit')
+      await page.goto(`${host.url}/console/subjects`)
+      await lookUp(page, 'ann')
+      await page.getByRole('table', { name: 'Jobs of the subject' }).waitFor()
+      await check('subjects')
+      await page.context().close()
+    })
+  }
+
+  it('list entries by filters, and show text of clients as text', async () => {
+    const page = await open('/audit')
+    await page.getByRole('searchbox', { name: 'Action' }).fill('worker.create')
+    await page.keyboard.press('Enter')
+    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 2)
+    await page.getByRole('cell', { name: hostile }).first().waitFor()
+    await page.getByRole('combobox', { name: 'Outcome' }).selectOption('asked')
+    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1)
+    assert.match(page.url(), /action=worker\.create&outcome=asked/)
+    await page.getByRole('searchbox', { name: 'Target' }).fill('worker:nobody')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Clear the filters' }).click()
+    await page
+      .getByRole('row', { name: /job\.end/ })
+      .first()
+      .waitFor()
+    assert.equal(await page.locator('#app img').count(), 0)
+    assert.equal(await page.evaluate(() => 'hacked' in globalThis), false)
+    await page.context().close()
+  })
+
+  it('show how far a verification is, and what it found', async () => {
+    const page = await open('/audit')
+    const integrity = page.getByRole('region', { name: 'Integrity' })
+    await integrity.getByRole('button', { name: 'Verify' }).waitFor()
+    // One of a long log, which runs when the page opens.
+    let verifying: object | null = { entries: 40_000, of: 100_000 }
+    await page.route('**/api/compliance/audit/status', async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ json: { ...(await response.json()), verifying } })
+    })
+    await page.reload()
+    await integrity.getByText('40,000 of 100,000 entries read').waitFor()
+    assert.equal(await integrity.getByRole('button', { name: 'Verifying…' }).isDisabled(), true)
+    verifying = null
+    await page.reload()
+    await integrity.getByRole('button', { name: 'Verify' }).click()
+    await integrity.getByText('intact', { exact: true }).waitFor()
+    await integrity.getByText(/\d+ entries in 1 chains are intact/).waitFor()
+    await page
+      .getByRole('row', { name: /audit\.verify/ })
+      .first()
+      .waitFor()
+
+    const db = host.service(databaseService).tables()
+    const { id, actor } = await db.selectFrom('zin_audit').select(['id', 'actor']).orderBy('id').executeTakeFirstOrThrow()
+    const setActor = (to: string) => db.updateTable('zin_audit').set({ actor: to }).where('id', '=', id).execute()
+    await setActor('user:other')
+    await integrity.getByRole('button', { name: 'Verify' }).click()
+    await integrity.getByText('changed', { exact: true }).waitFor()
+    await integrity.getByText(`Entry ${id}: it was altered`, { exact: false }).waitFor()
+    await setActor(actor)
+    await page.context().close()
+  })
+
+  it('erase a subject only when its id is typed, and show how far that is', async () => {
+    const page = await open('/subjects')
+    await lookUp(page, 'ann')
+    await page.getByRole('heading', { level: 2, name: '2 jobs and 0 other records' }).waitFor()
+    assert.doesNotMatch(page.url(), /ann/)
+    const saved = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Download' }).click()
+    const file = JSON.parse(readFileSync(await (await saved).path(), 'utf8'))
+    assert.deepEqual([file.jobs.length, file.jobs[0].data], [2, { user: { id: 'ann' } }])
+
+    await page.getByRole('button', { name: 'Erase…' }).click()
+    const dialog = page.getByRole('dialog')
+    assert.equal(await dialog.getByRole('button', { name: 'Erase' }).isDisabled(), true)
+    await dialog.getByRole('textbox').fill('ann')
+    await dialog.getByRole('button', { name: 'Erase' }).click()
+    const erasure = page.getByRole('region', { name: 'Erasure' })
+    await erasure.getByText('completed').waitFor()
+    await erasure.getByText('2 jobs and 0 other records erased', { exact: false }).waitFor()
+    await erasure.getByRole('button', { name: 'Close' }).click()
+    await lookUp(page, 'ann')
+    await page.getByText('The app keeps nothing about this subject').waitFor()
+    await lookUp(page, hostile)
+    await page.getByRole('heading', { level: 2, name: '1 job and 0 other records' }).waitFor()
+    assert.equal(await page.locator('#app img').count(), 0)
+    await page.context().close()
+  })
+
+  it('are there for those who may', async () => {
+    const page = await open('')
+    const rail = page.getByRole('navigation', { name: 'Pages' })
+    await rail.getByRole('link', { name: 'Data subjects' }).waitFor()
+    await page.route('**/api/console/boot', async (route) => {
+      const boot = await (await route.fetch({ headers: { ...route.request().headers(), 'x-api-key': readKey } })).json()
+      assert.deepEqual([boot.may.operate, boot.may.subjects], [false, false])
+      await route.fulfill({ json: boot })
+    })
+    await page.goto(`${host.url}/console/subjects`)
+    await page.getByRole('heading', { level: 1, name: 'Not found' }).waitFor()
+    await rail.getByRole('link', { name: 'Queues' }).waitFor()
+    assert.equal(await rail.getByRole('link', { name: /Data subjects|Audit log/ }).count(), 0)
+    await page.context().close()
+  })
+})
