@@ -95,7 +95,7 @@ describe('zin audit:*, gdpr:* and compliance:report', () => {
   it('verify with and without the running app, and name the first entry that was changed', async () => {
     const whole = await app.zin(['audit:verify'])
     assert.equal(whole.code, 0, whole.err)
-    assert.match(whole.out, /^\d+ entries in 1 chains are intact\n1 chains are open: /)
+    assert.match(whole.out, /^intact: \d+ entries in 1 chain\nChains whose process runs, or did not end in order: 1\n$/)
     const [entry] = (await call('GET', '/api/compliance/audit?action=worker.create')).entries
     await call('POST', `/vandalize/${entry.id}`)
     await running.end()

@@ -14,7 +14,7 @@ import { Recorder } from './recorder.js'
 import { auditRoutes } from './routes.js'
 import type { AuditStore } from './store/contract.js'
 import { databaseStore } from './store/db.js'
-import { type AuditReport, verifyAudit } from './verify.js'
+import { type AuditReport, intactText, verifyAudit } from './verify.js'
 import { AuditWriter } from './writer.js'
 
 /** The audit log, for the rest of the plugin. */
@@ -68,7 +68,7 @@ export function createAudit(ctx: ComplianceContext): Audit {
       progress = { entries, of: Math.max(of, entries) }
     }
     const report = await verifyAudit({ store, keys, onProgress })
-    const found = report.fault === undefined ? `${report.entries} entries in ${report.chains} chains are intact` : report.fault.problem
+    const found = report.fault === undefined ? intactText(report) : report.fault.problem
     const target = report.fault === undefined ? 'audit:log' : `audit:${report.fault.id}`
     if (enabled) recorder.note('audit.verify', target, found, report.intact ? 'intact' : 'broken')
     if (report.fault !== undefined) log.error({ entry: report.fault.id }, `the audit log was changed: entry ${report.fault.id}: ${found}`)

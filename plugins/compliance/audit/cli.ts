@@ -1,7 +1,7 @@
 import { type Command, defineCommand } from 'zin'
 import type { KeyRing } from '../keys.js'
 import type { AuditStore } from './store/contract.js'
-import { verifyAudit } from './verify.js'
+import { intactText, verifyAudit } from './verify.js'
 
 export interface AuditCommandParts {
   readonly store: AuditStore
@@ -56,12 +56,12 @@ export function auditCommands({ keys, store }: AuditCommandParts): readonly Comm
       json: true,
       run: async ({ print, signal }) => {
         const report = await print.waiting('the audit log', verifyAudit({ store, keys, signal }))
-        const { chains, entries, fault, open, purged } = report
+        const { fault, open, purged } = report
         if (print.json) print.record({ ...report, fault: fault ?? null })
         else if (fault === undefined) {
-          print.line(`${entries} entries in ${chains} chains are intact`)
+          print.line(intactText(report))
           if (purged > 0) print.line(`${purged} older entries were deleted by retention`)
-          if (open > 0) print.line(`${open} chains are open: their processes run, or did not end in order`)
+          if (open > 0) print.line(`Chains whose process runs, or did not end in order: ${open}`)
         } else print.line(`Entry ${fault.id}: ${fault.problem}`)
         return fault === undefined ? 0 : 1
       },

@@ -23,6 +23,12 @@ export interface AuditReport {
   readonly fault: AuditFault | undefined
 }
 
+/** What is said of a log that was not changed. */
+export function intactText({ chains, entries }: Pick<AuditReport, 'chains' | 'entries'>): string {
+  const count = (number: number, one: string, many: string): string => `${number} ${number === 1 ? one : many}`
+  return `intact: ${count(entries, 'entry', 'entries')} in ${count(chains, 'chain', 'chains')}`
+}
+
 export type VerifyReader = Pick<AuditStore, 'chain' | 'chains' | 'entries'>
 
 export interface VerifyOptions {

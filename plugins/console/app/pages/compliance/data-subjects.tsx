@@ -49,7 +49,7 @@ function Lookup({ busy, find }: { readonly busy: boolean; readonly find: (subjec
   return (
     <Card title="Look up">
       <form
-        class="filters"
+        class="filters lookup"
         onSubmit={(event) => {
           event.preventDefault()
           if (subject.trim() !== '') find(subject.trim())

@@ -68,7 +68,7 @@ function Found({ entry }: { readonly entry: Entry | undefined }) {
   return (
     <p role="status">
       <Badge tone={isIntact ? 'ok' : 'bad'}>{isIntact ? 'intact' : 'changed'}</Badge>{' '}
-      {isIntact ? entry.reason : `Entry ${entry.target.replace(/^audit:/, '')}: ${entry.reason}`}{' '}
+      {isIntact ? entry.reason?.replace(/^intact: /, '') : `Entry ${entry.target.replace(/^audit:/, '')}: ${entry.reason}`}{' '}
       <span class="dim">
         (<Time at={entry.at} />, by {entry.actor})
       </span>
