@@ -133,6 +133,9 @@ export function subjectsContract(name: string, env: Env, leaksOf: (dataDir: stri
       await eventually('it runs', async () => (await state(running)) === 'active')
       await queues().queue('orders').pause()
       const waiting = await add(data, { name: 'completes' })
+      const deleted = await add(data, { name: 'completes' })
+      const undo = { batch: 'gone', ms: 3_600_000 }
+      assert.equal(await queues().deleteJob('orders', deleted, undo), 'restorable')
       assert.ok((await leaksOf(dataDir, marker)).length > 0)
 
       const started = await erase('ann', 2_000)
@@ -147,7 +150,9 @@ export function subjectsContract(name: string, env: Env, leaksOf: (dataDir: stri
         return last.state !== 'running' && last.state !== 'waiting'
       })
       assert.deepEqual([last?.state, last?.pending, last?.elsewhere, last?.error], ['completed', 0, 1, null])
-      assert.ok((last?.erased ?? 0) >= 8)
+      assert.ok((last?.erased ?? 0) >= 9)
+      for await (const { restored } of queues().restoreJobs('orders', undo.batch)) assert.equal(restored, 0)
+      assert.equal(await state(deleted), undefined)
       assert.equal(await state(running), undefined)
       assert.equal((await queues().counts('orders-dead')).waiting, 0)
       assert.deepEqual(await workers().schedules('orders'), [])

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Job } from 'bullmq'
-import type { ListedState, Queues } from 'zin/plugins/queues'
+import type { DeletedJob, ListedState, Queues } from 'zin/plugins/queues'
 
 export interface WalkOptions {
   readonly queues: Queues
@@ -33,5 +33,14 @@ export async function* walk({ pauseMs = 50, queue, queues, signal }: WalkOptions
     if (parents.length > 0) yield parents
     if (parents.length < atOnce) return
     await wait(pauseMs, undefined, { signal }).catch(() => undefined)
+  }
+}
+
+/** Deleted jobs of a queue that can still be restored, in steps. */
+export async function* walkDeleted({ queue, queues, signal }: WalkOptions): AsyncGenerator<readonly DeletedJob[], void, undefined> {
+  for (let offset = 0; !signal.aborted; offset += atOnce) {
+    const jobs = await queues.deletedJobs(queue, { offset, limit: atOnce })
+    if (jobs.length === 0) return
+    yield jobs
   }
 }

@@ -11,6 +11,7 @@ import type {
   WorkerOptions,
 } from 'bullmq'
 import type { ListedState, QueueCounts, QueueSample } from './contract.js'
+import type { DeletionBackend } from './deletion/contract.js'
 
 export interface Claim {
   readonly token: string
@@ -30,11 +31,11 @@ export interface StoredParts {
   readonly logs: readonly string[]
 }
 
-/** A job by its id, or the template of the schedule with this id. */
+/** A job by its id, a deleted one, or the template of the schedule with this id. */
 export interface PartsOf {
   readonly queue: Queue
   readonly id: string
-  readonly kind: 'job' | 'schedule'
+  readonly kind: 'job' | 'deleted' | 'schedule'
 }
 
 /** Most lines of a log that are read. */
@@ -72,6 +73,8 @@ export interface QueueBackend {
   writeParts(of: PartsOf, before: StoredParts, after: StoredParts): Promise<boolean>
   /** Removes what is left of jobs that were removed: their events, and their results among the values of their parents' children. */
   removeTraces(queue: Queue, jobs: readonly Pick<Job, 'id' | 'parentKey'>[]): Promise<void>
+  /** Deletes jobs in steps, and restores them for a time. */
+  readonly deletion: DeletionBackend
   /** Overwrites what removed jobs left in files of this process. */
   scrub(): Promise<void>
   /** Records that a queue exists. */

@@ -14,6 +14,7 @@ import type {
 } from 'bullmq'
 import { defineService } from 'zin'
 import type { Cancellation, Canceller, QueueJob } from './cancel.js'
+import type { DeletedJob, DeletedStep, DeleteOutcome, DeleteRange, RestoredStep, UndoOptions, UndoRoom } from './deletion/contract.js'
 import type { FollowOptions, QueueEvent } from './event-stream.js'
 import type { JobTextPart } from './hooks.js'
 
@@ -61,14 +62,15 @@ export interface JobLogs {
 export type JobTemplate = NewJob
 
 export interface Purged {
-  /** Ids of jobs that were removed. */
+  /** Ids of jobs that were removed, also of deleted ones that could have been restored. */
   readonly removed: readonly string[]
   /** Ids of jobs that are left, because they are running. */
   readonly running: readonly string[]
 }
 
 export interface RewriteOptions {
-  readonly kind?: 'job' | 'schedule'
+  /** `deleted`: a deleted job that can still be restored. Default `job`. */
+  readonly kind?: 'job' | 'deleted' | 'schedule'
   readonly only?: (stored: unknown) => boolean
 }
 
@@ -153,6 +155,28 @@ export interface Queues {
    * @param ids at most 1,000.
    */
   purge(queue: string, ids: readonly string[]): Promise<Purged>
+  /**
+   * Deletes a job that can be restored for a time, with its log, its attempts and its place among the others. A job that other things depend
+   * on is left. A queue keeps at most 20,000 deleted jobs and 64 MiB of them; without room the job is deleted for good.
+   */
+  deleteJob(queue: string, id: string, undo: UndoOptions): Promise<DeleteOutcome>
+  /**
+   * Deletes jobs of one state in steps of at most 100 of them, from the oldest or next one; each step is one short command. Ending the loop
+   * ends the deletion. Jobs that other things depend on are left. Without `undo` it is final.
+   *
+   * @example
+   * const { queues } = ctx.services
+   * const undo = { batch: 'cleanup-7', ms: 600_000 }
+   * for await (const { deleted } of queues.deleteJobs('emails', { state: 'failed', before: Date.now() - 86_400_000 }, undo)) log.info({ deleted })
+   * for await (const { restored } of queues.restoreJobs('emails', undo.batch)) log.info({ restored })
+   */
+  deleteJobs(queue: string, range: DeleteRange, undo?: UndoOptions): AsyncIterable<DeletedStep>
+  /** Restores the jobs of a batch in steps, with the state, place, options and id that they had. Waiting ones run before others. */
+  restoreJobs(queue: string, batch: string): AsyncIterable<RestoredStep>
+  /** How many deleted jobs a queue can keep beside those that it keeps. */
+  undoRoom(queue: string): Promise<UndoRoom>
+  /** Deleted jobs that can still be restored. */
+  deletedJobs(queue: string, page: { readonly offset: number; readonly limit: number }): Promise<readonly DeletedJob[]>
   /** Overwrites what removed jobs have left in files of this process; does nothing on Redis. May take seconds for a large store. */
   scrub(): Promise<void>
   /**

@@ -22,6 +22,16 @@ export type {
   RewriteOutcome,
 } from './contract.js'
 export { queuesService } from './contract.js'
+export type {
+  DeletedJob,
+  DeletedStep,
+  DeleteOutcome,
+  DeleteRange,
+  RestoredStep,
+  UndoOptions,
+  UndoRoom,
+} from './deletion/contract.js'
+export { mostDeleted } from './deletion/contract.js'
 export type { FollowOptions, QueueEvent } from './event-stream.js'
 export type { JobAddition, JobTextPart, PurgedJob, QueueHooks } from './hooks.js'
 export { isStorableText, resultFault } from './job-check.js'
@@ -80,8 +90,12 @@ export const queues = definePlugin({
         import('./backends/embedded.js'),
       ])
       const store = await openEmbedded({ dataDir: host.app.dataDir, fsync: settings.QUEUE_FSYNC !== 'off', ...(engine && { engine }) })
-      service.open(openEmbeddedBackend(store))
-      ctx.every(maintainEveryMs, () => store.maintain())
+      const opened = openEmbeddedBackend(store)
+      service.open(opened)
+      ctx.every(maintainEveryMs, async () => {
+        await opened.deletion.expire()
+        await store.maintain()
+      })
     })
   },
 })

@@ -32,9 +32,15 @@ export async function purgeJobs(queue: Queue, ids: readonly string[], parts: Pur
     .filter((id) => !running.includes(id))
     .map((id) => ({ id, ...(parents.get(id) && { parentKey: parents.get(id) as string }) }))
   if (traces.length > 0) await ask(() => backend.removeTraces(queue, traces))
+  const deleted = await ask(() =>
+    backend.deletion.forget(
+      queue.name,
+      traces.map(({ id }) => id),
+    ),
+  )
   const attempts = new Map(gone.map((job) => [job.id, Math.max(job.attemptsMade, job.attemptsStarted)]))
   await parts.after(traces.map(({ id }) => ({ id, attempts: attempts.get(id) })))
-  return { removed: gone.map(({ id = '' }) => id), running }
+  return { removed: [...new Set([...gone.map(({ id = '' }) => id), ...deleted])], running }
 }
 
 /** False when the job is running. */

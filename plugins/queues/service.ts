@@ -5,6 +5,7 @@ import type { QueueBackend } from './backend.js'
 import { loadBullmq } from './bullmq.js'
 import { type Canceller, cancelJob, cancelReason, type QueueJob, removed } from './cancel.js'
 import type { NewJob, QueueCounts, QueueSample, Queues } from './contract.js'
+import { createDeletion } from './deletion/service.js'
 import { queueErrors } from './errors.js'
 import { beforeAll, readEvents } from './event-stream.js'
 import type { JobAddition } from './hooks.js'
@@ -255,6 +256,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks }: 
           }
         },
       }),
+    ...createDeletion({ store: () => opened().deletion, ask, checkName }),
     scrub: () => opened().scrub(),
     restoredData: (job) => payloads.restoreData(job.queueName, job.data),
     restoredResult: (job) => payloads.restoreResult(job.queueName, job.returnvalue),

@@ -1,7 +1,7 @@
 import { type Logger, messageOf } from 'zin'
 import type { Queues } from 'zin/plugins/queues'
 import type { Marks } from '../store/marks.js'
-import { walk } from '../walk.js'
+import { walk, walkDeleted } from '../walk.js'
 
 export interface ReencryptionParts {
   readonly queues: Queues
@@ -78,12 +78,15 @@ export class Reencryption {
       for await (const jobs of walk({ queues, queue, signal, ...(pauseMs !== undefined && { pauseMs }) })) {
         for (const { id = '' } of jobs) found += await this.#rewrite(queue, id, 'job')
       }
+      for await (const jobs of walkDeleted({ queues, queue, signal })) {
+        for (const { id } of jobs) found += await this.#rewrite(queue, id, 'deleted')
+      }
       if (signal.aborted) break
     }
     return found
   }
 
-  async #rewrite(queue: string, id: string, kind: 'job' | 'schedule'): Promise<number> {
+  async #rewrite(queue: string, id: string, kind: 'job' | 'deleted' | 'schedule'): Promise<number> {
     const { isStale, queues } = this.#parts
     const { looked, rewritten, unreadable } = this.#progress
     try {

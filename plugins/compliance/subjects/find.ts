@@ -1,8 +1,7 @@
-import type { Job } from 'bullmq'
-import type { Queues } from 'zin/plugins/queues'
+import type { DeletedJob, Queues } from 'zin/plugins/queues'
 import type { Marks } from '../store/marks.js'
 import type { IndexedJob, SubjectIndex } from '../store/subject-index.js'
-import { walk } from '../walk.js'
+import { walk, walkDeleted } from '../walk.js'
 import { type Declarations, pathsOf, subjectsIn } from './declared.js'
 import { type SubjectDigests, unpacked } from './digest.js'
 
@@ -24,6 +23,9 @@ export interface FoundJobs {
   /** Ids of schedules. */
   readonly schedules: readonly string[]
 }
+
+/** A job as the store keeps it. */
+type StoredJob = Omit<DeletedJob, 'id' | 'opts'> & { readonly id?: string; readonly opts: object }
 
 /** Entries of the index that are read at once. */
 const atOnce = 500
@@ -81,27 +83,37 @@ export class SubjectJobs {
   }
 
   async *#walked(queue: string, wanted: ReadonlySet<string>, signal: AbortSignal): AsyncGenerator<FoundJobs, void, undefined> {
-    const { index, pauseMs, queues } = this.#parts
+    const { pauseMs, queues } = this.#parts
     const schedules: string[] = []
     for (const { key, template } of await queues.queue(queue).getJobSchedulers(0, -1, true)) {
       const { data, opts } = template ?? {}
-      const found = await this.#digestsOf(queue, { queueName: queue, data, opts: opts ?? {} } as Pick<Job, 'queueName' | 'data' | 'opts'>)
+      const found = await this.#digestsOf(queue, { queueName: queue, data, opts: opts ?? {} })
       if (found.some((one) => wanted.has(one))) schedules.push(key)
     }
     if (schedules.length > 0) yield { queue, jobs: [], schedules }
+    // Found jobs are returned after the walk: the caller purges them, and that would move those that are not read yet.
+    const theirs = new Set<string>()
     for await (const jobs of walk({ queues, queue, signal, ...(pauseMs !== undefined && { pauseMs }) })) {
-      const entries: IndexedJob[] = []
-      for (const job of jobs) {
-        for (const subject of await this.#digestsOf(queue, job)) entries.push({ subject, queue, job: job.id ?? '', at: job.timestamp })
-      }
-      if (entries.length > 0) await index.add(entries)
-      const theirs = [...new Set(entries.filter(({ subject }) => wanted.has(subject)).map(({ job }) => job))]
-      if (theirs.length > 0) yield { queue, jobs: theirs, schedules: [] }
+      for (const id of await this.#index(queue, jobs, wanted)) theirs.add(id)
     }
+    for await (const jobs of walkDeleted({ queues, queue, signal })) {
+      for (const id of await this.#index(queue, jobs, wanted)) theirs.add(id)
+    }
+    if (theirs.size > 0) yield { queue, jobs: [...theirs], schedules: [] }
+  }
+
+  /** Puts jobs into the index. The ids of those of the wanted subjects. */
+  async #index(queue: string, jobs: readonly StoredJob[], wanted: ReadonlySet<string>): Promise<readonly string[]> {
+    const entries: IndexedJob[] = []
+    for (const job of jobs) {
+      for (const subject of await this.#digestsOf(queue, job)) entries.push({ subject, queue, job: job.id ?? '', at: job.timestamp })
+    }
+    if (entries.length > 0) await this.#parts.index.add(entries)
+    return entries.filter(({ subject }) => wanted.has(subject)).map(({ job }) => job)
   }
 
   /** The digests of a stored job: of its option, or of its decrypted data. One that cannot be read has those of its option. */
-  async #digestsOf(queue: string, job: Pick<Job, 'queueName' | 'data' | 'opts'>): Promise<readonly string[]> {
+  async #digestsOf(queue: string, job: Pick<StoredJob, 'queueName' | 'data' | 'opts'>): Promise<readonly string[]> {
     const { declarations, digests, queues } = this.#parts
     const known = unpacked((job.opts as { readonly subject?: unknown }).subject)
     const paths = pathsOf(declarations, queue)

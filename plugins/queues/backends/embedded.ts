@@ -1,10 +1,12 @@
 import type { FlowProducer, Job, Processor, Queue, QueueEvents, Worker, WorkerOptions } from 'bullmq'
 import { messageOf } from 'zin'
 import { abortable } from 'zin/plugins/redis'
-import { mostLogLines, type QueueBackend, type StoredParts } from '../backend.js'
+import type { QueueBackend } from '../backend.js'
 import { loadBullmq } from '../bullmq.js'
 import type { ListedState } from '../contract.js'
+import { embeddedDeletion } from '../deletion/embedded.js'
 import type { EmbeddedStore } from '../embedded/open.js'
+import { embeddedParts } from './embedded-parts.js'
 
 /** A worker stalls only when this process does, so the check can be frequent. */
 const stalledIntervalMs = 5000
@@ -17,23 +19,6 @@ const orders: Readonly<Record<ListedState, string>> = {
   completed: "state = 'completed' order by finished_at_ms desc, seq desc",
   failed: "state = 'failed' order by finished_at_ms desc, seq desc",
 }
-
-const partNames = ['data', 'result', 'progress', 'error', 'stacks'] as const satisfies readonly (keyof StoredParts)[]
-
-const readParts = {
-  job: `select data::text as data, return_value::text as result, progress::text as progress, failed_reason as error,
-      stacktrace::text as stacks from job where queue = $1 and id = $2`,
-  schedule: 'select template_data::text as data from scheduler where queue = $1 and scheduler_id = $2',
-} as const
-
-const writeParts = {
-  job: `update job set data = $4::jsonb, return_value = $6::jsonb, progress = $8::jsonb, failed_reason = $10, stacktrace = $12::jsonb
-    where queue = $1 and id = $2 and state <> 'active' and data::text is not distinct from $3
-      and return_value::text is not distinct from $5 and progress::text is not distinct from $7
-      and failed_reason is not distinct from $9 and stacktrace::text is not distinct from $11`,
-  schedule: `update scheduler set template_data = $4::jsonb
-    where queue = $1 and scheduler_id = $2 and template_data::text is not distinct from $3`,
-} as const
 
 export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
   const { createPostgresBackend, withBackend } = loadBullmq()
@@ -125,38 +110,13 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
       )
       return rowCount === 1
     },
-    async readParts({ id, kind, queue }) {
-      const { rows } = await store.pool.query<Record<string, string | null>>(readParts[kind], [queue.name, id])
-      const [row] = rows
-      if (row === undefined) return undefined
-      const parts = Object.entries(row).filter(([, value]) => value !== null)
-      const { rows: lines } = await store.pool.query<{ row: string }>(
-        'select row from job_log where queue = $1 and job_id = $2 order by idx limit $3',
-        [queue.name, kind === 'job' ? id : '', mostLogLines],
-      )
-      return { ...Object.fromEntries(parts), logs: lines.map((line) => line.row) }
-    },
-    async writeParts({ id, kind, queue }, before, after) {
-      const values = partNames.flatMap((name) => [before[name] ?? null, after[name] ?? before[name] ?? null])
-      const used = kind === 'job' ? values : values.slice(0, 2)
-      const { rowCount } = await store.pool.query(writeParts[kind], [queue.name, id, ...used])
-      if (rowCount !== 1) return false
-      for (const [i, line] of before.logs.entries()) {
-        if (after.logs[i] === line) continue
-        // An equal line may be rewritten in its place: the result is the same.
-        await store.pool.query(
-          `update job_log set row = $4 where queue = $1 and job_id = $2
-           and idx = (select min(idx) from job_log where queue = $1 and job_id = $2 and row = $3)`,
-          [queue.name, id, line, after.logs[i] ?? line],
-        )
-      }
-      return true
-    },
+    ...embeddedParts(store.pool),
     async removeTraces(queue, removed) {
       const ids = removed.map(({ id }) => id ?? '')
       await store.pool.query("delete from event where queue = $1 and data->>'jobId' = any($2)", [queue.name, ids])
       await store.pool.query('update job_dependency set value = null where child_queue = $1 and child_id = any($2)', [queue.name, ids])
     },
+    deletion: embeddedDeletion(store.pool),
     scrub: () => store.scrub(),
     remember: (name) => void known.add(name),
     async names() {

@@ -10,10 +10,12 @@ import {
   type RedisTarget,
   whenReady,
 } from 'zin/plugins/redis'
-import { mostLogLines, type PartsOf, type QueueBackend } from '../backend.js'
+import type { QueueBackend } from '../backend.js'
 import { loadBullmq } from '../bullmq.js'
 import type { ListedState, QueueCounts, QueueSample } from '../contract.js'
+import { redisDeletion } from '../deletion/redis.js'
 import { queueErrors } from '../errors.js'
+import { redisParts } from './redis-parts.js'
 
 export interface RedisBackendOptions {
   readonly target: RedisTarget
@@ -45,34 +47,8 @@ if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('HEXISTS', KEYS[1], 'finishe
 redis.call('HSET', KEYS[1], 'defa', ARGV[1])
 return 1`
 
-/** The fields of a job's hash that hold its parts. */
-const partFields = { data: 'data', result: 'returnvalue', progress: 'progress', error: 'failedReason', stacks: 'stacktrace' } as const
-const partNames = Object.keys(partFields) as (keyof typeof partFields)[]
-
-/**
- * KEYS: the job, its log, its lock. ARGV: the number of fields, then for each its name, the old value and the new one ('' for none), then
- * the number of log lines, then the old and the new line of each.
- */
-const writePartsScript = `
-if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('EXISTS', KEYS[3]) == 1 then return 0 end
-local fields, lines = tonumber(ARGV[1]), tonumber(ARGV[2 + tonumber(ARGV[1]) * 3])
-for i = 0, fields - 1 do
-  if (redis.call('HGET', KEYS[1], ARGV[2 + i * 3]) or '') ~= ARGV[3 + i * 3] then return 0 end
-end
-local first = 3 + fields * 3
-for i = 0, lines - 1 do
-  if redis.call('LINDEX', KEYS[2], i) ~= ARGV[first + i * 2] then return 0 end
-end
-for i = 0, fields - 1 do
-  if ARGV[4 + i * 3] ~= '' then redis.call('HSET', KEYS[1], ARGV[2 + i * 3], ARGV[4 + i * 3]) end
-end
-for i = 0, lines - 1 do redis.call('LSET', KEYS[2], i, ARGV[first + i * 2 + 1]) end
-return 1`
-
 /** Events of a queue that are read at once. */
 const eventsAtOnce = 1_000
-
-const keyOfParts = ({ id, kind, queue }: PartsOf): string => queue.toKey(kind === 'job' ? id : `repeat:${id}`)
 
 /** The keys of each state and the command that counts them, in the order that `countsOf` reads. */
 const countedKeys = [
@@ -162,6 +138,7 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log, str
     throw error
   }
 
+  const deletion = redisDeletion(producer, prefix)
   return {
     kind: 'redis',
     where,
@@ -208,27 +185,7 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log, str
       return (await producer.eval(claimScript, keys.length, ...keys, id, token, lockMs, reason)) === 1
     },
     failNext: async (queue, id, reason) => (await producer.eval(failNextScript, 1, queue.toKey(id), reason)) === 1,
-    async readParts(of) {
-      const key = keyOfParts(of)
-      const [values, logs] = await Promise.all([
-        producer.hmget(key, ...partNames.map((name) => partFields[name])),
-        of.kind === 'job' ? producer.lrange(`${key}:logs`, 0, mostLogLines - 1) : [],
-      ])
-      if (values.every((value) => value === null) && logs.length === 0) return undefined
-      const parts = partNames.flatMap((name, i) => (values[i] ? [[name, values[i]] as const] : []))
-      return { ...Object.fromEntries(parts), logs }
-    },
-    async writeParts(of, before, after) {
-      const key = keyOfParts(of)
-      const fields = partNames.filter((name) => before[name] !== undefined)
-      const args = [
-        fields.length,
-        ...fields.flatMap((name) => [partFields[name], before[name] ?? '', after[name] ?? '']),
-        before.logs.length,
-        ...before.logs.flatMap((line, i) => [line, after.logs[i] ?? line]),
-      ]
-      return (await producer.eval(writePartsScript, 3, key, `${key}:logs`, `${key}:lock`, ...args)) === 1
-    },
+    ...redisParts(producer, prefix),
     async removeTraces(queue, removed) {
       const ids = new Set(removed.map(({ id }) => id))
       const stream = queue.toKey('events')
@@ -244,6 +201,7 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log, str
         for (const part of ['processed', 'failed']) await producer.hdel(`${parentKey}:${part}`, queue.toKey(id))
       }
     },
+    deletion,
     // Redis keeps nothing of a deleted key in memory; its files on disk are its own.
     scrub: () => Promise.resolve(),
     remember: (name) => void producer.sadd(namesKey, name).catch(() => undefined),

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { after, before, describe, it } from 'node:test'
+import { createTestHost, type TestHost, type TestHostOptions } from 'zin/testing'
+import { eventually } from '../../scripts/testing/eventually.js'
+import type { DeletedStep, JobOptions, ListedState, Queues, RestoredStep } from './index.js'
+import { queuesService } from './index.js'
+
+const hour = 3_600_000
+
+/** Deleting jobs for a time or for good, on both stores. */
+export function deletionContract(name: string, makeOptions: () => Promise<TestHostOptions>): void {
+  describe(`deleted jobs on ${name}`, () => {
+    let host: TestHost
+    let queues: Queues
+    let number = 0
+    const fresh = (): string => `deletion${++number}`
+    const undo = (ms = hour) => ({ batch: `batch-${++number}`, ms })
+    const ids = async (queue: string, state: ListedState) =>
+      (await queues.list(queue, state, { offset: 0, limit: 1_000 })).map(({ id }) => id)
+    const add = async (queue: string, jobs: readonly JobOptions[]) =>
+      (
+        await queues.addBulk(
+          queue,
+          jobs.map((options, n) => ({ name: `n${n}`, data: { n }, options })),
+        )
+      ).map(({ id = '' }) => id)
+    const sums = async (steps: AsyncIterable<DeletedStep | RestoredStep>): Promise<Readonly<Record<string, number>>> => {
+      const found: Record<string, number> = {}
+      for await (const step of steps) for (const [key, value] of Object.entries(step)) found[key] = (found[key] ?? 0) + value
+      return found
+    }
+    const soon = () => Date.now() + 1_000
+
+    before(async () => {
+      host = await createTestHost(await makeOptions())
+      queues = host.service(queuesService)
+    })
+    after(() => host.stop())
+
+    it('are restored in each state with their place, data, options, log and result', async () => {
+      const queue = fresh()
+      const worker = queues.worker(queue, async (job) => {
+        await job.log('a line')
+        if (job.data.n === 1) throw new Error('no luck')
+        return { n: job.data.n }
+      })
+      await add(queue, [{}, { attempts: 1 }, {}])
+      await eventually('they end', async () => (await queues.counts(queue)).completed === 2 && (await queues.counts(queue)).failed === 1)
+      await worker.close()
+      await add(queue, [{ priority: 7 }, {}, { priority: 3, attempts: 5 }, {}, { delay: hour }, { delay: hour / 2 }, {}])
+      const states = ['waiting', 'delayed', 'completed', 'failed'] as const
+      const before = await Promise.all(states.map((state) => ids(queue, state)))
+      const jobs = async () => Promise.all(before.flat().map(async (id) => (await queues.job(queue, id ?? ''))?.job.asJSON()))
+      const originals = await jobs()
+      const counts = await queues.counts(queue)
+      const one = undo()
+      for (const [i, state] of states.entries()) {
+        const done = await sums(queues.deleteJobs(queue, { state, before: soon() }, one))
+        assert.deepEqual([done.deleted, done.restorable, done.tied], [before[i]?.length, before[i]?.length, 0], state)
+        assert.deepEqual(await ids(queue, state), [])
+      }
+      assert.equal((await queues.deletedJobs(queue, { offset: 0, limit: 100 })).length, 10)
+      const later = await queues.add(queue, 'later', {})
+      assert.deepEqual(await sums(queues.restoreJobs(queue, one.batch)), { restored: 10, blocked: 0 })
+      await later.remove()
+      assert.deepEqual(await queues.counts(queue), counts)
+      assert.deepEqual(await Promise.all(states.map((state) => ids(queue, state))), before)
+      assert.deepEqual(await jobs(), originals)
+      assert.deepEqual((await queues.logs(queue, before[3]?.[0] ?? '', { offset: 0, limit: 9 })).logs, ['a line'])
+      assert.deepEqual(await queues.deletedJobs(queue, { offset: 0, limit: 100 }), [])
+      assert.deepEqual(await sums(queues.restoreJobs(queue, one.batch)), {})
+    })
+
+    it('are run by an idle worker once they are restored, delayed ones when they are due', async () => {
+      const queue = fresh()
+      const [waiting = '', delayed = ''] = await add(queue, [{}, { delay: 300 }])
+      const one = undo()
+      for (const id of [waiting, delayed]) assert.equal(await queues.deleteJob(queue, id, one), 'restorable')
+      const ran: unknown[] = []
+      const worker = queues.worker(queue, async ({ id }) => ran.push(id))
+      await worker.waitUntilReady()
+      await sums(queues.restoreJobs(queue, one.batch))
+      await eventually('both run', () => ran.length === 2)
+      assert.deepEqual([...ran].sort(), [waiting, delayed].sort())
+      await worker.close()
+    })
+
+    it('are the ones of the range only, in any number, and the others keep their order', async () => {
+      const queue = fresh()
+      const all = await add(
+        queue,
+        Array.from({ length: 250 }, () => ({})),
+      )
+      const middle = Date.now()
+      await eventually('time passes', () => Date.now() > middle + 2)
+      const young = await add(queue, [{}, {}])
+      const done = await sums(queues.deleteJobs(queue, { state: 'waiting', before: middle + 1 }))
+      assert.deepEqual([done.deleted, done.restorable], [250, 0])
+      assert.deepEqual(await ids(queue, 'waiting'), young)
+      for (const id of all.slice(0, 3)) assert.equal(await queues.job(queue, id), undefined)
+      assert.deepEqual(await sums(queues.deleteJobs(queue, { state: 'waiting', before: soon(), maxAttempts: -1 })), await nothing(queue))
+    })
+    const nothing = async (queue: string) =>
+      // Redis looks at them, the embedded store does not have to.
+      queues.backend === 'redis'
+        ? { looked: (await queues.counts(queue)).waiting, deleted: 0, restorable: 0, tied: 0 }
+        : {}
+
+    it('are none that other jobs or a schedule depend on, nor running ones', async () => {
+      const queue = fresh()
+      await queues.addFlow({ name: 'parent', queueName: queue, children: [{ name: 'child', queueName: queue, opts: { jobId: 'child' } }] })
+      await queues.schedule(queue, 'yearly', { pattern: '0 0 1 1 *' }, { name: 'scheduled' })
+      const [plain = ''] = await add(queue, [{}])
+      const [next] = await ids(queue, 'delayed')
+      const waiting = await sums(queues.deleteJobs(queue, { state: 'waiting', before: soon() }, undo()))
+      assert.deepEqual([waiting.deleted, waiting.tied], [1, 1])
+      assert.equal(await queues.job(queue, plain), undefined)
+      const delayed = await sums(queues.deleteJobs(queue, { state: 'delayed', before: soon() }, undo()))
+      assert.deepEqual([delayed.deleted, delayed.tied], [0, 1])
+      for (const id of ['child', next ?? '']) assert.equal(await queues.deleteJob(queue, id, undo()), 'tied')
+      assert.equal(await queues.deleteJob(queue, 'nobody', undo()), 'changed')
+      let end: () => void = () => undefined
+      const worker = queues.worker(queue, () => new Promise<void>((resolve) => (end = resolve)))
+      await once(worker, 'active')
+      assert.equal(await queues.deleteJob(queue, 'child', undo()), 'changed')
+      end()
+      await worker.close()
+    })
+
+    it('stay deleted while another job has their id or their deduplication id, and can be restored afterwards', async () => {
+      const queue = fresh()
+      await add(queue, [{ jobId: 'same' }, { jobId: 'unique', deduplication: { id: 'd' } }])
+      const one = undo()
+      await sums(queues.deleteJobs(queue, { state: 'waiting', before: soon() }, one))
+      await add(queue, [{ jobId: 'same', delay: hour }, { jobId: 'other', deduplication: { id: 'd' }, delay: hour }])
+      assert.deepEqual(await sums(queues.restoreJobs(queue, one.batch)), { restored: 0, blocked: 2 })
+      for (const id of ['same', 'other']) await (await queues.job(queue, id))?.job.remove()
+      assert.deepEqual(await sums(queues.restoreJobs(queue, one.batch)), { restored: 2, blocked: 0 })
+      await add(queue, [{ jobId: 'third', deduplication: { id: 'd' } }])
+      assert.deepEqual(await ids(queue, 'waiting'), ['same', 'unique'])
+    })
+
+    it('are gone when their time is up, and when they are purged', async () => {
+      const queue = fresh()
+      const [short = '', purged = ''] = await add(queue, [{}, {}])
+      const [soonGone, long] = [undo(50), undo()]
+      await queues.deleteJob(queue, short, soonGone)
+      await queues.deleteJob(queue, purged, long)
+      const room = await queues.undoRoom(queue)
+      assert.deepEqual([room.jobs >= 19_998, room.bytes < 64 * 1024 * 1024], [true, true])
+      assert.deepEqual(await queues.purge(queue, [purged]), { removed: [purged], running: [] })
+      await eventually('its time is up', async () => (await queues.undoRoom(queue)).jobs === 20_000)
+      for (const { batch } of [soonGone, long]) assert.equal((await sums(queues.restoreJobs(queue, batch))).restored ?? 0, 0)
+    })
+
+    it('are final beyond the room of their queue', async () => {
+      const queue = fresh()
+      const large = 'x'.repeat(900_000)
+      for (let n = 0; n < 75; n++) await queues.add(queue, 'large', { large })
+      const one = undo()
+      const done = await sums(queues.deleteJobs(queue, { state: 'waiting', before: soon() }, one))
+      assert.equal(done.deleted, 75)
+      assert.ok((done.restorable ?? 0) > 70 && (done.restorable ?? 0) < 75, String(done.restorable))
+      assert.ok((await queues.undoRoom(queue)).bytes < 900_000)
+      const { id = '' } = await queues.add(queue, 'large', { large })
+      assert.equal(await queues.deleteJob(queue, id, undo()), 'final')
+      assert.equal((await sums(queues.restoreJobs(queue, one.batch))).restored, done.restorable)
+    })
+  })
+}

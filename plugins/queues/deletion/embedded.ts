@@ -1,0 +1,211 @@
+import type { PglitePool } from '../embedded/pool.js'
+import { type DeletedJob, type DeleteOutcome, type DeletionBackend, mostDeleted, stepJobs, type UndoOptions, type UndoRoom } from './contract.js'
+
+const orders = {
+  waiting: 'j.priority, j.seq',
+  delayed: 'j.process_at_ms, j.seq',
+  completed: 'j.finished_at_ms, j.seq',
+  failed: 'j.finished_at_ms, j.seq',
+} as const
+
+/** The next job of a schedule, a job that its parent waits for, or one that waits for children. */
+const tied = `(j.state not in ('completed', 'failed') and j.scheduler_id is not null or j.pending_deps > 0 or exists (
+  select 1 from job_dependency d where d.child_queue = j.queue and d.child_id = j.id and d.status = 'pending'))`
+
+/** $1 queue, $2 state, $3 before, $4 most attempts. */
+const inRange = `j.queue = $1 and j.state = $2::job_state and coalesce(j.finished_at_ms, j.added_at_ms) < $3::bigint
+  and j.attempts_made <= $4::int`
+
+const bytes = ['data', 'opts', 'return_value', 'progress', 'stacktrace', 'failed_reason']
+  .map((column) => `coalesce(octet_length(j.${column}::text), 0)`)
+  .join(' + ')
+const logBytes = 'coalesce((select sum(octet_length(l.row)) from job_log l where l.queue = j.queue and l.job_id = j.id), 0)'
+
+/**
+ * Moves the jobs that `picked` selects (queue, id, n in their order, bytes) to the deleted ones; without room, deletes them. The last four
+ * parameters are the batch, until when, and the room in jobs and bytes.
+ */
+const moving = (picked: string, columns: string, first: number): string => `
+  with picked as materialized (${picked}),
+  sized as (select *, sum(bytes) over (order by n) as upto from picked),
+  gone as (delete from job j using picked p where j.queue = p.queue and j.id = p.id returning j.*),
+  freed as (
+    delete from dedup d using gone g where d.queue = g.queue and d.dedup_id = g.dedup_id and d.job_id = g.id
+    returning d.queue, d.job_id, d.expire_at_ms
+  ),
+  kept as (
+    insert into zin_deleted_job (${columns}, batch, until_ms, bytes, logs, children, deduplicates, dedup_until_ms)
+    select ${prefixed(columns, 'g')}, $${first}, $${first + 1}::bigint, s.bytes,
+      (select jsonb_agg(l.row order by l.idx) from job_log l where l.queue = g.queue and l.job_id = g.id),
+      (select jsonb_agg(to_jsonb(d)) from job_dependency d where d.parent_queue = g.queue and d.parent_id = g.id),
+      f.job_id is not null, f.expire_at_ms
+    from gone g join sized s on s.queue = g.queue and s.id = g.id
+      left join freed f on f.queue = g.queue and f.job_id = g.id
+    where s.n <= $${first + 2}::int and s.upto <= $${first + 3}::bigint
+    on conflict do nothing returning bytes
+  )
+  select (select count(*) from gone) as deleted, count(*) as restorable, coalesce(sum(bytes), 0) as bytes from kept`
+
+const restoring = (columns: string): string => `
+  with picked as materialized (
+    select * from zin_deleted_job z where z.queue = $1 and z.batch = $2 and z.until_ms > $3::bigint
+      and not exists (select 1 from job j where j.queue = z.queue and j.id = z.id)
+      and not (z.deduplicates and exists (
+        select 1 from dedup d where d.queue = z.queue and d.dedup_id = z.dedup_id and (d.expire_at_ms is null or d.expire_at_ms > $3::bigint)))
+    order by z.seq limit ${stepJobs}
+  ),
+  back as (insert into job (${columns}) select ${columns} from picked),
+  logs as (
+    insert into job_log (queue, job_id, idx, row)
+    select p.queue, p.id, l.n - 1, l.row from picked p, jsonb_array_elements_text(p.logs) with ordinality as l(row, n)
+  ),
+  children as (
+    insert into job_dependency
+    select c.* from picked p, jsonb_populate_recordset(null::job_dependency, p.children) c on conflict do nothing
+  ),
+  deduplicated as (
+    insert into dedup (queue, dedup_id, job_id, expire_at_ms)
+    select queue, dedup_id, id, dedup_until_ms from picked where deduplicates
+    on conflict (queue, dedup_id) do update set job_id = excluded.job_id, expire_at_ms = excluded.expire_at_ms
+  ),
+  gone as (delete from zin_deleted_job z using picked p where z.queue = p.queue and z.id = p.id and z.batch = p.batch)
+  select id, state::text as state from picked order by seq`
+
+const events = `
+  select publish_event($1, case e.state when 'delayed' then 'delayed' else 'waiting' end,
+    jsonb_build_object('jobId', e.id, 'prev', 'deleted')) from unnest($2::text[], $3::text[]) as e(id, state)`
+
+/** A deleted job is a row with the columns of a job in a table of its own. */
+export function embeddedDeletion(pool: PglitePool): DeletionBackend {
+  let opening: Promise<string> | undefined
+  /** Creates the table when it is used first. The columns of a job. */
+  const opened = (): Promise<string> => {
+    opening ??= open(pool).catch((error: unknown) => {
+      opening = undefined
+      throw error
+    })
+    return opening
+  }
+  const room = async (queue: string): Promise<UndoRoom> => {
+    await opened()
+    const { rows } = await pool.query<{ jobs: string; bytes: string }>(
+      'select count(*) as jobs, coalesce(sum(bytes), 0) as bytes from zin_deleted_job where queue = $1 and until_ms > $2',
+      [queue, Date.now()],
+    )
+    const { bytes: used = 0, jobs = 0 } = rows[0] ?? {}
+    return { jobs: Math.max(0, mostDeleted.jobs - Number(jobs)), bytes: Math.max(0, mostDeleted.bytes - Number(used)) }
+  }
+  const undoArgs = ({ batch, ms }: UndoOptions, { bytes: most, jobs }: UndoRoom) => [batch, Date.now() + ms, jobs, most]
+  const none: UndoOptions = { batch: '', ms: 0 }
+  interface Moved {
+    readonly deleted: string
+    readonly restorable: string
+    readonly bytes: string
+  }
+
+  return {
+    async deleteJob(queue, id, undo): Promise<DeleteOutcome> {
+      const columns = await opened()
+      const found = await pool.query<{ tied: boolean; active: boolean }>(
+        `select ${tied} as tied, j.state = 'active' as active from job j where j.queue = $1 and j.id = $2`,
+        [queue, id],
+      )
+      const [state] = found.rows
+      if (state === undefined || state.active) return 'changed'
+      if (state.tied) return 'tied'
+      const picked = `select j.queue, j.id, 1 as n, ${bytes} + ${logBytes} as bytes from job j
+        where j.queue = $1 and j.id = $2 and j.state <> 'active' and not ${tied}`
+      const { rows } = await pool.query<Moved>(moving(picked, columns, 3), [queue, id, ...undoArgs(undo, await room(queue))])
+      if (Number(rows[0]?.deleted ?? 0) === 0) return 'changed'
+      await pool.query(`select publish_event($1, 'removed', jsonb_build_object('jobId', $2::text))`, [queue, id])
+      return Number(rows[0]?.restorable ?? 0) > 0 ? 'restorable' : 'final'
+    },
+    async *deleteJobs(queue, { before, maxAttempts, state }, undo) {
+      const columns = await opened()
+      let left = undo === undefined ? { jobs: 0, bytes: 0 } : await room(queue)
+      const range = [queue, state, before, Math.min(maxAttempts ?? 2 ** 31 - 1, 2 ** 31 - 1)]
+      const picked = `select j.queue, j.id, row_number() over (order by ${orders[state]}) as n, ${bytes} + ${logBytes} as bytes
+        from job j where ${inRange} and not ${tied} order by ${orders[state]} limit ${stepJobs}`
+      const statement = moving(picked, columns, 5)
+      while (true) {
+        const { rows } = await pool.query<Moved>(statement, [...range, ...undoArgs(undo ?? none, left)])
+        const [deleted, restorable, used] = [rows[0]?.deleted, rows[0]?.restorable, rows[0]?.bytes].map(Number) as [number, number, number]
+        left = { jobs: Math.max(0, left.jobs - restorable), bytes: Math.max(0, left.bytes - used) }
+        if (deleted === 0) break
+        await pool.query(`select publish_event($1, 'cleaned', jsonb_build_object('count', $2::text))`, [queue, String(deleted)])
+        yield { looked: deleted, deleted, restorable, tied: 0 }
+      }
+      const { rows } = await pool.query<{ jobs: string }>(`select count(*) as jobs from job j where ${inRange} and ${tied}`, range)
+      const jobs = Number(rows[0]?.jobs ?? 0)
+      if (jobs > 0) yield { looked: jobs, deleted: 0, restorable: 0, tied: jobs }
+    },
+    async *restoreJobs(queue, batch) {
+      const statement = restoring(await opened())
+      while (true) {
+        const { rows } = await pool.query<{ id: string; state: string }>(statement, [queue, batch, Date.now()])
+        if (rows.length === 0) break
+        const told = rows.filter(({ state }) => state !== 'completed' && state !== 'failed')
+        if (told.length > 0) {
+          await pool.query(events, [queue, told.map(({ id }) => id), told.map(({ state }) => state)])
+          await pool.query("select pg_notify('bullmq_jobs', $1)", [queue])
+        }
+        yield { restored: rows.length, blocked: 0 }
+      }
+      const { rows } = await pool.query<{ jobs: string }>(
+        'select count(*) as jobs from zin_deleted_job where queue = $1 and batch = $2 and until_ms > $3',
+        [queue, batch, Date.now()],
+      )
+      const blocked = Number(rows[0]?.jobs ?? 0)
+      if (blocked > 0) yield { restored: 0, blocked }
+    },
+    undoRoom: room,
+    async deletedJobs(queue, { limit, offset }) {
+      await opened()
+      const { rows } = await pool.query<{ id: string; data: unknown; opts: DeletedJob['opts']; at: string }>(
+        `select id, data, opts, added_at_ms as at from zin_deleted_job where queue = $1 and until_ms > $2
+         order by until_ms, seq, id offset $3 limit $4`,
+        [queue, Date.now(), offset, limit],
+      )
+      return rows.map(({ at, data, id, opts }) => ({ id, queueName: queue, data, opts, timestamp: Number(at) }))
+    },
+    async forget(queue, ids) {
+      await opened()
+      const { rows } = await pool.query<{ id: string }>('delete from zin_deleted_job where queue = $1 and id = any($2) returning id', [
+        queue,
+        ids,
+      ])
+      return [...new Set(rows.map(({ id }) => id))]
+    },
+    async expire() {
+      await opened()
+      await pool.query('delete from zin_deleted_job where until_ms <= $1', [Date.now()])
+    },
+  }
+}
+
+/** Creates the table, anew when a version of BullMQ has changed the columns of a job. Returns those columns. */
+async function open(pool: PglitePool): Promise<string> {
+  const columnsOf = async (table: string): Promise<readonly string[]> => {
+    const { rows } = await pool.query<{ name: string }>(
+      `select attname || ' ' || atttypid::regtype as name from pg_attribute
+       where attrelid = to_regclass($1) and attnum > 0 and not attisdropped order by attnum`,
+      [table],
+    )
+    return rows.map(({ name }) => name)
+  }
+  const [ofJobs, existing] = [await columnsOf('job'), await columnsOf('zin_deleted_job')]
+  const matches = existing.length > 0 && ofJobs.every((column, i) => existing[i] === column)
+  if (existing.length > 0 && !matches) await pool.query('drop table zin_deleted_job')
+  if (!matches) {
+    await pool.query(`create table zin_deleted_job (like job, batch text not null, until_ms bigint not null, bytes bigint not null,
+      logs jsonb, children jsonb, deduplicates boolean not null, dedup_until_ms bigint, primary key (queue, id, batch))`)
+  }
+  return ofJobs.map((column) => column.slice(0, column.indexOf(' '))).join(', ')
+}
+
+function prefixed(columns: string, table: string): string {
+  return columns
+    .split(', ')
+    .map((column) => `${table}.${column}`)
+    .join(', ')
+}

@@ -1,0 +1,238 @@
+/**
+ * KEYS of all scripts: the prefix of the keys of the queue, the prefix of the keys of its deleted jobs, their index (id by the time of their
+ * expiry), their sizes (bytes by id, and the sum under ''), and the list of the ids of the batch.
+ */
+const shared = `
+local base, kept, index, sizes, batch = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local call = redis.call
+local clock = call('TIME')
+local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
+local parts = { '', ':logs', ':processed', ':failed', ':unsuccessful' }
+
+local function forget(id)
+  local bytes = tonumber(call('HGET', sizes, id) or '0')
+  local found = call('ZREM', index, id)
+  call('HDEL', sizes, id)
+  if bytes > 0 then call('HINCRBY', sizes, '', -bytes) end
+  return found
+end
+
+local function expire()
+  for _, id in ipairs(call('ZRANGEBYSCORE', index, '-inf', now, 'LIMIT', 0, 500)) do forget(id) end
+end
+
+local function wakeWorkers()
+  if call('HEXISTS', base .. 'meta', 'paused') == 0 then call('ZADD', base .. 'marker', 0, '0') end
+end
+
+-- Removes the marked ones of a window at the end of a list.
+local function removeMarked(list, count)
+  if count > 0 then call('LREM', list, -count, '') end
+end`
+
+/** ARGV[1..4]: the name of the batch ('' deletes for good), ms, most jobs, most bytes. */
+const deleting = `
+local name, ms, mostJobs, mostBytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local final = name == ''
+if not final then expire() end
+
+local function isTied(id, job, facts)
+  if call('EXISTS', job .. ':lock', job .. ':dependencies') > 0 then return true end
+  if facts.parent and call('SISMEMBER', facts.parent .. ':dependencies', job) == 1 then return true end
+  if not facts.schedule then return false end
+  local nextRun = call('ZSCORE', base .. 'repeat', facts.schedule)
+  return nextRun ~= false and nextRun ~= nil and id == 'repeat:' .. facts.schedule .. ':' .. nextRun
+end
+
+local function factsOf(job)
+  local f = call('HMGET', job, 'finishedOn', 'timestamp', 'atm', 'deid', 'rjk', 'parentKey')
+  return {
+    at = tonumber(f[1] or f[2] or '0'), attempts = tonumber(f[3] or '0'), deduplication = f[4], schedule = f[5],
+    parent = f[6] and f[6] ~= '' and f[6]
+  }
+end
+
+local function bytesOf(job)
+  local bytes = 200
+  for _, field in ipairs({ 'data', 'opts', 'returnvalue', 'failedReason', 'stacktrace', 'progress' }) do
+    bytes = bytes + call('HSTRLEN', job, field)
+  end
+  for i = 2, #parts do bytes = bytes + (call('MEMORY', 'USAGE', job .. parts[i]) or 0) end
+  return bytes
+end
+
+local function deduplicatedMs(id, facts)
+  if not facts.deduplication then return '' end
+  local key = base .. 'de:' .. facts.deduplication
+  if call('GET', key) ~= id then return '' end
+  local left = call('PTTL', key)
+  call('DEL', key, base .. 'dn:' .. facts.deduplication)
+  return tostring(left)
+end
+
+-- 1 when it can be restored.
+local function delete(id, facts, state, score)
+  local job, target = base .. id, kept .. id
+  local deduplicated = deduplicatedMs(id, facts)
+  if not final and call('EXISTS', job) == 1 and call('ZCARD', index) < mostJobs then
+    local bytes = bytesOf(job)
+    if tonumber(call('HGET', sizes, '') or '0') + bytes <= mostBytes then
+      forget(id)
+      for _, part in ipairs(parts) do
+        if call('EXISTS', job .. part) == 1 then
+          call('RENAME', job .. part, target .. part)
+          call('PEXPIRE', target .. part, ms)
+        else
+          call('DEL', target .. part)
+        end
+      end
+      call('HSET', target, 'zin:batch', name, 'zin:state', state, 'zin:score', score, 'zin:deduplicated', deduplicated)
+      call('ZADD', index, now + ms, id)
+      call('HSET', sizes, id, bytes)
+      call('HINCRBY', sizes, '', bytes)
+      call('RPUSH', batch, id)
+      return 1
+    end
+  end
+  call('UNLINK', job, job .. ':logs', job .. ':processed', job .. ':failed', job .. ':unsuccessful')
+  return 0
+end
+
+local function keepKeys()
+  if not final then for _, key in ipairs({ index, sizes, batch }) do call('PEXPIRE', key, ms + 60000) end end
+end`
+
+/**
+ * Deletes the jobs of a window of a list or sorted set. ARGV[5..9]: the name of the key, the size of the window, how many are skipped, before,
+ * most attempts. Returns how many were looked at, deleted, can be restored, and are tied.
+ */
+export const deleteStepScript = `${shared}${deleting}
+local list, limit, skip, before, mostAttempts = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
+local key = base .. list
+local isList = list == 'wait' or list == 'paused'
+local found, ids, scores = nil, {}, {}
+if isList then
+  found = call('LRANGE', key, -skip - limit, -skip - 1)
+  for i = #found, 1, -1 do ids[#ids + 1] = found[i] end
+else
+  found = call('ZRANGE', key, skip, skip + limit - 1, 'WITHSCORES')
+  for i = 1, #found, 2 do ids[#ids + 1] = found[i]; scores[#scores + 1] = found[i + 1] end
+end
+local deleted, restorable, tied, gone = 0, 0, 0, {}
+for i, id in ipairs(ids) do
+  local job = base .. id
+  local facts = factsOf(job)
+  if facts.at < before and facts.attempts <= mostAttempts then
+    if isTied(id, job, facts) then
+      tied = tied + 1
+    else
+      restorable = restorable + delete(id, facts, list, scores[i] or '')
+      deleted = deleted + 1
+      if isList then call('LSET', key, -skip - i, '') else gone[#gone + 1] = id end
+    end
+  end
+end
+removeMarked(key, isList and deleted or 0)
+if #gone > 0 then call('ZREM', key, unpack(gone)) end
+if deleted > 0 then
+  call('XADD', base .. 'events', 'MAXLEN', '~', call('HGET', base .. 'meta', 'opts.maxLenEvents') or 10000,
+    '*', 'event', 'cleaned', 'count', deleted)
+  keepKeys()
+end
+return { #ids, deleted, restorable, tied }`
+
+/** Deletes one job. ARGV[5]: its id. ARGV[6..]: names of keys that may hold it. Returns one of the outcomes. */
+export const deleteOneScript = `${shared}${deleting}
+local id = ARGV[5]
+local job = base .. id
+local facts = factsOf(job)
+if call('EXISTS', job .. ':lock') == 1 then return 'changed' end
+if isTied(id, job, facts) then return 'tied' end
+for i = 6, #ARGV do
+  local list = ARGV[i]
+  local isList = list == 'wait' or list == 'paused'
+  local score = not isList and call('ZSCORE', base .. list, id)
+  if (isList and call('LREM', base .. list, -1, id) == 1) or (score and call('ZREM', base .. list, id) == 1) then
+    local restorable = delete(id, facts, list, score or '')
+    call('XADD', base .. 'events', 'MAXLEN', '~', call('HGET', base .. 'meta', 'opts.maxLenEvents') or 10000,
+      '*', 'event', 'removed', 'jobId', id, 'prev', list)
+    keepKeys()
+    return restorable == 1 and 'restorable' or 'final'
+  end
+end
+return 'changed'`
+
+/**
+ * Restores the jobs of a window at the end of a batch, the last ones first, so that waiting ones run in their order before all others.
+ * ARGV: the name of the batch, the size of the window, how many are skipped. Returns how many were looked at, restored and are blocked.
+ */
+export const restoreStepScript = `${shared}
+local name, limit, skip = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local ids = call('LRANGE', batch, -skip - limit, -skip - 1)
+local restored, blocked, wakes, delays = 0, 0, false, false
+
+local function restore(id, facts)
+  local state, score = facts[2], facts[3]
+  for _, part in ipairs(parts) do
+    if call('EXISTS', kept .. id .. part) == 1 then
+      call('RENAME', kept .. id .. part, base .. id .. part)
+      call('PERSIST', base .. id .. part)
+    end
+  end
+  call('HDEL', base .. id, 'zin:batch', 'zin:state', 'zin:score', 'zin:deduplicated')
+  if state == 'wait' or state == 'paused' then call('RPUSH', base .. 'wait', id) else call('ZADD', base .. state, score, id) end
+  local left = facts[4]
+  if left and left ~= '' then
+    if tonumber(left) > 0 then call('SET', base .. 'de:' .. facts[5], id, 'PX', left) else call('SET', base .. 'de:' .. facts[5], id) end
+  end
+  forget(id)
+  restored = restored + 1
+  if state == 'delayed' then delays = true end
+  if state == 'wait' or state == 'paused' or state == 'prioritized' then wakes = true end
+  if state ~= 'completed' and state ~= 'failed' then
+    call('XADD', base .. 'events', 'MAXLEN', '~', call('HGET', base .. 'meta', 'opts.maxLenEvents') or 10000, '*',
+      'event', state == 'delayed' and 'delayed' or 'waiting', 'jobId', id, 'prev', 'deleted',
+      'delay', state == 'delayed' and string.format('%.0f', math.floor(tonumber(score) / 4096)) or '0')
+  end
+end
+
+local function isBlocked(id, facts)
+  if call('EXISTS', base .. id) == 1 then return true end
+  return facts[4] and facts[4] ~= '' and call('EXISTS', base .. 'de:' .. facts[5]) == 1
+end
+
+local done = 0
+for i = #ids, 1, -1 do
+  local id = ids[i]
+  local facts = call('HMGET', kept .. id, 'zin:batch', 'zin:state', 'zin:score', 'zin:deduplicated', 'deid')
+  if facts[1] == name and isBlocked(id, facts) then
+    blocked = blocked + 1
+  else
+    if facts[1] == name then restore(id, facts) end
+    call('LSET', batch, -skip - (#ids - i + 1), '')
+    done = done + 1
+  end
+end
+removeMarked(batch, done)
+if wakes then wakeWorkers() end
+if delays then
+  local first = call('ZRANGE', base .. 'delayed', 0, 0, 'WITHSCORES')
+  if first[2] then call('ZADD', base .. 'marker', math.floor(tonumber(first[2]) / 4096), '1') end
+end
+return { #ids, restored, blocked }`
+
+/** How many jobs and bytes are kept. */
+export const usedScript = `${shared}
+expire()
+return { call('ZCARD', index), tonumber(call('HGET', sizes, '') or '0') }`
+
+/** Deletes deleted jobs for good. ARGV: their ids. Returns the ids of those that existed. */
+export const forgetScript = `${shared}
+local gone = {}
+for _, id in ipairs(ARGV) do
+  local existed = 0
+  for _, part in ipairs(parts) do existed = existed + call('UNLINK', kept .. id .. part) end
+  forget(id)
+  if existed > 0 then gone[#gone + 1] = id end
+end
+return gone`
