@@ -90,6 +90,9 @@ export function encryptionContract(name: string, env: Env, leaksOf: (dataDir: st
     })
 
     it('keeps old jobs readable after a rotation, and encrypts them again in the background, until the old key can go', async () => {
+      const gone = await app.host.service(workersService).enqueue('orders', { note: marker }, { name: 'completes', delay: 3_600_000 })
+      const undo = { batch: 'gone', ms: 3_600_000 }
+      assert.equal(await queues().deleteJob('orders', gone.id, undo), 'restorable')
       await reboot({ WORKER_ENCRYPTION_KEYS: `${second},${first}` })
       await isReadable()
       await eventually('all is encrypted again', async () => {
@@ -102,8 +105,15 @@ export function encryptionContract(name: string, env: Env, leaksOf: (dataDir: st
         const schedulers = await queues().queue('orders').getJobSchedulers()
         return /zc1\.second\./.test(JSON.stringify(schedulers)) && !/zc1\.first\./.test(JSON.stringify(schedulers))
       })
+      await eventually('a deleted job is encrypted again', async () =>
+        /zc1\.second\./.test(JSON.stringify(await queues().deletedJobs('orders', { offset: 0, limit: 10 }))),
+      )
       await reboot({ WORKER_ENCRYPTION_KEYS: second })
       await isReadable()
+      for await (const { restored } of queues().restoreJobs('orders', undo.batch)) assert.equal(restored, 1)
+      const back = (await queues().job('orders', gone.id))?.job ?? assert.fail('it is restored')
+      assert.deepEqual(await queues().restoredData(back), { note: marker })
+      await back.remove()
     })
 
     it('keeps jobs of an unknown key without failing them, and names the key', async () => {

@@ -18,6 +18,8 @@ import { AttemptHistory } from './jobs/attempts.js'
 import { PayloadViews } from './jobs/payloads.js'
 import { visibleQueues } from './jobs/visible-queues.js'
 import { JobActions } from './manage/actions.js'
+import { Deletes } from './manage/deletes.js'
+import { OperationStore } from './manage/operation.js'
 import { Operations } from './manage/operations.js'
 import type { QueueMonitorOptions } from './options.js'
 import { Sampler } from './sampler.js'
@@ -42,6 +44,7 @@ export interface MonitorAssembly extends DeliveryAssembly {
   readonly alerts: Alerts
   readonly attempts: WorkerAttempts
   readonly attemptHistory: AttemptHistory
+  readonly deletes: Deletes
   readonly guard: MonitorGuard
   readonly monitor: MonitorReads
   readonly operations: Operations
@@ -102,8 +105,10 @@ export function assemble(input: AssembleInput): MonitorAssembly {
     log,
     manage,
   })
-  const operations = new Operations({ queues, kv, actions, clock, log, manage })
-  return { actions, alerts, attempts, attemptHistory, guard, monitor, operations, sampler, ...delivery }
+  const store = new OperationStore(kv, clock)
+  const operations = new Operations({ queues, store, actions, clock, log, manage })
+  const deletes = new Deletes({ queues, store, actions, clock, manage })
+  return { actions, alerts, attempts, attemptHistory, deletes, guard, monitor, operations, sampler, ...delivery }
 }
 
 function numbersOf(config: QueueMonitorOptions['monitor']): Thresholds {

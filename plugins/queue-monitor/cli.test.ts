@@ -86,7 +86,15 @@ describe('the commands for queues', () => {
     await failed('acted', 2)
     const purged = await run('queue:purge', { queue: 'acted' }, { status: 'all' })
     assert.deepEqual(purged.confirmed, ['This deletes jobs of the queue acted'])
-    assert.deepEqual(purged.lines, ['purge of queue acted completed: 2 jobs'])
+    const [said, restorable = ''] = purged.lines
+    assert.equal(said, 'purge of queue acted completed: 2 jobs')
+    const [, operation = ''] = /^2 can be restored until \S+: zin queue:undo (\S+)$/.exec(restorable) ?? assert.fail(restorable)
+    assert.deepEqual((await run('queue:undo', { operation })).lines, ['undo of queue acted completed: 2 jobs'])
+    const final = await run('queue:purge', { queue: 'acted' }, { status: 'all', now: true })
+    assert.deepEqual(
+      [final.confirmed, final.lines],
+      [['This deletes jobs of the queue acted for good'], ['purge of queue acted completed: 2 jobs']],
+    )
     assert.deepEqual((await run('queue:purge', { queue: 'acted' }, { status: 'failed' })).lines, [
       'purge of queue acted completed: no job matched',
     ])

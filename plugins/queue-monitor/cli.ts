@@ -1,7 +1,8 @@
 import { type AppClient, type Command, defineCommand, messageOf, type Printer } from 'zin'
 import type { JobDetails, JobPage, QueueEntry, QueueStats } from './contract.js'
 import { monitorErrors } from './errors.js'
-import type { BulkOperation, DryRun } from './manage/operations.js'
+import type { BulkOperation } from './manage/operation.js'
+import type { DryRun } from './manage/operations.js'
 
 const queueArgument = { name: 'queue', summary: 'Name of the queue' }
 
@@ -115,6 +116,8 @@ const filters = {
   'dry-run': { type: 'boolean', summary: 'Only show how many jobs match, and ten of them' },
 } as const
 
+const nowOption = { type: 'boolean', summary: 'Delete for good, without an undo' } as const
+
 interface Filters {
   readonly 'older-than': number | undefined
   readonly 'max-attempts': number | undefined
@@ -127,28 +130,42 @@ const bodyOf = (options: Filters) => ({
   ...(options['dry-run'] ? { dryRun: true } : {}),
 })
 
-type BulkReply = { readonly operation: BulkOperation } | DryRun
+interface OperationReply {
+  readonly operation: BulkOperation
+  readonly message?: string
+}
+
+type BulkReply = OperationReply | DryRun
+
+interface BulkRequest {
+  readonly path: string
+  readonly now?: boolean
+  readonly body?: object
+}
+
+const pathOf = (queue: string, action: string): string => `/api/queue/${encodeURIComponent(queue)}/${action}`
 
 /** Starts an operation and waits for its end; Ctrl-C cancels it. */
-async function bulk(app: AppClient, print: Printer, signal: AbortSignal, queue: string, action: string, body: object): Promise<BulkReply> {
-  const path = `/api/queue/${encodeURIComponent(queue)}/${action}`
-  const reply = await app.request<BulkReply>({ method: 'POST', path, query: { wait: 1_000 }, body })
-  if ('dryRun' in reply) return reply
-  let { operation } = reply
+async function bulk(app: AppClient, print: Printer, signal: AbortSignal, { body, now, path }: BulkRequest): Promise<BulkReply> {
+  const query = { wait: 1_000, now: now ? 'true' : undefined }
+  const first = await app.request<BulkReply>({ method: 'POST', path, query, ...(body === undefined ? {} : { body }) })
+  if ('dryRun' in first) return first
+  let reply: OperationReply = first
+  const { action, id, queue } = first.operation
   const bar = print.progress(`${action} of queue ${queue}`)
   try {
-    while (operation.state === 'running') {
-      bar.update(Math.min(operation.looked, operation.total), operation.total)
+    while (reply.operation.state === 'running') {
+      bar.update(Math.min(reply.operation.looked, reply.operation.total), reply.operation.total)
       await new Promise((resolve) => setTimeout(resolve, 500))
       const request = signal.aborted
-        ? ({ method: 'POST', path: `/api/operations/${operation.id}/cancel` } as const)
-        : ({ method: 'GET', path: `/api/operations/${operation.id}` } as const)
-      operation = (await app.request<{ operation: BulkOperation }>(request)).operation
+        ? ({ method: 'POST', path: `/api/operations/${id}/cancel` } as const)
+        : ({ method: 'GET', path: `/api/operations/${id}` } as const)
+      reply = await app.request<OperationReply>(request)
     }
   } finally {
     bar.end()
   }
-  return { operation }
+  return reply
 }
 
 /** Prints what an operation did; 1 when it did not complete. */
@@ -158,10 +175,11 @@ function report(reply: BulkReply, print: Printer): number {
     print.line(reply.message)
     if (reply.sample.length > 0) print.table(reply.sample, jobColumns)
   } else {
-    const { action, changed, error, queue, state } = reply.operation
-    print.line(
-      `${action} of queue ${queue} ${state}: ${changed === 0 ? 'no job matched' : `${changed} jobs`}${error === null ? '' : `; ${error}`}`,
-    )
+    const { action, changed, error, id, left, queue, state, undo } = reply.operation
+    const done = changed === 0 && left === 0 ? 'no job matched' : `${changed} jobs`
+    print.line(`${action} of queue ${queue} ${state}: ${done}${error === null ? '' : `; ${error}`}`)
+    if (left > 0 || (undo?.final ?? 0) > 0) print.line(reply.message ?? '')
+    if (undo !== null && undo.jobs > 0) print.line(`${undo.jobs} can be restored until ${undo.until}: zin queue:undo ${id}`)
   }
   return 'dryRun' in reply || reply.operation.state === 'completed' ? 0 : 1
 }
@@ -175,7 +193,7 @@ const retry = defineCommand({
   json: true,
   options: filters,
   run: async ({ app, args: { queue = '' }, options, print, signal }) =>
-    report(await bulk(app, print, signal, queue, 'retry', bodyOf(options)), print),
+    report(await bulk(app, print, signal, { path: pathOf(queue, 'retry'), body: bodyOf(options) }), print),
 })
 
 const cancel = defineCommand({
@@ -188,10 +206,8 @@ const cancel = defineCommand({
   options: { ...filters, status: { type: 'string', values: ['waiting', 'delayed', 'active', 'all'], summary: 'State of the jobs' } },
   run: async ({ app, args: { queue = '' }, options, print, signal }) => {
     const { status } = options
-    return report(
-      await bulk(app, print, signal, queue, 'cancel', { ...bodyOf(options), ...(status === undefined ? {} : { status }) }),
-      print,
-    )
+    const body = { ...bodyOf(options), ...(status === undefined ? {} : { status }) }
+    return report(await bulk(app, print, signal, { path: pathOf(queue, 'cancel'), body }), print)
   },
 })
 
@@ -205,6 +221,7 @@ const purge = defineCommand({
   confirms: true,
   options: {
     ...filters,
+    now: nowOption,
     status: {
       type: 'string',
       default: 'completed',
@@ -213,11 +230,23 @@ const purge = defineCommand({
     },
   },
   run: async ({ app, args: { queue = '' }, confirm, options, print, signal }) => {
-    const { status } = options
+    const { now, status } = options
     const kinds = status === 'all' ? '' : ` ${status}`
-    if (!options['dry-run']) await confirm(`This deletes${kinds} jobs of the queue ${queue}`)
-    return report(await bulk(app, print, signal, queue, 'purge', { ...bodyOf(options), status, confirm: queue }), print)
+    if (!options['dry-run']) await confirm(`This deletes${kinds} jobs of the queue ${queue}${now ? ' for good' : ''}`)
+    const body = { ...bodyOf(options), status, confirm: queue }
+    return report(await bulk(app, print, signal, { path: pathOf(queue, 'purge'), now, body }), print)
   },
+})
+
+const undo = defineCommand({
+  name: 'queue:undo',
+  summary: 'Restore the jobs that an operation has deleted within the last ten minutes',
+  args: [{ name: 'operation', summary: 'Id of the operation, as its response shows it' }],
+  needs: 'running app',
+  route: 'POST /api/operations/:id/undo',
+  json: true,
+  run: async ({ app, args: { operation = '' }, print, signal }) =>
+    report(await bulk(app, print, signal, { path: `/api/operations/${encodeURIComponent(operation)}/undo` }), print),
 })
 
 const pauses = (['pause', 'resume'] as const).map((verb) =>
@@ -241,14 +270,23 @@ const prune = defineCommand({
   summary: 'Delete failed jobs of all queues that ended long ago',
   needs: 'running app',
   json: true,
-  options: { hours: { type: 'int', default: 168, min: 0, max: 876_000, summary: 'Age from which on they are deleted, in hours' } },
-  run: async ({ app, options: { hours }, print, signal }) => {
+  options: {
+    hours: { type: 'int', default: 168, min: 0, max: 876_000, summary: 'Age from which on they are deleted, in hours' },
+    now: nowOption,
+  },
+  run: async ({ app, options: { hours, now }, print, signal }) => {
     const { queues } = await app.request<QueueStats>({ method: 'GET', path: '/api/queue/stats' })
-    const rows: { queue: string; state: string; deleted: number }[] = []
+    const rows: { queue: string; state: string; deleted: number; operation: string }[] = []
+    const body = { status: 'failed', olderThan: hours * 3_600_000 }
     for (const queue of Object.keys(queues)) {
       if (signal.aborted) break
-      const reply = await bulk(app, print, signal, queue, 'purge', { status: 'failed', olderThan: hours * 3_600_000 })
-      if ('operation' in reply) rows.push({ queue, state: reply.operation.state, deleted: reply.operation.changed })
+      const reply = await bulk(app, print, signal, { path: pathOf(queue, 'purge'), now, body })
+      if (!('operation' in reply)) continue
+      const { changed: deleted, id: operation, state, undo } = reply.operation
+      rows.push({ queue, state, deleted, operation })
+      if (!print.json && undo !== null && undo.jobs > 0) {
+        print.line(`queue ${queue}: ${undo.jobs} can be restored until ${undo.until}: zin queue:undo ${operation}`)
+      }
     }
     if (print.json) print.table(rows)
     else print.line(`Deleted ${rows.reduce((sum, { deleted }) => sum + deleted, 0)} failed jobs that ended more than ${hours} h ago`)
@@ -257,4 +295,4 @@ const prune = defineCommand({
 })
 
 /** Commands that query the running app. */
-export const queueMonitorCommands: readonly Command[] = [list, stats, jobs, job, duplicate, retry, cancel, purge, ...pauses, prune]
+export const queueMonitorCommands: readonly Command[] = [list, stats, jobs, job, duplicate, retry, cancel, purge, undo, ...pauses, prune]

@@ -94,6 +94,18 @@ export const monitorErrors = defineErrors({
     when: 'The operation does not exist, is older than a day, or concerns a queue that the API key does not cover',
     fix: 'Check the id',
   },
+  UNDO_NOT_POSSIBLE: {
+    status: 409,
+    message: (id: string, why: string) => `Operation "${id.slice(0, 60)}" cannot be undone: ${why}`,
+    when: 'The operation runs, deletes nothing, or deleted for good',
+    fix: 'See the reason in the message',
+  },
+  UNDO_EXPIRED: {
+    status: 410,
+    message: (id: string, until: string) => `Operation "${id.slice(0, 60)}" could be undone until ${until}; its jobs are deleted for good`,
+    when: 'Ten minutes have passed since the delete',
+    fix: 'Add the jobs anew',
+  },
   TOO_MANY_OPERATIONS: {
     status: 429,
     message: (limit: number) => `${limit} operations run in this process; wait until one has ended, or cancel one`,

@@ -15,7 +15,7 @@ export interface PayloadView {
 
 /** An operator has acted on jobs or a queue. */
 export interface MonitorAction {
-  readonly action: 'retry' | 'cancel' | 'promote' | 'delete' | 'purge' | 'add' | 'duplicate' | 'pause' | 'resume'
+  readonly action: 'retry' | 'cancel' | 'promote' | 'delete' | 'purge' | 'undo' | 'add' | 'duplicate' | 'pause' | 'resume'
   readonly queue: string
   /** Absent: many jobs, or the queue itself. */
   readonly jobId?: string

@@ -55,7 +55,8 @@ export const queueMonitor = definePlugin({
   setup(ctx) {
     const { options, services } = ctx
     const parts = assemble(ctx)
-    const { actions, alerts, attempts, attemptHistory, deliveries, endpoints, guard, monitor, operations, sampler, webhooks } = parts
+    const { actions, alerts, attempts, attemptHistory, deletes, deliveries, endpoints, guard, monitor, operations, sampler, webhooks } =
+      parts
     ctx.provide(queueMonitorService, monitor)
     ctx.onCheck(parts.check)
     ctx.middleware(guard.middleware)
@@ -65,7 +66,7 @@ export const queueMonitor = definePlugin({
     ctx.onStop(() => streams.closeAll())
     ctx.routes([
       ...readRoutes(monitor, alerts, streams, scopeOf),
-      ...manageRoutes(actions, operations, scopeOf),
+      ...manageRoutes({ actions, deletes, operations }, scopeOf),
       ...webhookRoutes(endpoints, deliveries, scopeOf),
       ...graphqlRoutes(monitor, ctx.host.app.production, scopeOf),
     ])

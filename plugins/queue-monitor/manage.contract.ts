@@ -97,6 +97,86 @@ export function manageContract(title: string, env: () => Readonly<Record<string,
       assert.deepEqual([operation.state, operation.changed], ['completed', 3])
     })
 
+    it('undo the delete of a job, and see that it was deleted for good with now=true', async () => {
+      const data = { to: 'ann' }
+      await app.queues.add('undone', 'x', data, { jobId: 'late', delay: 3_600_000, attempts: 4 })
+      await app.queues.add('undone', 'x', data, { jobId: 'again' })
+      await app.queues.fail('undone', 'again', 'planted')
+      const shown = async () =>
+        Promise.all(['late', 'again'].map(async (id) => (await app.call('GET', `/api/jobs/undone:${id}?include=payload`)).body))
+      const before = await shown()
+      const operations: string[] = []
+      for (const id of ['late', 'again']) {
+        const { body } = await app.call('DELETE', `/api/jobs/undone:${id}`)
+        assert.deepEqual([body.ok, body.outcome, body.undo.jobs, body.undo.final], [true, 'deleted', 1, 0])
+        assert.equal(body.undo.request, `POST /api/operations/${body.operation}/undo`)
+        assert.ok(Math.abs(Date.parse(body.undo.until) - Date.now() - 600_000) < 60_000)
+        operations.push(body.operation)
+      }
+      assert.equal((await app.call('GET', '/api/jobs/undone:late')).status, 404)
+      for (const id of operations) {
+        const { body, status } = await post(`/api/operations/${id}/undo?wait=30000`)
+        assert.deepEqual([status, body.operation.action, body.operation.state, body.operation.changed], [200, 'undo', 'completed', 1])
+      }
+      assert.deepEqual(await shown(), before)
+      assert.deepEqual([actions().at(-1)?.action, actions().at(-1)?.queue, actions().at(-1)?.jobs], ['undo', 'undone', 1])
+      assert.equal((await post(`/api/operations/${operations[0]}/undo`)).body.message, 'No job could be restored')
+      const gone = (await app.call('DELETE', '/api/jobs/undone:late?now=true')).body
+      assert.deepEqual([gone.outcome, gone.operation, gone.undo], ['deleted', null, null])
+      assert.equal((await app.call('DELETE', '/api/jobs/undone:again?now=maybe')).status, 400)
+    })
+
+    it('undo a purge, and not what a flow depends on, which only now=true deletes', async () => {
+      await app.queues.addBulk('purged', [
+        { name: 'a', options: { priority: 9 } },
+        { name: 'b' },
+        { name: 'c' },
+        { name: 'd', options: { delay: 3_600_000 } },
+      ])
+      await app.queues.addFlow({ name: 'parent', queueName: 'purged', children: [{ name: 'child', queueName: 'purged' }] })
+      await failed('purged', 3)
+      const names = async () =>
+        (
+          await Promise.all(
+            (['waiting', 'delayed', 'failed'] as const).map((state) => app.queues.list('purged', state, { offset: 0, limit: 9 })),
+          )
+        ).map((jobs) => jobs.map(({ name }) => name))
+      const before = await names()
+      const all = { status: 'all', confirm: 'purged' }
+      const dry = (await post('/api/queue/purged/purge', { ...all, dryRun: true })).body
+      assert.deepEqual([dry.matching, dry.final, dry.message], [8, 0, '8 jobs match. The delete can be undone for 10 minutes'])
+      const { body } = await post('/api/queue/purged/purge?wait=30000', all)
+      const { operation } = body
+      assert.deepEqual([operation.changed, operation.left, operation.undo.jobs, operation.undo.final], [7, 1, 7, 0])
+      assert.match(body.message, /^7 jobs can be restored until .*: POST .*\/undo\. 1 were left: a flow or a schedule depends on them/)
+      assert.equal((await post('/api/queue/purged/retry?wait=0', { dryRun: true })).body.final, undefined)
+      await app.queues.add('purged', 'new', {})
+      const undone = (await post(`/api/operations/${operation.id}/undo?wait=30000`)).body.operation
+      assert.deepEqual([undone.action, undone.changed, undone.total, undone.undo], ['undo', 7, 7, null])
+      const restored = await names()
+      assert.deepEqual(
+        [restored[0]?.filter((name) => name !== 'new').sort(), restored.slice(1)],
+        [[...(before[0] ?? [])].sort(), before.slice(1)],
+      )
+      const final = (await post('/api/queue/purged/purge?wait=30000&now=true', all)).body.operation
+      assert.deepEqual([final.undo, final.left], [null, 0])
+      assert.deepEqual(await names(), [[], [], []])
+      for (const id of [final.id, undone.id]) {
+        const refused = await post(`/api/operations/${id}/undo`)
+        assert.deepEqual([refused.status, refused.body.code], [409, 'UNDO_NOT_POSSIBLE'])
+      }
+      assert.equal((await post('/api/operations/none/undo')).body.code, 'QUEUE_OPERATION_NOT_FOUND')
+      const child = await app.queues.addFlow({
+        name: 'p',
+        queueName: 'purged',
+        children: [{ name: 'c', queueName: 'purged', opts: { jobId: 'c1' } }],
+      })
+      const tied = await app.call('DELETE', '/api/jobs/purged:c1')
+      assert.deepEqual([tied.status, tied.body.code], [409, 'JOB_STATE_CONFLICT'])
+      assert.match(tied.body.message, /now=true/)
+      assert.equal((await app.call('DELETE', `/api/jobs/purged:${child.job.id}?now=true`)).body.outcome, 'deleted')
+    })
+
     it('pause and resume a queue, and add jobs to it', async () => {
       assert.deepEqual((await post('/api/queue/wide/pause')).body, { ok: true, queue: 'wide', paused: true })
       await eventually('the statistics say so', async () => (await app.call('GET', '/api/queue/wide/stats')).body.paused)
@@ -145,6 +225,9 @@ export function manageContract(title: string, env: () => Readonly<Record<string,
       for (const [key, path, status] of rights) {
         assert.equal((await post(path, path.endsWith('purge') ? { status: 'failed' } : {}, key)).status, status, `${path} ${key}`)
       }
+      const { operation: purged } = (await post('/api/queue/mails-a/purge?wait=30000', { status: 'completed' })).body
+      assert.equal((await post(`/api/operations/${purged.id}/undo`, {}, keys.writeA)).status, 403)
+      assert.equal((await post(`/api/operations/${purged.id}/undo`, {}, keys.adminA)).status, 200)
       const { operation } = (await post('/api/queue/many/cancel', {})).body
       assert.equal((await app.call('GET', `/api/operations/${operation.id}`, { key: keys.adminA })).status, 404)
     })

@@ -103,9 +103,7 @@ export function deletionContract(name: string, makeOptions: () => Promise<TestHo
     })
     const nothing = async (queue: string) =>
       // Redis looks at them, the embedded store does not have to.
-      queues.backend === 'redis'
-        ? { looked: (await queues.counts(queue)).waiting, deleted: 0, restorable: 0, tied: 0 }
-        : {}
+      queues.backend === 'redis' ? { looked: (await queues.counts(queue)).waiting, deleted: 0, restorable: 0, tied: 0 } : {}
 
     it('are none that other jobs or a schedule depend on, nor running ones', async () => {
       const queue = fresh()
@@ -133,7 +131,10 @@ export function deletionContract(name: string, makeOptions: () => Promise<TestHo
       await add(queue, [{ jobId: 'same' }, { jobId: 'unique', deduplication: { id: 'd' } }])
       const one = undo()
       await sums(queues.deleteJobs(queue, { state: 'waiting', before: soon() }, one))
-      await add(queue, [{ jobId: 'same', delay: hour }, { jobId: 'other', deduplication: { id: 'd' }, delay: hour }])
+      await add(queue, [
+        { jobId: 'same', delay: hour },
+        { jobId: 'other', deduplication: { id: 'd' }, delay: hour },
+      ])
       assert.deepEqual(await sums(queues.restoreJobs(queue, one.batch)), { restored: 0, blocked: 2 })
       for (const id of ['same', 'other']) await (await queues.job(queue, id))?.job.remove()
       assert.deepEqual(await sums(queues.restoreJobs(queue, one.batch)), { restored: 2, blocked: 0 })

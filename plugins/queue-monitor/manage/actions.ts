@@ -1,5 +1,5 @@
 import type { Job } from 'bullmq'
-import { type Logger, type Manage, messageOf, type SlotOf, ZinError } from 'zin'
+import { type Logger, type Manage, messageOf, type SlotOf } from 'zin'
 import type { NewJob, Queues } from 'zin/plugins/queues'
 import { demand, type Scope } from '../access/scope.js'
 import { monitorErrors } from '../errors.js'
@@ -53,7 +53,7 @@ export class JobActions {
     const { job, state } = await findJob(this.#options.queues, id, queue, scope)
     if (state !== 'failed') throw conflict(job, state, 'only a failed job can be retried')
     await this.#managed('retry', job, scope, () => this.retryJob(job))
-    return this.#done('retry', job, scope, 'retried')
+    return this.done('retry', job, scope, 'retried')
   }
 
   /** Throws JOB_ACTION_DENIED when a plugin refuses it. */
@@ -81,7 +81,7 @@ export class JobActions {
     if (outcome === 'unknown') throw monitorErrors.JOB_NOT_FOUND(id)
     if (outcome === 'finished') throw conflict(job, state, 'a job that has ended cannot be cancelled')
     if (outcome === 'scheduled') throw conflict(job, state, 'it is the next job of a schedule; remove the schedule')
-    return this.#done('cancel', job, scope, outcome)
+    return this.done('cancel', job, scope, outcome)
   }
 
   async promote(id: string, queue: string | undefined, scope: Scope): Promise<ActionResult> {
@@ -89,20 +89,7 @@ export class JobActions {
     const { job, state } = await findJob(this.#options.queues, id, queue, scope)
     if (state !== 'delayed') throw conflict(job, state, 'only a delayed job can be promoted')
     await this.#managed('promote', job, scope, () => job.promote())
-    return this.#done('promote', job, scope, 'promoted')
-  }
-
-  async remove(id: string, queue: string | undefined, scope: Scope): Promise<ActionResult> {
-    demand(scope, 'write')
-    const { job, state } = await findJob(this.#options.queues, id, queue, scope)
-    if (state === 'active') throw conflict(job, state, 'cancel it first')
-    try {
-      await this.#managed('delete', job, scope, () => job.remove())
-    } catch (error) {
-      if (this.#options.queues.isUnavailable(error) || error instanceof ZinError) throw error
-      throw conflict(job, state, messageOf(error))
-    }
-    return this.#done('delete', job, scope, 'deleted')
+    return this.done('promote', job, scope, 'promoted')
   }
 
   async add(queue: string, { data, name, options = {} }: NewJob, scope: Scope): Promise<Added> {
@@ -162,7 +149,8 @@ export class JobActions {
     return this.#options.manage({ action: `job.${verb}`, target: `job:${queueName}/${id}`, actor }, work)
   }
 
-  async #done(action: MonitorAction['action'], job: Job, { actor }: Scope, outcome: string): Promise<ActionResult> {
+  /** Reports what was done with a job. */
+  async done(action: MonitorAction['action'], job: Job, { actor }: Scope, outcome: string): Promise<ActionResult> {
     const { id = '', queueName: queue } = job
     await this.report({ action, queue, jobId: id, jobs: 1, actor })
     return { ok: true, id, queue, outcome }

@@ -1,66 +1,86 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Job } from 'bullmq'
-import type { Queues } from 'zin/plugins/queues'
+import type { Queues, UndoOptions } from 'zin/plugins/queues'
 import type { ListedStatus } from '../contract.js'
 import { type BulkAction, isSelected, type Selection } from './filter.js'
 
 /** Jobs of one step: bounds the longest command and the memory of an operation. */
 const stepJobs = 100
-/** Jobs that one command deletes without their being read: about 4 ms of Redis in a queue of 200,000. */
-const deletedAtOnce = 100
-/** Jobs that were added so shortly before the start are read one by one: the clocks of the steps are not the one of the start. */
+/** Jobs of a flow that were added so shortly before the start are read one by one: the clock of the store is another one. */
 const marginMs = 1_000
-/** Longest pause between two such commands. */
+/** Longest pause between two deleting commands. */
 const mostPauseMs = 50
-/** BullMQ's lists of a state on Redis. */
-const listsOf = { waiting: ['wait', 'prioritized'], delayed: ['delayed'] } as const
+/** BullMQ's lists of a state on Redis; the embedded store knows them by the same names. */
+const listsOf = { waiting: ['wait', 'prioritized'], delayed: ['delayed'], completed: ['completed'], failed: ['failed'] } as const
 /** Most jobs that a count reads. */
 const mostCounted = 10_000
+
+/** What a step has done. */
+export interface BulkStep {
+  readonly looked: number
+  readonly changed: number
+  /** Deleted jobs that can be restored. */
+  readonly restorable?: number
+  /** Jobs that were left, because others depend on them. */
+  readonly left?: number
+}
 
 export interface BulkRun {
   readonly queues: Queues
   readonly queue: string
   readonly action: BulkAction
   readonly selection: Selection
+  /** Of a purge: absent, it deletes for good. */
+  readonly undo?: UndoOptions
   /** ms since 1970. */
   readonly now: () => number
   /** Acts on one job; false when it was left as it is. */
   readonly apply: (job: Job, state: ListedStatus) => Promise<boolean>
   /** Called after each step; false ends the run. */
-  readonly onStep: (step: { readonly looked: number; readonly changed: number }) => Promise<boolean>
+  readonly onStep: (step: BulkStep) => Promise<boolean>
 }
+
+type DeletedStatus = Exclude<ListedStatus, 'active'>
 
 /** Acts on the selected jobs in small steps. A job that ends or is added meanwhile is not touched. */
 export async function runBulk(run: BulkRun): Promise<void> {
-  const reads = run.action !== 'purge' || run.selection.maxAttempts !== Number.POSITIVE_INFINITY
   for (const state of run.selection.states) {
-    const goesOn = reads || state === 'active' ? await walk(run, state) : await purge(run, state)
+    const goesOn = run.action === 'purge' && state !== 'active' ? await purge(run, state) : await walk(run, state)
     if (!goesOn) return
   }
 }
 
-/** Deletes jobs without reading them, as far as the store can, and then the rest one by one. */
-async function purge(run: BulkRun, state: Exclude<ListedStatus, 'active'>): Promise<boolean> {
-  if (state === 'completed' || state === 'failed') return clean(run, state, 0)
-  if (run.queues.backend === 'redis') {
-    for (const list of listsOf[state]) if (!(await clean(run, list, marginMs))) return false
+/** Deletes jobs without reading them, with a pause after each step, so that the store serves others meanwhile. */
+async function purge(run: BulkRun, state: DeletedStatus): Promise<boolean> {
+  const { onStep, queue, queues, selection, undo } = run
+  const { before, maxAttempts } = selection
+  const range = { state, before, ...(Number.isFinite(maxAttempts) ? { maxAttempts } : {}) }
+  let tied = 0
+  let started = performance.now()
+  for await (const step of queues.deleteJobs(queue, range, undo)) {
+    tied += step.tied
+    const left = undo === undefined ? 0 : step.tied
+    if (!(await onStep({ looked: step.looked - step.tied + left, changed: step.deleted, restorable: step.restorable, left }))) return false
+    await wait(Math.min(mostPauseMs, performance.now() - started))
+    started = performance.now()
+  }
+  return undo !== undefined || tied === 0 || purgeTied(run, state)
+}
+
+/** Deletes jobs of flows, of which a purge for good spares none. */
+async function purgeTied(run: BulkRun, state: DeletedStatus): Promise<boolean> {
+  const { now, onStep, queue, queues, selection } = run
+  for (const list of Number.isFinite(selection.maxAttempts) ? [] : listsOf[state]) {
+    while (true) {
+      const graceMs = Math.max(0, now() - selection.before) + marginMs
+      const removed = await queues.queue(queue).clean(graceMs, stepJobs, list)
+      if (removed.length === 0) break
+      if (!(await onStep({ looked: removed.length, changed: removed.length }))) return false
+      await wait(mostPauseMs)
+    }
   }
   return walk(run, state)
 }
-
-/** Deletes the oldest jobs of a list in steps, with a pause after each, so that the store serves others meanwhile. */
-async function clean({ now, onStep, queue, queues, selection }: BulkRun, list: CleanedList, margin: number): Promise<boolean> {
-  while (true) {
-    const started = performance.now()
-    const graceMs = Math.max(0, now() - selection.before) + margin
-    const removed = await queues.queue(queue).clean(graceMs, deletedAtOnce, list)
-    if (!(await onStep({ looked: removed.length, changed: removed.length }))) return false
-    if (removed.length === 0) return true
-    await wait(Math.min(mostPauseMs, performance.now() - started))
-  }
-}
-
-type CleanedList = 'completed' | 'failed' | (typeof listsOf)[keyof typeof listsOf][number]
 
 /** Walks through a list; jobs that it changes leave the list, so that only the others move the offset. */
 async function walk({ apply, onStep, queue, queues, selection }: BulkRun, state: ListedStatus): Promise<boolean> {
@@ -83,12 +103,15 @@ export interface Counted {
   readonly matching: number
   /** False: only the first jobs of each list were read. */
   readonly complete: boolean
+  /** Of their stored data, about. */
+  readonly bytes: number
   readonly sample: readonly { readonly job: Job; readonly state: ListedStatus }[]
 }
 
 /** What an operation would act on: how many jobs, and ten of them. */
 export async function countSelected(queues: Queues, queue: string, selection: Selection): Promise<Counted> {
   let matching = 0
+  let bytes = 0
   let read = 0
   let complete = true
   const sample: { readonly job: Job; readonly state: ListedStatus }[] = []
@@ -102,9 +125,15 @@ export async function countSelected(queues: Queues, queue: string, selection: Se
       read += jobs.length
       const selected = jobs.filter((job) => isSelected(job, selection))
       matching += selected.length
+      for (const job of selected) bytes += storedBytes(job)
       for (const job of selected) if (sample.length < 10) sample.push({ job, state })
       if (jobs.length < stepJobs) break
     }
   }
-  return { matching, complete, sample }
+  return { matching, complete, bytes, sample }
+}
+
+/** As the store counts them, without what it keeps beside. */
+function storedBytes({ data, opts, returnvalue, stacktrace }: Job): number {
+  return 200 + [data, opts, returnvalue, stacktrace].reduce((sum, part) => sum + (JSON.stringify(part)?.length ?? 0), 0)
 }

@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { type Clock, type Logger, type Manage, messageOf } from 'zin'
-import type { Kv } from 'zin/plugins/kv'
-import type { Actor } from 'zin/plugins/ops'
 import type { Queues } from 'zin/plugins/queues'
 import { demand, type Scope } from '../access/scope.js'
 import type { JobDetails } from '../contract.js'
@@ -9,27 +7,10 @@ import { monitorErrors } from '../errors.js'
 import { detailsOf } from '../jobs/details.js'
 import { existingQueue } from '../jobs/find.js'
 import type { JobActions } from './actions.js'
-import { countSelected, runBulk } from './bulk.js'
+import { type BulkStep, countSelected, runBulk } from './bulk.js'
 import { type BulkAction, type JobFilter, type Selection, selectionOf } from './filter.js'
-
-/** An operation on many jobs. */
-export interface BulkOperation {
-  readonly id: string
-  readonly action: BulkAction
-  readonly queue: string
-  readonly filter: JobFilter
-  /** `interrupted`: its process has ended; what it had done stays done. */
-  readonly state: 'running' | 'completed' | 'cancelled' | 'failed' | 'interrupted'
-  /** Jobs in the states of the filter when it began. */
-  readonly total: number
-  readonly looked: number
-  readonly changed: number
-  readonly error: string | null
-  readonly actor: Actor
-  /** ISO 8601. */
-  readonly startedAt: string
-  readonly updatedAt: string
-}
+import type { BulkOperation, OperationStore } from './operation.js'
+import { checkUndo, foreseen, undoMs, undoSlackMs, windowOf } from './undo.js'
 
 /** What an operation would do. */
 export interface DryRun {
@@ -39,6 +20,8 @@ export interface DryRun {
   readonly complete: boolean
   /** At most ten. */
   readonly sample: readonly JobDetails[]
+  /** Of a purge: about how many would be deleted for good, so that an undo would not restore them. */
+  readonly final?: number
   readonly message: string
 }
 
@@ -48,9 +31,16 @@ export interface BulkRequest extends JobFilter {
   readonly confirm?: string
 }
 
+export interface StartOptions {
+  /** How long to wait for the end, ms. */
+  readonly waitMs: number
+  /** Of a purge: deletes for good. */
+  readonly now?: boolean
+}
+
 export interface OperationsOptions {
   readonly queues: Queues
-  readonly kv: Kv
+  readonly store: OperationStore
   readonly actions: JobActions
   readonly clock: Clock
   readonly log: Logger
@@ -58,18 +48,16 @@ export interface OperationsOptions {
 }
 
 const mostRunning = 4
-const keptMs = 86_400_000
 const savedEveryMs = 500
-/** A running operation that was not saved for this long has lost its process. */
-const lostMs = 30_000
-const keyOf = (id: string): string => `monitor:operation:${id}`
-const cancelKeyOf = (id: string): string => `monitor:operation-cancel:${id}`
 
 interface Running {
   current: BulkOperation
   cancelled: boolean
   readonly ended: Promise<void>
 }
+
+/** Called after each step; false ends the work. */
+type OnStep = (step: BulkStep) => Promise<boolean>
 
 /** Operations on many jobs, run by the process that received them and seen from all. */
 export class Operations {
@@ -86,49 +74,57 @@ export class Operations {
     queue: string,
     { confirm, dryRun = false, ...filter }: BulkRequest,
     scope: Scope,
-    waitMs: number,
+    { now = false, waitMs }: StartOptions,
   ): Promise<DryRun | BulkOperation> {
     demand(scope, action === 'purge' ? 'admin' : 'write')
-    const { clock, queues } = this.#options
+    const { clock, queues, store } = this.#options
     await existingQueue(queues, queue, scope)
     const selection = selectionOf(action, filter, clock.now())
-    if (dryRun) return this.#count(queue, selection)
+    if (dryRun) return this.#count(queue, selection, action === 'purge' && !now)
     if (action === 'purge' && filter.status === 'all' && confirm !== queue) throw monitorErrors.CONFIRMATION_REQUIRED(queue)
-    if (this.#running.size >= mostRunning) throw monitorErrors.TOO_MANY_OPERATIONS(mostRunning)
     const counts = await queues.counts(queue)
-    const now = new Date(clock.now()).toISOString()
-    const operation: BulkOperation = {
-      id: randomUUID(),
-      action,
-      queue,
-      filter,
-      state: 'running',
-      total: selection.states.reduce((sum, state) => sum + counts[state], 0),
-      looked: 0,
-      changed: 0,
-      error: null,
-      actor: scope.actor,
-      startedAt: now,
-      updatedAt: now,
-    }
-    const target = `queue:${queue}`
-    const { actor } = scope
-    await this.#options.manage({ action: `jobs.${action}`, target, actor, after: operation.filter }, () => this.#save(operation))
-    const running: Running = { current: operation, cancelled: false, ended: Promise.resolve() }
-    this.#running.set(operation.id, running)
-    const ended = this.#run(running, selection, scope)
-    Object.assign(running, { ended })
-    await soon(ended, waitMs)
-    return running.current
+    const id = randomUUID()
+    const undo = action === 'purge' && !now ? windowOf(id, clock.now()) : null
+    const total = selection.states.reduce((sum, state) => sum + counts[state], 0)
+    const operation = store.begun({ id, action, queue, filter, total, undo, actor: scope.actor })
+    return this.#start(operation, scope, waitMs, (onStep) =>
+      runBulk({
+        queues,
+        queue,
+        action,
+        selection,
+        ...(undo === null ? {} : { undo: { batch: id, ms: undoMs + undoSlackMs } }),
+        now: () => clock.now(),
+        apply: (job) => this.#apply(action, job, scope),
+        onStep,
+      }),
+    )
+  }
+
+  /**
+   * Restores the jobs that a delete or a purge has deleted, as an operation of its own. 404 QUEUE_OPERATION_NOT_FOUND, 409 UNDO_NOT_POSSIBLE,
+   * 410 UNDO_EXPIRED.
+   */
+  async undo(id: string, scope: Scope, waitMs: number): Promise<BulkOperation> {
+    demand(scope, 'write')
+    const { clock, queues, store } = this.#options
+    const undone = await this.get(id, scope)
+    if (undone.action === 'purge') demand(scope, 'admin')
+    const { jobs } = checkUndo(undone, clock.now())
+    const { queue } = undone
+    const operation = store.begun({ id: randomUUID(), action: 'undo', queue, filter: {}, total: jobs, undo: null, actor: scope.actor })
+    return this.#start(operation, scope, waitMs, async (onStep) => {
+      for await (const { blocked, restored } of queues.restoreJobs(queue, id)) {
+        if (!(await onStep({ looked: restored + blocked, changed: restored, left: blocked }))) return
+      }
+    })
   }
 
   /** 404 QUEUE_OPERATION_NOT_FOUND. */
   async get(id: string, scope: Scope): Promise<BulkOperation> {
-    const text = this.#running.has(id) ? null : await this.#options.kv.get(keyOf(id))
-    const found = this.#running.get(id)?.current ?? (text === null ? undefined : (JSON.parse(text) as BulkOperation))
-    if (found === undefined || !scope.sees(found.queue)) throw monitorErrors.QUEUE_OPERATION_NOT_FOUND(id)
-    const isLost = found.state === 'running' && this.#options.clock.now() - Date.parse(found.updatedAt) > lostMs
-    return isLost ? { ...found, state: 'interrupted' } : found
+    const { store } = this.#options
+    const running = this.#running.get(id)?.current
+    return running === undefined ? store.get(id, scope) : store.shown(running, id, scope)
   }
 
   /** Ends it after its current step, in whatever process it runs. */
@@ -137,7 +133,7 @@ export class Operations {
     const operation = await this.get(id, scope)
     if (operation.state !== 'running') return operation
     const running = this.#running.get(id)
-    if (running === undefined) await this.#options.kv.set(cancelKeyOf(id), '1', { ttlMs: keptMs })
+    if (running === undefined) await this.#options.store.askToCancel(id)
     else {
       running.cancelled = true
       await soon(running.ended, 2_000)
@@ -151,44 +147,55 @@ export class Operations {
     await Promise.all([...this.#running.values()].map(({ ended }) => ended))
   }
 
-  async #count(queue: string, selection: Selection): Promise<DryRun> {
-    const { complete, matching, sample } = await countSelected(this.#options.queues, queue, selection)
-    const message = matching === 0 ? 'No job matches' : `${complete ? '' : 'At least '}${matching} jobs match`
-    return { dryRun: true, matching, complete, sample: sample.map(({ job, state }) => detailsOf(job, state)), message }
+  async #count(queue: string, selection: Selection, undoable: boolean): Promise<DryRun> {
+    const { queues } = this.#options
+    const { bytes, complete, matching, sample } = await countSelected(queues, queue, selection)
+    const found = matching === 0 ? 'No job matches' : `${complete ? '' : 'At least '}${matching} jobs match`
+    const jobs = sample.map(({ job, state }) => detailsOf(job, state))
+    const counted = { dryRun: true, matching, complete, sample: jobs } as const
+    if (!undoable || matching === 0) return { ...counted, message: found }
+    const { final, message } = foreseen(matching, bytes, await queues.undoRoom(queue))
+    return { ...counted, final, message: `${found}. ${message}` }
   }
 
-  async #run(running: Running, selection: Selection, scope: Scope): Promise<void> {
-    const { actions, clock, log, queues } = this.#options
+  /** Asks the hooks, then runs the work in the background. 429 TOO_MANY_OPERATIONS. */
+  async #start(operation: BulkOperation, scope: Scope, waitMs: number, work: (onStep: OnStep) => Promise<void>): Promise<BulkOperation> {
+    const { manage, store } = this.#options
+    const { action, filter, id, queue } = operation
+    if (this.#running.size >= mostRunning) throw monitorErrors.TOO_MANY_OPERATIONS(mostRunning)
+    const asked = { action: `jobs.${action}`, target: `queue:${queue}`, actor: scope.actor, after: filter }
+    await manage(asked, () => store.save(operation))
+    const running: Running = { current: operation, cancelled: false, ended: Promise.resolve() }
+    this.#running.set(id, running)
+    const ended = this.#run(running, work, scope)
+    Object.assign(running, { ended })
+    await soon(ended, waitMs)
+    return running.current
+  }
+
+  async #run(running: Running, work: (onStep: OnStep) => Promise<void>, scope: Scope): Promise<void> {
+    const { actions, clock, log, store } = this.#options
     const { action, id, queue } = running.current
     const set = (changes: Partial<BulkOperation>): void => {
-      running.current = { ...running.current, ...changes, updatedAt: new Date(clock.now()).toISOString() }
+      running.current = store.changed(running.current, changes)
     }
     let savedAt = clock.monotonic()
     try {
-      await runBulk({
-        queues,
-        queue,
-        action,
-        selection,
-        now: () => clock.now(),
-        apply: (job) => this.#apply(action, job, scope),
-        onStep: async ({ changed, looked }) => {
-          const { current } = running
-          set({ looked: current.looked + looked, changed: current.changed + changed })
-          if (clock.monotonic() - savedAt >= savedEveryMs) {
-            savedAt = clock.monotonic()
-            await this.#save(running.current)
-            if ((await this.#options.kv.get(cancelKeyOf(id))) !== null) running.cancelled = true
-          }
-          return !running.cancelled
-        },
+      await work(async (step) => {
+        set(added(running.current, step))
+        if (clock.monotonic() - savedAt >= savedEveryMs) {
+          savedAt = clock.monotonic()
+          await store.save(running.current)
+          if (await store.isCancelled(id)) running.cancelled = true
+        }
+        return !running.cancelled
       })
       set({ state: running.cancelled ? 'cancelled' : 'completed' })
     } catch (error) {
       log.warn({ err: error, operation: id }, `operation ${action} on queue "${queue}" failed: ${messageOf(error)}`)
       set({ state: 'failed', error: messageOf(error) })
     }
-    await this.#save(running.current).catch((error: unknown) => log.warn({ err: error }, 'the end of an operation was not stored'))
+    await store.save(running.current).catch((error: unknown) => log.warn({ err: error }, 'the end of an operation was not stored'))
     await actions.report({ action, queue, jobs: running.current.changed, actor: scope.actor })
     this.#running.delete(id)
   }
@@ -209,9 +216,16 @@ export class Operations {
       return false
     }
   }
+}
 
-  async #save(operation: BulkOperation): Promise<void> {
-    await this.#options.kv.set(keyOf(operation.id), JSON.stringify(operation), { ttlMs: keptMs })
+/** What an operation has done after one more step. */
+function added({ changed, left, looked, undo }: BulkOperation, step: BulkStep): Partial<BulkOperation> {
+  const restorable = step.restorable ?? 0
+  return {
+    looked: looked + step.looked,
+    changed: changed + step.changed,
+    left: left + (step.left ?? 0),
+    undo: undo === null ? null : { ...undo, jobs: undo.jobs + restorable, final: undo.final + step.changed - restorable },
   }
 }
 

@@ -1,6 +1,6 @@
 import { defineRoute, type Route } from 'zin'
 import type { GraphqlEngine } from '../graphql/engine.js'
-import { graphqlBody } from '../schema.js'
+import { graphqlBody } from '../schema/reads.js'
 import type { MonitorReads } from '../service.js'
 import type { ScopeOf } from './reads.js'
 

@@ -1,7 +1,11 @@
 import { defineRoute, type Route } from 'zin'
 import type { JobActions } from '../manage/actions.js'
+import type { Deletes } from '../manage/deletes.js'
 import type { BulkAction } from '../manage/filter.js'
-import type { BulkOperation, BulkRequest, DryRun, Operations } from '../manage/operations.js'
+import type { BulkOperation } from '../manage/operation.js'
+import type { BulkRequest, DryRun, Operations } from '../manage/operations.js'
+import { messageOf } from '../manage/undo.js'
+import { jobParams, onlyQueue, queueParams } from '../schema/common.js'
 import {
   actionResponse,
   addBody,
@@ -9,14 +13,14 @@ import {
   bulkBody,
   bulkQuery,
   bulkResponse,
+  deleteQuery,
+  deleteResponse,
   duplicateBody,
-  jobParams,
-  onlyQueue,
   operationParams,
   operationResponse,
   pauseResponse,
-  queueParams,
-} from '../schema.js'
+  purgeQuery,
+} from '../schema/manage.js'
 import type { ScopeOf } from './reads.js'
 
 const use = ['monitor']
@@ -28,8 +32,16 @@ const bulkSummaries: Readonly<Record<BulkAction, string>> = {
   purge: 'Delete the jobs of a queue that match a filter and do not run; requires admin',
 }
 
+const bulkDescription = 'With dryRun: how many jobs match, and ten of them. Otherwise an operation; 202 while it runs.'
+
+export interface ManageParts {
+  readonly actions: JobActions
+  readonly deletes: Deletes
+  readonly operations: Operations
+}
+
 /** Actions on jobs and queues. */
-export function manageRoutes(actions: JobActions, operations: Operations, scopeOf: ScopeOf): readonly Route[] {
+export function manageRoutes({ actions, deletes, operations }: ManageParts, scopeOf: ScopeOf): readonly Route[] {
   const one = (verb: 'retry' | 'cancel' | 'promote', summary: string): Route =>
     defineRoute({
       method: 'POST',
@@ -42,12 +54,12 @@ export function manageRoutes(actions: JobActions, operations: Operations, scopeO
       response: { 200: actionResponse },
       handler: (ctx) => actions[verb](ctx.input.params.id, ctx.input.query.queue, scopeOf(ctx)),
     })
-  const many = (verb: BulkAction): Route =>
+  const many = (verb: Exclude<BulkAction, 'purge'>): Route =>
     defineRoute({
       method: 'POST',
       path: `/api/queue/:name/${verb}`,
       summary: bulkSummaries[verb],
-      description: 'With dryRun: how many jobs match, and ten of them. Otherwise an operation; 202 while it runs.',
+      description: bulkDescription,
       tag,
       use,
       params: queueParams,
@@ -57,7 +69,7 @@ export function manageRoutes(actions: JobActions, operations: Operations, scopeO
       response: { 200: bulkResponse, 202: bulkResponse },
       handler: async (ctx) => {
         const { body, params, query } = ctx.input
-        return answer(ctx, await operations.start(verb, params.name, body as BulkRequest, scopeOf(ctx), query.wait))
+        return answer(ctx, await operations.start(verb, params.name, body as BulkRequest, scopeOf(ctx), { waitMs: query.wait }))
       },
     })
   const pause = (verb: 'pause' | 'resume', summary: string): Route =>
@@ -98,16 +110,37 @@ export function manageRoutes(actions: JobActions, operations: Operations, scopeO
       method: 'DELETE',
       path: '/api/jobs/:id',
       summary: 'Delete a job that does not run',
+      description: 'Unless now=true, it can be restored for ten minutes; a job that a flow or a schedule depends on is refused.',
       tag,
       use,
       params: jobParams,
-      query: onlyQueue,
-      response: { 200: actionResponse },
-      handler: (ctx) => actions.remove(ctx.input.params.id, ctx.input.query.queue, scopeOf(ctx)),
+      query: deleteQuery,
+      response: { 200: deleteResponse },
+      handler: (ctx) => {
+        const { now, queue } = ctx.input.query
+        return deletes.remove(ctx.input.params.id, queue, { now }, scopeOf(ctx))
+      },
     }),
     many('retry'),
     many('cancel'),
-    many('purge'),
+    defineRoute({
+      method: 'POST',
+      path: '/api/queue/:name/purge',
+      summary: bulkSummaries.purge,
+      description: `${bulkDescription} Unless now=true, the jobs can be restored for ten minutes.`,
+      tag,
+      use,
+      params: queueParams,
+      query: purgeQuery,
+      body: bulkBody,
+      bodyLimit: 16 * 1024,
+      response: { 200: bulkResponse, 202: bulkResponse },
+      handler: async (ctx) => {
+        const { body, params, query } = ctx.input
+        const options = { waitMs: query.wait, now: query.now }
+        return answer(ctx, await operations.start('purge', params.name, body as BulkRequest, scopeOf(ctx), options))
+      },
+    }),
     pause('pause', 'Let no worker take further jobs of a queue'),
     pause('resume', 'Let workers take jobs of a queue again'),
     defineRoute({
@@ -133,7 +166,7 @@ export function manageRoutes(actions: JobActions, operations: Operations, scopeO
       use,
       params: operationParams,
       response: { 200: operationResponse },
-      handler: async (ctx) => ({ ok: true, operation: await operations.get(ctx.input.params.id, scopeOf(ctx)) }),
+      handler: async (ctx) => shown(await operations.get(ctx.input.params.id, scopeOf(ctx))),
     }),
     defineRoute({
       method: 'POST',
@@ -143,7 +176,22 @@ export function manageRoutes(actions: JobActions, operations: Operations, scopeO
       use,
       params: operationParams,
       response: { 200: operationResponse },
-      handler: async (ctx) => ({ ok: true, operation: await operations.cancel(ctx.input.params.id, scopeOf(ctx)) }),
+      handler: async (ctx) => shown(await operations.cancel(ctx.input.params.id, scopeOf(ctx))),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/operations/:id/undo',
+      summary: 'Restore the jobs that a delete or a purge has deleted within the last ten minutes',
+      description: 'The response is an operation of its own; 202 while it runs. To undo a purge requires admin.',
+      tag,
+      use,
+      params: operationParams,
+      query: bulkQuery,
+      response: { 200: bulkResponse, 202: bulkResponse },
+      handler: async (ctx) => {
+        const { params, query } = ctx.input
+        return answer(ctx, await operations.undo(params.id, scopeOf(ctx), query.wait))
+      },
     }),
   ]
 }
@@ -152,6 +200,10 @@ export function manageRoutes(actions: JobActions, operations: Operations, scopeO
 function answer(ctx: { status: number }, result: DryRun | BulkOperation) {
   if ('dryRun' in result) return { ok: true as const, ...result }
   ctx.status = result.state === 'running' ? 202 : 200
-  const message = result.state === 'completed' && result.changed === 0 ? { message: 'No job matched' } : {}
-  return { ok: true as const, operation: result, ...message }
+  return shown(result)
+}
+
+function shown(operation: BulkOperation) {
+  const message = messageOf(operation)
+  return { ok: true as const, operation, ...(message === undefined ? {} : { message }) }
 }

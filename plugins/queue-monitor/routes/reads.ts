@@ -3,6 +3,7 @@ import { defineRoute, type Route } from 'zin'
 import type { Scope } from '../access/scope.js'
 import type { Alerts } from '../alerts/alerts.js'
 import type { ListedStatus } from '../contract.js'
+import { jobParams, listed, onlyQueue, queueParams } from '../schema/common.js'
 import {
   alertsResponse,
   attemptsResponse,
@@ -13,18 +14,14 @@ import {
   historyQuery,
   historyResponse,
   job,
-  jobParams,
   jobQuery,
-  listed,
   listQuery,
   listResponse,
   logsResponse,
-  onlyQueue,
-  queueParams,
   searchQuery,
   searchResponse,
   statsResponse,
-} from '../schema.js'
+} from '../schema/reads.js'
 import type { MonitorReads } from '../service.js'
 import type { StatsStreams } from '../stats-stream.js'
 

@@ -12,7 +12,7 @@ import {
   endpointsResponse,
   removedResponse,
   resentResponse,
-} from '../schema.js'
+} from '../schema/webhooks.js'
 import type { Endpoints } from '../webhooks/endpoints.js'
 import type { ScopeOf } from './reads.js'
 

@@ -1,5 +1,13 @@
 import type { PglitePool } from '../embedded/pool.js'
-import { type DeletedJob, type DeleteOutcome, type DeletionBackend, mostDeleted, stepJobs, type UndoOptions, type UndoRoom } from './contract.js'
+import {
+  type DeletedJob,
+  type DeleteOutcome,
+  type DeletionBackend,
+  mostDeleted,
+  stepJobs,
+  type UndoOptions,
+  type UndoRoom,
+} from './contract.js'
 
 const orders = {
   waiting: 'j.priority, j.seq',

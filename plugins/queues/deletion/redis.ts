@@ -1,5 +1,13 @@
 import type { RedisClient } from 'zin/plugins/redis'
-import { type DeletedJob, type DeletedStep, type DeleteOutcome, type DeletionBackend, mostDeleted, stepJobs, type UndoOptions } from './contract.js'
+import {
+  type DeletedJob,
+  type DeletedStep,
+  type DeleteOutcome,
+  type DeletionBackend,
+  mostDeleted,
+  stepJobs,
+  type UndoOptions,
+} from './contract.js'
 import { deleteOneScript, deleteStepScript, forgetScript, restoreStepScript, usedScript } from './redis-scripts.js'
 
 /** BullMQ's keys of each state, in the order in which their jobs run. */

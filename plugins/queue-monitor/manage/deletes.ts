@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto'
+import { type Clock, type Manage, messageOf, ZinError } from 'zin'
+import type { Queues } from 'zin/plugins/queues'
+import { demand, type Scope } from '../access/scope.js'
+import { monitorErrors } from '../errors.js'
+import { findJob } from '../jobs/find.js'
+import type { ActionResult, JobActions } from './actions.js'
+import type { OperationStore } from './operation.js'
+import { type UndoWindow, undoMs, windowOf } from './undo.js'
+
+export interface DeletesOptions {
+  readonly queues: Queues
+  readonly actions: JobActions
+  readonly store: OperationStore
+  readonly clock: Clock
+  readonly manage: Manage
+}
+
+/** A job that was deleted. */
+export interface DeleteResult extends ActionResult {
+  /** Id of the operation that an undo names; null: it is final. */
+  readonly operation: string | null
+  readonly undo: UndoWindow | null
+  readonly message?: string
+}
+
+/** Deletes single jobs. */
+export class Deletes {
+  readonly #options: DeletesOptions
+
+  constructor(options: DeletesOptions) {
+    this.#options = options
+  }
+
+  /** Deletes a job so that it can be restored for a time; with `now`, for good and with the jobs that it waits for. 409 JOB_STATE_CONFLICT. */
+  async remove(id: string, queue: string | undefined, { now }: { readonly now: boolean }, scope: Scope): Promise<DeleteResult> {
+    demand(scope, 'write')
+    const { actions, manage, queues } = this.#options
+    const { job, state } = await findJob(queues, id, queue, scope)
+    const conflict = (what: string): Error => monitorErrors.JOB_STATE_CONFLICT(job.id ?? '', job.queueName, state, what)
+    if (state === 'active') throw conflict('cancel it first')
+    const action = { action: 'job.delete', target: `job:${job.queueName}/${job.id}`, actor: scope.actor }
+    const undo = await manage(action, async () => {
+      if (!now) return this.#undoable(job.queueName, job.id ?? '', scope, conflict)
+      try {
+        await job.remove()
+      } catch (error) {
+        if (queues.isUnavailable(error) || error instanceof ZinError) throw error
+        throw conflict(messageOf(error))
+      }
+      return undefined
+    })
+    const result = await actions.done('delete', job, scope, 'deleted')
+    if (undo === undefined) return { ...result, operation: null, undo: null }
+    const { operation, window } = undo
+    if (window.jobs > 0) return { ...result, operation, undo: window }
+    return { ...result, operation: null, undo: null, message: 'It was deleted for good: the queue keeps no more deleted jobs for an undo' }
+  }
+
+  async #undoable(queue: string, id: string, scope: Scope, conflict: (what: string) => Error) {
+    const { clock, queues, store } = this.#options
+    const operation = randomUUID()
+    const window = windowOf(operation, clock.now())
+    const outcome = await queues.deleteJob(queue, id, { batch: operation, ms: undoMs })
+    if (outcome === 'tied') {
+      throw conflict('a flow or a schedule depends on it, so that its delete cannot be undone; now=true deletes a job of a flow for good')
+    }
+    if (outcome === 'changed') throw conflict('it has just changed its state')
+    const restorable = outcome === 'restorable' ? 1 : 0
+    const undo = { ...window, jobs: restorable, final: 1 - restorable }
+    const begun = store.begun({ id: operation, action: 'delete', queue, filter: {}, total: 1, undo, actor: scope.actor })
+    await store.save({ ...begun, state: 'completed', looked: 1, changed: 1 })
+    return { operation, window: undo }
+  }
+}

@@ -1,0 +1,84 @@
+import type { Clock } from 'zin'
+import type { Kv } from 'zin/plugins/kv'
+import type { Actor } from 'zin/plugins/ops'
+import type { Scope } from '../access/scope.js'
+import { monitorErrors } from '../errors.js'
+import type { BulkAction, JobFilter } from './filter.js'
+import type { UndoWindow } from './undo.js'
+
+/** An operation on jobs of a queue. */
+export interface BulkOperation {
+  readonly id: string
+  /** `delete`: of a single job. `undo`: of a delete or a purge. */
+  readonly action: BulkAction | 'delete' | 'undo'
+  readonly queue: string
+  readonly filter: JobFilter
+  /** `interrupted`: its process has ended; what it had done stays done. */
+  readonly state: 'running' | 'completed' | 'cancelled' | 'failed' | 'interrupted'
+  /** Jobs in the states of the filter when it began; with `undo`, those that can be restored. */
+  readonly total: number
+  readonly looked: number
+  readonly changed: number
+  /** Jobs that were left: of a delete, those that other jobs or a schedule depend on; of an undo, those whose id is taken. */
+  readonly left: number
+  /** How a delete is undone; null for other operations, and when it is final. */
+  readonly undo: UndoWindow | null
+  readonly error: string | null
+  readonly actor: Actor
+  /** ISO 8601. */
+  readonly startedAt: string
+  readonly updatedAt: string
+}
+
+export type NewOperation = Pick<BulkOperation, 'id' | 'action' | 'queue' | 'filter' | 'total' | 'undo' | 'actor'>
+
+const keptMs = 86_400_000
+/** A running operation that was not saved for this long has lost its process. */
+const lostMs = 30_000
+const keyOf = (id: string): string => `monitor:operation:${id}`
+const cancelKeyOf = (id: string): string => `monitor:operation-cancel:${id}`
+
+/** Operations as all processes see them, for a day. */
+export class OperationStore {
+  readonly #kv: Kv
+  readonly #clock: Clock
+
+  constructor(kv: Kv, clock: Clock) {
+    this.#kv = kv
+    this.#clock = clock
+  }
+
+  begun(operation: NewOperation): BulkOperation {
+    const now = new Date(this.#clock.now()).toISOString()
+    return { ...operation, state: 'running', looked: 0, changed: 0, left: 0, error: null, startedAt: now, updatedAt: now }
+  }
+
+  changed(operation: BulkOperation, changes: Partial<BulkOperation>): BulkOperation {
+    return { ...operation, ...changes, updatedAt: new Date(this.#clock.now()).toISOString() }
+  }
+
+  async save(operation: BulkOperation): Promise<void> {
+    await this.#kv.set(keyOf(operation.id), JSON.stringify(operation), { ttlMs: keptMs })
+  }
+
+  /** 404 QUEUE_OPERATION_NOT_FOUND. */
+  async get(id: string, scope: Scope): Promise<BulkOperation> {
+    const text = await this.#kv.get(keyOf(id))
+    return this.shown(text === null ? undefined : (JSON.parse(text) as BulkOperation), id, scope)
+  }
+
+  /** 404 QUEUE_OPERATION_NOT_FOUND for one that the caller must not see. */
+  shown(operation: BulkOperation | undefined, id: string, scope: Scope): BulkOperation {
+    if (operation === undefined || !scope.sees(operation.queue)) throw monitorErrors.QUEUE_OPERATION_NOT_FOUND(id)
+    const isLost = operation.state === 'running' && this.#clock.now() - Date.parse(operation.updatedAt) > lostMs
+    return isLost ? { ...operation, state: 'interrupted' } : operation
+  }
+
+  async askToCancel(id: string): Promise<void> {
+    await this.#kv.set(cancelKeyOf(id), '1', { ttlMs: keptMs })
+  }
+
+  async isCancelled(id: string): Promise<boolean> {
+    return (await this.#kv.get(cancelKeyOf(id))) !== null
+  }
+}

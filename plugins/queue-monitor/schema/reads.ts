@@ -1,0 +1,160 @@
+import { Type } from 'zin'
+import { closed, include, limit, listed, maybeNumber, page, queue, text, times, whole } from './common.js'
+
+export const jobQuery = Type.Object({ queue, include }, closed)
+export const listQuery = Type.Object({ queue, include, page, limit }, closed)
+export const searchQuery = Type.Object(
+  {
+    q: Type.String({ minLength: 1, maxLength: 200, description: 'Words, or name:…, error:… and id:…; every one has to match' }),
+    queue,
+    status: Type.Optional(Type.Union(listed.map((status) => Type.Literal(status)))),
+    limit,
+  },
+  closed,
+)
+export const historyQuery = Type.Object(
+  { tier: Type.Union([Type.Literal('minute'), Type.Literal('hour'), Type.Literal('day')], { default: 'minute' }) },
+  closed,
+)
+
+export const entry = Type.Object({
+  size: Type.Integer({ description: 'Waiting, delayed, and waiting for children' }),
+  active: whole,
+  completed: Type.Integer({ description: 'Kept ones' }),
+  failed: Type.Integer({ description: 'Kept ones' }),
+  averageProcessingTime: Type.Number({ description: 'ms, over the last hour' }),
+  waiting: whole,
+  delayed: whole,
+  waitingChildren: whole,
+  paused: Type.Boolean(),
+  oldestWaitingMs: maybeNumber,
+  kept: whole,
+  throughput: Type.Number({ description: 'Jobs per second' }),
+  attempts: whole,
+  failureRate: maybeNumber,
+  processingTime: times,
+})
+
+export const statsResponse = Type.Object({
+  totalQueues: whole,
+  totalJobs: whole,
+  activeJobs: whole,
+  completedJobs: whole,
+  failedJobs: whole,
+  averageProcessingTime: Type.Number({ description: 'ms, over the last hour' }),
+  throughput: Type.Number({ description: 'Jobs per second' }),
+  queues: Type.Record(Type.String(), entry),
+  oldestWaitingMs: maybeNumber,
+  kept: whole,
+  processingTime: times,
+  sampledAt: Type.String({ description: 'ISO 8601' }),
+})
+
+export const historyResponse = Type.Object({
+  queue: Type.String(),
+  tier: Type.String(),
+  points: Type.Array(
+    Type.Object({
+      at: Type.String({ description: 'Start, ISO 8601' }),
+      size: whole,
+      active: whole,
+      oldestWaitingMs: maybeNumber,
+      completed: whole,
+      failed: whole,
+      averageProcessingTime: Type.Number(),
+      processingTime: times,
+    }),
+  ),
+})
+
+export const job = Type.Object({
+  id: Type.String(),
+  queue: Type.String(),
+  status: Type.String({ description: 'waiting, processing, completed or failed' }),
+  payload: Type.Unknown({ description: 'Null unless include=payload; text, the beginning of the JSON, when payloadTruncated' }),
+  attempts: whole,
+  maxAttempts: whole,
+  createdAt: Type.String({ description: 'ISO 8601' }),
+  startedAt: text,
+  completedAt: text,
+  failedAt: text,
+  error: Type.Union([Type.String(), Type.Null()]),
+  processingTime: maybeNumber,
+  name: Type.String(),
+  state: Type.String({ description: 'As BullMQ names it' }),
+  priority: whole,
+  readyAt: text,
+  progress: Type.Unknown(),
+  attemptsStarted: whole,
+  stalls: whole,
+  parent: Type.Union([Type.String(), Type.Null()]),
+  payloadBytes: maybeNumber,
+  payloadTruncated: Type.Boolean(),
+  stacktrace: Type.Optional(Type.Array(Type.String())),
+})
+
+export const listResponse = Type.Object({
+  jobs: Type.Array(job),
+  pagination: Type.Object({ page: whole, limit: whole, total: whole, totalPages: whole }),
+})
+
+export const searchResponse = Type.Object({
+  jobs: Type.Array(job),
+  searched: Type.Object({ jobs: whole, of: whole, complete: Type.Boolean(), queues: whole }, { description: 'How far the search looked' }),
+})
+
+export const attemptsResponse = Type.Object({
+  attempts: Type.Array(
+    Type.Object({
+      attempt: whole,
+      outcome: Type.String({ description: 'completed, failed, lost, timedOut or cancelled' }),
+      version: Type.Union([Type.String(), Type.Null()]),
+      node: Type.Union([Type.String(), Type.Null()]),
+      endedAt: Type.String({ description: 'ISO 8601' }),
+      runMs: Type.Number(),
+      waitMs: maybeNumber,
+      error: Type.Union([Type.String(), Type.Null()]),
+    }),
+  ),
+})
+
+export const decisionsQuery = Type.Object({ page, limit }, closed)
+export const decisionsResponse = Type.Object(
+  { decisions: Type.Array(Type.Unknown()), pagination: Type.Object({ page: whole, limit: whole, total: whole, totalPages: whole }) },
+  { description: 'As GET /api/decisions; empty without the plugin decisions' },
+)
+
+export const flowResponse = Type.Object({
+  id: Type.String(),
+  queue: Type.String(),
+  root: Type.Object(
+    { id: Type.String(), queue: Type.String(), name: Type.String(), status: Type.String() },
+    { additionalProperties: true },
+  ),
+})
+
+export const logsResponse = Type.Object({ logs: Type.Array(Type.String()), count: whole })
+
+export const graphqlBody = Type.Object(
+  {
+    query: Type.String({ minLength: 1, maxLength: 20_000 }),
+    variables: Type.Optional(Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()])),
+    operationName: Type.Optional(Type.Union([Type.String({ maxLength: 200 }), Type.Null()])),
+    extensions: Type.Optional(Type.Unknown()),
+  },
+  closed,
+)
+
+export const alertsResponse = Type.Object({
+  alerts: Type.Array(
+    Type.Object({
+      queue: Type.String(),
+      rule: Type.String({ description: 'queue-size, oldest-waiting, processing-time or failure-rate' }),
+      state: Type.String(),
+      value: maybeNumber,
+      threshold: Type.Number(),
+      reason: Type.String(),
+      at: Type.String({ description: 'Since when, ISO 8601' }),
+    }),
+  ),
+})
