@@ -104,7 +104,7 @@ export interface JobAttempt {
   readonly attempt: number
   /** `completed`, `failed`, `lost` with its process, `timedOut` or `cancelled`. */
   readonly outcome: string
-  /** The version and the node that ran it; null when it is not known, and of a job that completed at once. */
+  /** The version and the node that ran it; null when it is not known, as mostly of a job that completed at once on another node. */
   readonly version: string | null
   readonly node: string | null
   /** ISO 8601. */

@@ -1,6 +1,7 @@
 import { definePlugin, optional } from 'zin'
 import { clusterService } from 'zin/plugins/cluster'
 import { decisionsService } from 'zin/plugins/decisions'
+import { healthChecksService } from 'zin/plugins/health'
 import { kvService } from 'zin/plugins/kv'
 import { opsService } from 'zin/plugins/ops'
 import { queuesService } from 'zin/plugins/queues'
@@ -43,6 +44,7 @@ export const queueMonitor = definePlugin({
   uses: {
     cluster: clusterService,
     decisions: optional(decisionsService),
+    health: optional(healthChecksService),
     kv: kvService,
     ops: opsService,
     queues: queuesService,
@@ -55,7 +57,7 @@ export const queueMonitor = definePlugin({
   setup(ctx) {
     const { options, services } = ctx
     const parts = assemble(ctx)
-    const { actions, alerts, attempts, attemptHistory, deletes, deliveries, endpoints, guard, monitor, operations, sampler, webhooks } =
+    const { actions, alerts, attempts, attemptHistory, deletes, deliveryLog, endpoints, guard, monitor, operations, sampler, webhooks } =
       parts
     ctx.provide(queueMonitorService, monitor)
     ctx.onCheck(parts.check)
@@ -67,7 +69,7 @@ export const queueMonitor = definePlugin({
     ctx.routes([
       ...readRoutes(monitor, alerts, streams, scopeOf),
       ...manageRoutes({ actions, deletes, operations }, scopeOf),
-      ...webhookRoutes(endpoints, deliveries, scopeOf),
+      ...webhookRoutes(endpoints, deliveryLog, scopeOf),
       ...graphqlRoutes(monitor, ctx.host.app.production, scopeOf),
     ])
     ctx.commands([...queueMonitorCommands, ...webhookCommands])
@@ -82,6 +84,15 @@ export const queueMonitor = definePlugin({
       }
       const stop = services.workers?.enabled ? services.workers.events(({ type }) => type !== 'status' && attempts.forget()) : undefined
       if (stop !== undefined) ctx.onStop(stop)
+    })
+    services.health?.register({
+      name: 'webhooks',
+      kind: 'info',
+      run() {
+        const { length } = webhooks.uncovered
+        if (length > 0) throw new Error(`the events of ${length} queues are not delivered; raise monitor.delivery.queues`)
+        return null
+      },
     })
     ctx.onReady(() => {
       ctx.every(pushMs, () => streams.push())

@@ -43,8 +43,8 @@ export function jobsContract(title: string, env: () => Readonly<Record<string, s
       await eventually('it completes', async () => (await app.queues.job('mails-a', good.id ?? ''))?.state === 'completed')
       const { body } = await get(`/api/jobs/mails-a:${good.id}/attempts`)
       assert.deepEqual(
-        body.attempts.map(({ attempt, outcome, version }: JobAttempt) => [attempt, outcome, version]),
-        [[1, 'completed', null]],
+        body.attempts.map(({ attempt, node, outcome, version }: JobAttempt) => [attempt, outcome, version, node === first?.node]),
+        [[1, 'completed', '1.0.0', true]],
       )
     })
 

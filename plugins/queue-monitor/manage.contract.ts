@@ -23,7 +23,7 @@ export function manageContract(title: string, env: () => Readonly<Record<string,
     }
 
     before(async () => {
-      app = await monitoredApp(env())
+      app = await monitoredApp(env(), {}, { beforeJobRetry: (queue) => (queue === 'held' ? deny('on hold') : undefined) })
     })
     after(() => app.host.stop())
 
@@ -233,17 +233,11 @@ export function manageContract(title: string, env: () => Readonly<Record<string,
     })
 
     it('cannot retry what a plugin refuses', async () => {
-      const guarded = await monitoredApp(env(), {}, { beforeJobRetry: () => deny('on hold') })
-      try {
-        const { id = '' } = await guarded.queues.add('held', 'x', {})
-        await guarded.queues.fail('held', id, 'planted')
-        const refused = await guarded.call('POST', `/api/jobs/held:${id}/retry`)
-        assert.deepEqual([refused.status, refused.body.code], [403, 'JOB_ACTION_DENIED'])
-        const { operation } = (await guarded.call('POST', '/api/queue/held/retry', { body: {} })).body
-        assert.equal(operation.changed, 0)
-      } finally {
-        await guarded.host.stop()
-      }
+      const { id = '' } = await app.queues.add('held', 'x', {})
+      await app.queues.fail('held', id, 'planted')
+      const refused = await post(`/api/jobs/held:${id}/retry`)
+      assert.deepEqual([refused.status, refused.body.code], [403, 'JOB_ACTION_DENIED'])
+      assert.equal((await post('/api/queue/held/retry')).body.operation.changed, 0)
     })
   })
 }

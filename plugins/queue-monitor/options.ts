@@ -79,6 +79,7 @@ export const queueMonitorOptions = defineOptions(
               timeout: Type.Optional(Type.Integer({ minimum: 100, maximum: 60_000 })),
               concurrency: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
               backlog: Type.Optional(Type.Integer({ minimum: 1, maximum: 20_000 })),
+              queues: Type.Optional(Type.Integer({ minimum: 1, maximum: 5_000 })),
               allowPrivate: Type.Optional(Type.Boolean()),
               allowHosts: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 300 }), { minItems: 1, maxItems: 100 })),
             },

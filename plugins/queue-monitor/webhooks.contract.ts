@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { Webhook } from 'standardwebhooks'
+import { decisionsService } from 'zin/plugins/decisions'
 import { eventually } from '../../scripts/testing/eventually.js'
 import type { Delivery } from './deliveries/delivery.js'
 import { keys, type MonitoredApp, monitoredApp } from './testing/app.js'
@@ -32,7 +33,7 @@ export function webhooksContract(title: string, env: () => Readonly<Record<strin
           alerts: { queueSize: false, processingTime: false, failureRate: false },
           webhookSecret: [newSecret, oldSecret],
           webhooks: { 'job.failed': receiver.url('/configured') },
-          delivery: { retries: [1, 1], allowPrivate: true, timeout: 300 },
+          delivery: { retries: [1, 1], allowPrivate: true, timeout: 300, queues: 2 },
         },
       })
       await eventually('the endpoint of the options exists', async () => (await call('GET', '')).body.webhooks.length === 1)
@@ -189,6 +190,21 @@ export function webhooksContract(title: string, env: () => Readonly<Record<strin
       assert.equal((await call('DELETE', `/endpoints/${configured.id}`)).body.code, 'WEBHOOK_IN_OPTIONS')
       assert.equal((await call('POST', '/deliveries/none/resend')).body.code, 'DELIVERY_NOT_FOUND')
       assert.equal((await call('POST', '/endpoints/none/enable')).body.code, 'WEBHOOK_NOT_FOUND')
+    })
+
+    it('say which queues are left out when endpoints want the events of more than are followed', async () => {
+      const endpoint = await add('/more', { queues: '*', events: ['job.failed'] })
+      await app.queues.addBulk('a-later-queue', [{ name: 'x' }])
+      const decisions = app.host.service(decisionsService)
+      await eventually('it is recorded', async () => {
+        await decisions.flush()
+        const { decisions: found } = await decisions.list({ subject: 'webhooks' })
+        return found.some(({ reason, verdict }) => verdict === 'left-out' && /\(a-later-queue\): webhooks follow at most 2/.test(reason))
+      })
+      assert.match(app.host.logText(), /The events of 1 queues are not delivered \(a-later-queue\)/)
+      await work([{ name: 'bad', data: { bad: true } }])
+      await eventually('those that it follows are delivered', () => receiver.at('/more').length === 1)
+      assert.equal((await call('DELETE', `/endpoints/${endpoint}`)).status, 200)
     })
   })
 }

@@ -10,12 +10,13 @@ import { Endpoints } from '../webhooks/endpoints.js'
 import { Webhooks } from '../webhooks/webhooks.js'
 import { Deliveries } from './deliveries.js'
 import { sendEmail } from './email.js'
+import { DeliveryLog } from './log.js'
 import { defaultRetries } from './retry.js'
 import { type SendParts, sendSlack, sendWebhook } from './send.js'
 import { secretFault } from './signature.js'
 
 export interface DeliveryAssembly {
-  readonly deliveries: Deliveries
+  readonly deliveryLog: DeliveryLog
   readonly endpoints: Endpoints
   readonly webhooks: Webhooks
   /** Throws WEBHOOK_OPTIONS for options that cannot work. */
@@ -33,15 +34,27 @@ export function assembleDelivery({ clock, hooks, log, options, services }: Assem
   const endpoints = new Endpoints({ kv, cluster, clock, configured, signs: secrets.length > 0, rules, onWebhookChange })
   const timeoutMs = delivery.timeout ?? 10_000
   const parts: SendParts = { rules, egress: {}, timeoutMs, secrets, now: () => clock.now() }
+  const limits = {
+    retries: delivery.retries ?? defaultRetries,
+    concurrency: delivery.concurrency ?? 20,
+    backlog: delivery.backlog ?? 5_000,
+  }
   const deliveries = new Deliveries({
     queues,
     endpoints,
     send: { webhook: sendWebhook(parts), slack: sendSlack(parts), email: sendEmail(smtp, timeoutMs, clock, log) },
-    limits: { retries: delivery.retries ?? defaultRetries, concurrency: delivery.concurrency ?? 20, backlog: delivery.backlog ?? 5_000 },
+    limits,
     clock,
     log,
-    onWebhookChange,
     onTrouble: (trouble) => webhooks.trouble(trouble),
+  })
+  const deliveryLog = new DeliveryLog({
+    queues,
+    endpoints,
+    limits,
+    clock,
+    onWebhookChange,
+    onResent: (endpoint) => deliveries.resent(endpoint),
   })
   const webhooks = new Webhooks({
     cluster,
@@ -52,8 +65,9 @@ export function assembleDelivery({ clock, hooks, log, options, services }: Assem
     clock,
     log,
     decisions: () => services.decisions,
+    mostFollowed: delivery.queues ?? 200,
   })
-  return { deliveries, endpoints, webhooks, check: () => check(options.monitor, configured, secrets, rules) }
+  return { deliveryLog, endpoints, webhooks, check: () => check(options.monitor, configured, secrets, rules) }
 }
 
 /** Plain HTTP carries what is signed in the clear, so it is left to networks that are trusted anyway. */

@@ -1,26 +1,12 @@
 import type { Job, Worker } from 'bullmq'
-import { type Clock, type Logger, messageOf, type SlotOf } from 'zin'
+import { type Clock, type Logger, messageOf } from 'zin'
 import type { NewJob, Queues } from 'zin/plugins/queues'
-import { demand, type Scope } from '../access/scope.js'
-import { monitorErrors } from '../errors.js'
-import type { QueueMonitorHooks } from '../hooks.js'
-import { type Endpoint, seesEndpoint } from '../webhooks/endpoint.js'
+import type { Endpoint } from '../webhooks/endpoint.js'
 import type { Endpoints } from '../webhooks/endpoints.js'
-import { type Channel, type Delivery, type DeliveryData, type DeliveryState, deliveryOf, withTry } from './delivery.js'
+import { type Channel, type DeliveryData, withTry } from './delivery.js'
+import { type DeliveryLimits, deliveryLists, deliveryQueue, jobOptions } from './delivery-queue.js'
 import { retryDelay } from './retry.js'
 import type { Send, SendOutcome } from './send.js'
-
-/** The queue of all deliveries. Neither its jobs nor its numbers are shown as those of other queues, and it has no events of its own. */
-export const deliveryQueue = 'zin-deliveries'
-
-export interface DeliveryLimits {
-  /** Delays between attempts, ms. */
-  readonly retries: readonly number[]
-  /** Deliveries at once. */
-  readonly concurrency: number
-  /** Most deliveries that wait for one endpoint; further events are dropped and counted. */
-  readonly backlog: number
-}
 
 export interface DeliveriesOptions {
   readonly queues: Queues
@@ -29,7 +15,6 @@ export interface DeliveriesOptions {
   readonly limits: DeliveryLimits
   readonly clock: Clock
   readonly log: Logger
-  readonly onWebhookChange: SlotOf<QueueMonitorHooks['onWebhookChange']>
   /** Called when a delivery failed for good, and when events were dropped or an endpoint was disabled. */
   readonly onTrouble: (trouble: DeliveryTrouble) => void
   /** Test only. */
@@ -47,30 +32,10 @@ export interface NewDelivery extends Omit<DeliveryData, 'tries'> {
   readonly id: string
 }
 
-export interface DeliveryPage {
-  /** Failed ones first, then pending and delivered ones. */
-  readonly deliveries: readonly Delivery[]
-  readonly searched: { readonly jobs: number; readonly of: number; readonly complete: boolean }
-}
-
-export interface DeliveryQuery {
-  readonly endpoint?: string
-  readonly state?: DeliveryState
-  readonly limit: number
-}
-
-const lists = {
-  failed: ['failed'],
-  pending: ['active', 'waiting', 'delayed'],
-  delivered: ['completed'],
-} as const
-const day = 86_400
 /** Deliveries that are kept after their end. */
 const mostKept = 5_000
-const keptSeconds = { delivered: day, failed: 7 * day }
-/** Jobs of the log that one request reads, and at once. */
-const mostRead = 2_000
-const readAtOnce = 100
+/** Deliveries that are counted at once. */
+const countedAtOnce = 100
 /** How long a delivery waits when too many to the same endpoint are under way. */
 const crowdedMs = 1_000
 const mostCrowdedMs = 60_000
@@ -127,7 +92,7 @@ export class Deliveries {
         continue
       }
       this.#waiting.set(data.endpoint, waiting + 1)
-      jobs.push({ name: data.event, data: { ...data, tries: [] } satisfies DeliveryData, options: this.#jobOptions(id) })
+      jobs.push({ name: data.event, data: { ...data, tries: [] } satisfies DeliveryData, options: jobOptions(id, limits) })
     }
     await queues.addBulk(deliveryQueue, jobs)
     for (const [id, count] of dropped) {
@@ -138,6 +103,11 @@ export class Deliveries {
     }
   }
 
+  /** Counts a delivery that is sent again. */
+  resent(endpoint: string): void {
+    this.#waiting.set(endpoint, (this.#waiting.get(endpoint) ?? 0) + 1)
+  }
+
   /** Deletes the oldest of the deliveries that ended, when more are kept than allowed. Called from time to time on the node that delivers. */
   async trim(): Promise<void> {
     const { limits, queues } = this.#options
@@ -146,86 +116,6 @@ export class Deliveries {
     for (const state of ['completed', 'failed'] as const) {
       if (counts[state] > mostKept) await queues.queue(deliveryQueue).clean(0, Math.min(1_000, counts[state] - mostKept), state)
     }
-  }
-
-  /** The log of deliveries to endpoints that the caller sees: a bounded number of the newest. */
-  async list({ endpoint, limit, state }: DeliveryQuery, scope: Scope): Promise<DeliveryPage> {
-    demand(scope, 'read')
-    const { endpoints, queues } = this.#options
-    await endpoints.load()
-    const states = (state === undefined ? (['failed', 'pending', 'delivered'] as const) : [state]).flatMap((one) => lists[one])
-    const counts = await queues.counts(deliveryQueue)
-    const of = states.reduce((sum, one) => sum + counts[one], 0)
-    const found: Delivery[] = []
-    let read = 0
-    for (const one of states) {
-      for (let offset = 0; offset < counts[one] && read < mostRead && found.length < limit; offset += readAtOnce) {
-        const jobs = await queues.list(deliveryQueue, one, { offset, limit: readAtOnce })
-        read += jobs.length
-        for (const job of jobs) {
-          const data = (await queues.restoredData(job)) as DeliveryData
-          const isMeant = endpoint === undefined || data.endpoint === endpoint
-          if (isMeant && this.#sees(scope, data) && found.length < limit) found.push(deliveryOf(job, data, one))
-        }
-        if (jobs.length < readAtOnce) break
-      }
-    }
-    return { deliveries: found, searched: { jobs: read, of, complete: read >= of } }
-  }
-
-  /** A delivery with its body. 404 DELIVERY_NOT_FOUND. */
-  async get(id: string, scope: Scope): Promise<Delivery & { readonly body: string }> {
-    demand(scope, 'read')
-    const { data, job, state } = await this.#find(id, scope)
-    return { ...deliveryOf(job, data, state), body: data.body }
-  }
-
-  /**
-   * Sends a failed delivery again under its id, or a delivered one under a new id, since receivers ignore an id that they know.
-   * 409 DELIVERY_PENDING.
-   */
-  async resend(id: string, scope: Scope): Promise<{ readonly ok: true; readonly id: string; readonly resent: string }> {
-    demand(scope, 'admin')
-    const { onWebhookChange, queues } = this.#options
-    const { data, job, state } = await this.#find(id, scope)
-    if (state !== 'failed' && state !== 'completed') throw monitorErrors.DELIVERY_PENDING(id)
-    const endpoint = this.#options.endpoints.find(data.endpoint)
-    if (endpoint === undefined) throw monitorErrors.WEBHOOK_NOT_FOUND(data.endpoint)
-    let resent = id
-    if (state === 'failed') await job.retry('failed', { resetAttemptsMade: true })
-    else {
-      resent = `${id.slice(0, 60)}-${this.#options.clock.now().toString(36)}`
-      await queues.add(deliveryQueue, data.event, { ...data, tries: [] } satisfies DeliveryData, this.#jobOptions(resent))
-    }
-    this.#waiting.set(data.endpoint, (this.#waiting.get(data.endpoint) ?? 0) + 1)
-    const change = { action: 'resend' as const, endpoint: endpoint.id, delivery: resent, actor: scope.actor }
-    if (onWebhookChange.active) await onWebhookChange.call(change)
-    return { ok: true, id, resent }
-  }
-
-  #jobOptions(id: string): NonNullable<NewJob['options']> {
-    return {
-      jobId: id,
-      attempts: this.#options.limits.retries.length + 1,
-      backoff: { type: 'delivery' },
-      removeOnComplete: { age: keptSeconds.delivered },
-      removeOnFail: { age: keptSeconds.failed },
-      stackTraceLimit: 1,
-    }
-  }
-
-  async #find(id: string, scope: Scope): Promise<{ readonly job: Job; readonly state: string; readonly data: DeliveryData }> {
-    const { endpoints, queues } = this.#options
-    await endpoints.load()
-    const found = await queues.job(deliveryQueue, id)
-    const data = found === undefined ? undefined : ((await queues.restoredData(found.job)) as DeliveryData)
-    if (found === undefined || data === undefined || !this.#sees(scope, data)) throw monitorErrors.DELIVERY_NOT_FOUND(id)
-    return { ...found, data }
-  }
-
-  /** Of an endpoint that no longer exists, only who covers all queues sees deliveries. */
-  #sees(scope: Scope, { endpoint, queue }: DeliveryData): boolean {
-    return scope.sees(queue) && seesEndpoint(scope, this.#options.endpoints.find(endpoint) ?? { queues: '*' })
   }
 
   async #deliver(job: Job, token: string | undefined, signal: AbortSignal | undefined): Promise<unknown> {
@@ -293,14 +183,14 @@ export class Deliveries {
     const { log, queues } = this.#options
     this.#waiting.clear()
     try {
-      for (const state of lists.pending) {
-        for (let offset = 0; offset < 50_000; offset += readAtOnce) {
-          const jobs = await queues.list(deliveryQueue, state, { offset, limit: readAtOnce })
+      for (const state of deliveryLists.pending) {
+        for (let offset = 0; offset < 50_000; offset += countedAtOnce) {
+          const jobs = await queues.list(deliveryQueue, state, { offset, limit: countedAtOnce })
           for (const job of jobs) {
             const { endpoint } = (await queues.restoredData(job)) as DeliveryData
             this.#waiting.set(endpoint, (this.#waiting.get(endpoint) ?? 0) + 1)
           }
-          if (jobs.length < readAtOnce) break
+          if (jobs.length < countedAtOnce) break
         }
       }
     } catch (error) {

@@ -23,14 +23,23 @@ const mostError = 500
 const leastForgotten = 5
 const keyOf = (queue: string, id: string, attempt: number): string => `monitor:attempt:${queue}:${id}:${attempt}`
 
+/** Attempts that completed at once and that a process remembers. */
+const mostRemembered = 2_000
+/** Clocks of the store and of the node differ by less than this, ms. */
+const sameEndMs = 5_000
+
+type Remembered = Pick<AttemptEnd, 'version' | 'node' | 'runMs' | 'waitMs'> & { readonly at: number }
+
 /**
  * The attempts of jobs that did not complete at once. Those of jobs that did are not stored: their job tells of them, and a write for each
- * job would cost a third of the throughput.
+ * job would cost a third of the throughput. The process that ran them remembers the latest.
  */
 export class AttemptHistory {
   readonly #options: AttemptHistoryOptions
   #buffer: { readonly queue: string; readonly key: string; readonly attempt: JobAttempt }[] = []
   #dropped = 0
+  /** By key, the oldest first. */
+  readonly #remembered = new Map<string, Remembered>()
 
   constructor(options: AttemptHistoryOptions) {
     this.#options = options
@@ -38,7 +47,13 @@ export class AttemptHistory {
 
   /** Notes the end of an attempt in this process. */
   ended({ attempt, error, job, node, outcome, runMs, version, waitMs }: AttemptEnd): void {
-    if (outcome === 'deferred' || (outcome === 'completed' && attempt === 1)) return
+    if (outcome === 'deferred') return
+    if (outcome === 'completed' && attempt === 1) {
+      const [oldest] = this.#remembered.size < mostRemembered ? [] : this.#remembered.keys()
+      if (oldest !== undefined) this.#remembered.delete(oldest)
+      this.#remembered.set(keyOf(job.queue, job.id, 1), { version, node, runMs, waitMs, at: this.#options.clock.now() })
+      return
+    }
     if (this.#buffer.length >= mostBuffered) {
       this.#dropped++
       return
@@ -77,7 +92,7 @@ export class AttemptHistory {
     const found = shown.map(async (attempt, i) => {
       const text = stored[i]
       if (text !== null && text !== undefined) return [await this.#restored(job.queueName, JSON.parse(text) as JobAttempt)]
-      return attempt === last ? lastOf(job, state, attempt) : []
+      return attempt === last ? this.#known(job, lastOf(job, state, attempt)) : []
     })
     return (await Promise.all(found)).flat()
   }
@@ -88,10 +103,21 @@ export class AttemptHistory {
       Array.from({ length: Math.max(attempts, leastForgotten) }, (_, i) => keyOf(queue, id, i + 1)),
     )
     const gone = new Set(keys)
+    for (const key of keys) this.#remembered.delete(key)
     this.#buffer = this.#buffer.filter(({ key }) => !gone.has(key))
     for (let from = 0; from < keys.length; from += writtenAtOnce) {
       await Promise.all(keys.slice(from, from + writtenAtOnce).map((key) => this.#options.kv.delete(key)))
     }
+  }
+
+  /** The attempt that its job tells of, with what this process remembers of it. */
+  #known({ finishedOn = 0, id = '', queueName }: Job, attempts: readonly JobAttempt[]): readonly JobAttempt[] {
+    return attempts.map((attempt) => {
+      const known = this.#remembered.get(keyOf(queueName, id, attempt.attempt))
+      if (known === undefined || attempt.outcome !== 'completed' || Math.abs(known.at - finishedOn) > sameEndMs) return attempt
+      const { node, runMs, version, waitMs } = known
+      return { ...attempt, version, node, runMs: Math.round(runMs), waitMs: Math.round(waitMs) }
+    })
   }
 
   async #stored({ attempt, queue }: { readonly queue: string; readonly attempt: JobAttempt }): Promise<JobAttempt> {

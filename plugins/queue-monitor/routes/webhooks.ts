@@ -1,5 +1,5 @@
 import { defineRoute, type Route } from 'zin'
-import type { Deliveries } from '../deliveries/deliveries.js'
+import type { DeliveryLog } from '../deliveries/log.js'
 import {
   deliveriesQuery,
   deliveriesResponse,
@@ -21,7 +21,7 @@ const tag = 'queue monitor'
 const bodyLimit = 16 * 1024
 
 /** Endpoints of webhooks and the log of their deliveries. */
-export function webhookRoutes(endpoints: Endpoints, deliveries: Deliveries, scopeOf: ScopeOf): readonly Route[] {
+export function webhookRoutes(endpoints: Endpoints, log: DeliveryLog, scopeOf: ScopeOf): readonly Route[] {
   const enable = (verb: 'enable' | 'disable', summary: string): Route =>
     defineRoute({
       method: 'POST',
@@ -95,7 +95,7 @@ export function webhookRoutes(endpoints: Endpoints, deliveries: Deliveries, scop
       use,
       query: deliveriesQuery,
       response: { 200: deliveriesResponse },
-      handler: (ctx) => deliveries.list(ctx.input.query, scopeOf(ctx)) as never,
+      handler: (ctx) => log.list(ctx.input.query, scopeOf(ctx)) as never,
     }),
     defineRoute({
       method: 'GET',
@@ -105,7 +105,7 @@ export function webhookRoutes(endpoints: Endpoints, deliveries: Deliveries, scop
       use,
       params: deliveryParams,
       response: { 200: deliveryResponse },
-      handler: (ctx) => deliveries.get(ctx.input.params.id, scopeOf(ctx)) as never,
+      handler: (ctx) => log.get(ctx.input.params.id, scopeOf(ctx)) as never,
     }),
     defineRoute({
       method: 'POST',
@@ -115,7 +115,7 @@ export function webhookRoutes(endpoints: Endpoints, deliveries: Deliveries, scop
       use,
       params: deliveryParams,
       response: { 200: resentResponse },
-      handler: (ctx) => deliveries.resend(ctx.input.params.id, scopeOf(ctx)),
+      handler: (ctx) => log.resend(ctx.input.params.id, scopeOf(ctx)),
     }),
   ]
 }

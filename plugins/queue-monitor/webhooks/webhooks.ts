@@ -20,10 +20,10 @@ export interface WebhooksOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly decisions: () => Decisions | undefined
+  /** Most queues whose events are delivered: each takes a connection on the node that leads. */
+  readonly mostFollowed: number
 }
 
-/** Most queues whose events one app delivers: each takes a connection on the node that leads. */
-const mostFollowed = 200
 /** The same trouble of an endpoint is recorded once in this time, ms. */
 const quietMs = 600_000
 
@@ -35,6 +35,7 @@ export class Webhooks {
   readonly #options: WebhooksOptions
   readonly #followers = new Map<string, Follower>()
   readonly #told = new Map<string, number>()
+  #uncovered: readonly string[] = []
   #leadership: Leadership | undefined
   #stopListening: (() => void) | undefined
   /** Changes are applied one after another. */
@@ -49,6 +50,11 @@ export class Webhooks {
     const { cluster, endpoints } = this.#options
     this.#leadership = cluster.lead('queue-monitor.sampler', { onGain: () => void this.refresh(), onLoss: () => void this.refresh() })
     this.#stopListening = endpoints.onChange(() => void this.refresh())
+  }
+
+  /** Queues whose events an endpoint wants and does not get, because there are more than can be followed; only on the node that delivers. */
+  get uncovered(): readonly string[] {
+    return this.#uncovered
   }
 
   /** Applies the endpoints as they are stored now, and looks for new queues. */
@@ -111,30 +117,41 @@ export class Webhooks {
   }
 
   async #apply(): Promise<void> {
-    const { deliveries, endpoints, log, queues } = this.#options
+    const { deliveries, endpoints, mostFollowed, queues } = this.#options
     const leads = !this.#closed && this.#leadership?.leads === true
     if (!leads) {
       await Promise.all([...this.#followers.values()].map((follower) => follower.close()))
       this.#followers.clear()
+      this.#uncovered = []
       return deliveries.close()
     }
     await endpoints.load()
     const { all } = endpoints
     if (all.length === 0) {
+      this.#uncovered = []
       await this.#follow([])
       return deliveries.close()
     }
     await deliveries.open()
     await deliveries.trim()
     const names = all.some(({ channel }) => channel === 'webhook') ? await queues.names() : []
-    const followed = names.filter((queue) => this.#isWanted(queue))
-    if (followed.length > mostFollowed) {
-      log.warn(
-        { queues: followed.length },
-        `webhooks cover ${followed.length} queues; only the events of the first ${mostFollowed} by name are delivered`,
-      )
-    }
-    await this.#follow(followed.slice(0, mostFollowed))
+    const wanted = names.filter((queue) => this.#isWanted(queue))
+    // A new queue does not take the place of one whose events are delivered.
+    const byAge = [...wanted.filter((queue) => this.#followers.has(queue)), ...wanted.filter((queue) => !this.#followers.has(queue))]
+    this.#leaveOut(byAge.slice(mostFollowed))
+    await this.#follow(byAge.slice(0, mostFollowed))
+  }
+
+  /** Tells of queues that are left out, when others are than before. */
+  #leaveOut(queues: readonly string[]): void {
+    const { decisions, log, mostFollowed } = this.#options
+    const known = new Set(this.#uncovered)
+    this.#uncovered = queues
+    if (queues.every((queue) => known.has(queue))) return
+    const some = queues.slice(0, 10).join(', ')
+    const reason = `The events of ${queues.length} queues are not delivered (${some}${queues.length > 10 ? ', …' : ''}): webhooks follow at most ${mostFollowed} queues. Raise monitor.delivery.queues, or limit the endpoints to queues`
+    log.warn({ queues: queues.length }, reason)
+    decisions()?.record({ kind: 'webhook', subject: 'webhooks', verdict: 'left-out', acted: true, reason, rule: 'queue-monitor/delivery' })
   }
 
   #isWanted(queue: string): boolean {

@@ -1,0 +1,114 @@
+import type { Job } from 'bullmq'
+import type { Clock, SlotOf } from 'zin'
+import type { Queues } from 'zin/plugins/queues'
+import { demand, type Scope } from '../access/scope.js'
+import { monitorErrors } from '../errors.js'
+import type { QueueMonitorHooks } from '../hooks.js'
+import { seesEndpoint } from '../webhooks/endpoint.js'
+import type { Endpoints } from '../webhooks/endpoints.js'
+import { type Delivery, type DeliveryData, type DeliveryState, deliveryOf } from './delivery.js'
+import { type DeliveryLimits, deliveryLists, deliveryQueue, jobOptions } from './delivery-queue.js'
+
+export interface DeliveryLogOptions {
+  readonly queues: Queues
+  readonly endpoints: Endpoints
+  readonly limits: Pick<DeliveryLimits, 'retries'>
+  readonly clock: Clock
+  readonly onWebhookChange: SlotOf<QueueMonitorHooks['onWebhookChange']>
+  /** Called for each delivery to this endpoint that is sent again. */
+  readonly onResent: (endpoint: string) => void
+}
+
+export interface DeliveryPage {
+  /** Failed ones first, then pending and delivered ones. */
+  readonly deliveries: readonly Delivery[]
+  readonly searched: { readonly jobs: number; readonly of: number; readonly complete: boolean }
+}
+
+export interface DeliveryQuery {
+  readonly endpoint?: string
+  readonly state?: DeliveryState
+  readonly limit: number
+}
+
+/** Jobs of the log that one request reads, and at once. */
+const mostRead = 2_000
+const readAtOnce = 100
+
+/** The deliveries as operators see them. */
+export class DeliveryLog {
+  readonly #options: DeliveryLogOptions
+
+  constructor(options: DeliveryLogOptions) {
+    this.#options = options
+  }
+
+  /** The log of deliveries to endpoints that the caller sees: a bounded number of the newest. */
+  async list({ endpoint, limit, state }: DeliveryQuery, scope: Scope): Promise<DeliveryPage> {
+    demand(scope, 'read')
+    const { endpoints, queues } = this.#options
+    await endpoints.load()
+    const states = (state === undefined ? (['failed', 'pending', 'delivered'] as const) : [state]).flatMap((one) => deliveryLists[one])
+    const counts = await queues.counts(deliveryQueue)
+    const of = states.reduce((sum, one) => sum + counts[one], 0)
+    const found: Delivery[] = []
+    let read = 0
+    for (const one of states) {
+      for (let offset = 0; offset < counts[one] && read < mostRead && found.length < limit; offset += readAtOnce) {
+        const jobs = await queues.list(deliveryQueue, one, { offset, limit: readAtOnce })
+        read += jobs.length
+        for (const job of jobs) {
+          const data = (await queues.restoredData(job)) as DeliveryData
+          const isMeant = endpoint === undefined || data.endpoint === endpoint
+          if (isMeant && this.#sees(scope, data) && found.length < limit) found.push(deliveryOf(job, data, one))
+        }
+        if (jobs.length < readAtOnce) break
+      }
+    }
+    return { deliveries: found, searched: { jobs: read, of, complete: read >= of } }
+  }
+
+  /** A delivery with its body. 404 DELIVERY_NOT_FOUND. */
+  async get(id: string, scope: Scope): Promise<Delivery & { readonly body: string }> {
+    demand(scope, 'read')
+    const { data, job, state } = await this.#find(id, scope)
+    return { ...deliveryOf(job, data, state), body: data.body }
+  }
+
+  /**
+   * Sends a failed delivery again under its id, or a delivered one under a new id, since receivers ignore an id that they know.
+   * 409 DELIVERY_PENDING.
+   */
+  async resend(id: string, scope: Scope): Promise<{ readonly ok: true; readonly id: string; readonly resent: string }> {
+    demand(scope, 'admin')
+    const { clock, limits, onResent, onWebhookChange, queues } = this.#options
+    const { data, job, state } = await this.#find(id, scope)
+    if (state !== 'failed' && state !== 'completed') throw monitorErrors.DELIVERY_PENDING(id)
+    const endpoint = this.#options.endpoints.find(data.endpoint)
+    if (endpoint === undefined) throw monitorErrors.WEBHOOK_NOT_FOUND(data.endpoint)
+    let resent = id
+    if (state === 'failed') await job.retry('failed', { resetAttemptsMade: true })
+    else {
+      resent = `${id.slice(0, 60)}-${clock.now().toString(36)}`
+      await queues.add(deliveryQueue, data.event, { ...data, tries: [] } satisfies DeliveryData, jobOptions(resent, limits))
+    }
+    onResent(data.endpoint)
+    const change = { action: 'resend' as const, endpoint: endpoint.id, delivery: resent, actor: scope.actor }
+    if (onWebhookChange.active) await onWebhookChange.call(change)
+    return { ok: true, id, resent }
+  }
+
+  async #find(id: string, scope: Scope): Promise<{ readonly job: Job; readonly state: string; readonly data: DeliveryData }> {
+    const { endpoints, queues } = this.#options
+    await endpoints.load()
+    const found = await queues.job(deliveryQueue, id)
+    const data = found === undefined ? undefined : ((await queues.restoredData(found.job)) as DeliveryData)
+    if (found === undefined || data === undefined || !this.#sees(scope, data)) throw monitorErrors.DELIVERY_NOT_FOUND(id)
+    return { ...found, data }
+  }
+
+  /** Of an endpoint that no longer exists, only who covers all queues sees deliveries. */
+  #sees(scope: Scope, { endpoint, queue }: DeliveryData): boolean {
+    return scope.sees(queue) && seesEndpoint(scope, this.#options.endpoints.find(endpoint) ?? { queues: '*' })
+  }
+}
