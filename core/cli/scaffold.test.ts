@@ -10,7 +10,8 @@ async function zinIn(t: TestContext) {
   const root = await mkdtemp(join(tmpdir(), 'zin-scaffold-'))
   t.after(() => rm(root, { recursive: true }))
   const files = {
-    'package.json': '{"name":"zin-example-minimal","type":"module","dependencies":{"zin":"^0.0.1","x":"1"}}',
+    'package.json':
+      '{"name":"zin-example-minimal","type":"module","scripts":{"test":"node --test"},"dependencies":{"zin":"^0.0.1","x":"1"}}',
     'zin.config.ts': 'export default {}\n',
     '.env.example': '# keys\nAPP_KEY=generate\nJWT_SECRET=generate\nPORT=7777\n#X=generate\nY=generated\n',
     '.env': 'APP_KEY=canary',
@@ -30,12 +31,13 @@ async function zinIn(t: TestContext) {
 test('an app gets the files of the example, its own name, zin, and private keys of its own', async (t) => {
   const zin = await zinIn(t)
   const target = join(zin.root, 'My App')
-  assert.deepEqual(await scaffold({ target, example: 'minimal', zin }), { hasKeys: true })
+  assert.deepEqual(await scaffold({ target, example: 'minimal', zin }), { hasKeys: true, scripts: ['test'] })
   assert.deepEqual((await readdir(target)).sort(), ['.env', '.env.example', '.gitignore', 'package.json', 'src', 'zin.config.ts'])
   assert.deepEqual(await readdir(join(target, 'src')), ['a.ts'])
   assert.deepEqual(JSON.parse(await readFile(join(target, 'package.json'), 'utf8')), {
     name: 'my-app',
     type: 'module',
+    scripts: { test: 'node --test' },
     dependencies: { zin: `file:${zin.root}`, x: '1' },
   })
   const env = await readFile(join(target, '.env'), 'utf8')
@@ -52,7 +54,10 @@ test('two apps have two names, in the place of the name of the example and witho
   const zin = await zinIn(t)
   const template = join(zin.root, 'examples', 'minimal', '.env.example')
   await writeFile(template, '# name\nAPP_NAME=zin-app\nPORT=1\n')
-  assert.deepEqual(await scaffold({ target: join(zin.root, 'One_two 2.0'), example: 'minimal', zin }), { hasKeys: false })
+  assert.deepEqual(await scaffold({ target: join(zin.root, 'One_two 2.0'), example: 'minimal', zin }), {
+    hasKeys: false,
+    scripts: ['test'],
+  })
   for (const name of ['.env', '.env.example'])
     assert.equal(await readFile(join(zin.root, 'One_two 2.0', name), 'utf8'), '# name\nAPP_NAME=one-two-2-0\nPORT=1\n')
   await rm(template)

@@ -15,14 +15,22 @@ export interface ScaffoldOptions {
   readonly zin: ZinPackage
 }
 
+export interface Scaffolded {
+  /** Whether keys were generated. */
+  readonly hasKeys: boolean
+  /** Names of the scripts in its package.json. */
+  readonly scripts: readonly string[]
+}
+
 /** Makes an app from an example: its files, a package.json of its own, and a private `.env` with its name and new keys. */
-export async function scaffold({ target, example, zin }: ScaffoldOptions): Promise<{ readonly hasKeys: boolean }> {
+export async function scaffold({ target, example, zin }: ScaffoldOptions): Promise<Scaffolded> {
   const source = join(zin.root, 'examples', example)
   await refuseUsed(target)
   await mkdir(target, { recursive: true })
   await cp(source, target, { recursive: true, filter: (path) => !skipped.has(basename(path)) })
   const manifest = join(target, 'package.json')
-  await writeFile(manifest, manifestFor(await readFile(manifest, 'utf8'), basename(target), zin))
+  const text = manifestFor(await readFile(manifest, 'utf8'), basename(target), zin)
+  await writeFile(manifest, text)
   // Packing leaves .gitignore out of a package.
   await writeIfMissing(join(target, '.gitignore'), 'node_modules/\ndist/\n.zin/\n.env\n')
   const template = join(target, '.env.example')
@@ -31,7 +39,8 @@ export async function scaffold({ target, example, zin }: ScaffoldOptions): Promi
   if (given !== undefined) await writeFile(template, settings)
   const own = generateKeys(settings)
   await writeFile(join(target, '.env'), own, { mode: 0o600, flag: 'wx' })
-  return { hasKeys: own !== settings }
+  const { scripts = {} } = JSON.parse(text) as { readonly scripts?: object }
+  return { hasKeys: own !== settings, scripts: Object.keys(scripts) }
 }
 
 /** Puts `APP_NAME` in its place, or first. */

@@ -16,13 +16,14 @@ export const newCommand = defineCommand({
     const dir = args.dir ?? (await askForFolder(dialog, signal))
     const example = (options.example as ExampleName | undefined) ?? (await askForExample(dialog, signal))
     const target = resolve(cwd, dir)
-    const { hasKeys } = await scaffold({ target, example, zin: zinPackage() })
+    const { hasKeys, scripts } = await scaffold({ target, example, zin: zinPackage() })
     const folder = relative(cwd, target) || '.'
     print.line(`Created ${folder} from the example "${example}". Next:`)
     if (folder !== '.') print.line(`  cd ${quoted(folder)}`)
     print.line('  npm install')
     print.line('  npm run dev      start it and restart it on changes')
-    print.line('  npm test         run its tests')
+    if (scripts.includes('test')) print.line('  npm test         run its tests')
+    else if (scripts.includes('tour')) print.line('  npm run tour     see what it does')
     if (hasKeys) print.line('Its keys are in .env; do not commit it.')
   },
 })

@@ -204,6 +204,7 @@ describe('names of hosts', () => {
     const registered = { named: { url: `http://named.test:${service.port}` } }
     const tracing = { enabled: false, samplingRate: 1 }
     const common = {
+      discovers: false,
       found: [],
       allowed: [],
       host: '127.0.0.1',

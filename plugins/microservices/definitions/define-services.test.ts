@@ -11,6 +11,7 @@ function found(...configs: readonly ServiceConfig[]): readonly FoundService[] {
 function define(services: readonly FoundService[], more: Partial<DefineInput> = {}) {
   const tracing = { enabled: false, samplingRate: 1 }
   const common = {
+    discovers: true,
     registered: {},
     allowed: [],
     host: '127.0.0.1',
@@ -113,11 +114,14 @@ describe('defineServices', () => {
       'option services.x.url',
       'it must be an origin',
       'a ftp: URL',
-      'option services.z: it has no url',
+      'option services.z: it has no url, and no service of that name was discovered',
       '"BAD" is not a name',
       'option services.BAD.healthCheck',
     ])
       assert.ok(text.includes(part), `${part}\nis missing in\n${text}`)
+    assert.deepEqual(define([], { discovers: false, registered: { z: {} } }).problems, [
+      'option services.z: it has no url, and services are discovered only with MICROSERVICES=true',
+    ])
     assert.match(text, /cycle: (a → b → c → a|b → c → a → b|c → a → b → c)/)
     assert.ok(!text.includes('secret'))
   })

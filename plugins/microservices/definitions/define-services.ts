@@ -7,6 +7,8 @@ import { inDependencyOrder } from './order.js'
 import { assignPorts } from './ports.js'
 
 export interface DefineInput {
+  /** Whether services are discovered in folders. */
+  readonly discovers: boolean
   /** In the order of discovery. */
   readonly found: readonly FoundService[]
   readonly registered: Readonly<Record<string, RegisteredService>>
@@ -111,7 +113,10 @@ function elsewhere(name: string, entry: RegisteredService, input: DefineInput, p
   const urls = urlsOf(name, entry, problems)
   if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name))
     problems.push(`option services: "${name}" is not a name of lower-case letters, digits and single hyphens`)
-  if (entry.url === undefined) problems.push(`option services.${name}: it has no url, and no service of that name was discovered`)
+  if (entry.url === undefined) {
+    const why = input.discovers ? 'no service of that name was discovered' : 'services are discovered only with MICROSERVICES=true'
+    problems.push(`option services.${name}: it has no url, and ${why}`)
+  }
   const healthCheck = healthCheckOf(name, entry, problems) ?? '/health'
   const { version = '0.0.0', auth = 'none' } = entry
   const common = { name, version, auth, healthCheck, urls, tracing: input.tracing, ...authority(name, input) }

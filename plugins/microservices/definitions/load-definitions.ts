@@ -27,6 +27,7 @@ export async function loadDefinitions({ discovers, options, port, rootDir, setti
   const { found, problems } = discovers ? await findServices(resolve(rootDir, options.directory)) : { found: [], problems: [] }
   const authorities = await readAuthorities(rootDir, options.services)
   const defined = defineServices({
+    discovers,
     found,
     registered: options.services,
     authorities: authorities.read,
