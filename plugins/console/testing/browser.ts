@@ -96,7 +96,7 @@ export async function tabTo(page: Page, what: Locator): Promise<void> {
     if (await what.first().evaluate((element) => element === document.activeElement)) return
     await page.keyboard.press('Tab')
   }
-  assert.fail(`Tab does not reach ${what}`)
+  assert.fail(`Tab does not reach ${what.toString()}`)
 }
 
 /** Goes to a button or link with Tab and presses Enter on it. */

@@ -24,7 +24,7 @@ interface JobsProps {
 }
 
 const columnsBase: readonly Column<JobDetails>[] = [
-  { key: 'id', title: 'Job', width: '120px', cell: ({ id }) => <span class="mono">{id}</span> },
+  { key: 'id', title: 'Job', width: '88px', cell: ({ id }) => <span class="mono">{id}</span> },
   { key: 'name', title: 'Name', cell: ({ name }) => <span title={name}>{name}</span> },
 ]
 const errorColumn: Column<JobDetails> = { key: 'error', title: 'Error', cell: ({ error }) => <span title={error ?? ''}>{error}</span> }
@@ -54,7 +54,7 @@ const runTime: Column<JobDetails> = {
 }
 
 const columns: Readonly<Record<ListedStatus, readonly Column<JobDetails>[]>> = {
-  failed: [...columnsBase, errorColumn, attempts, runTime, timeColumn('Failed', ({ failedAt }) => failedAt)],
+  failed: [...columnsBase, errorColumn, attempts, runTime, { ...timeColumn('Failed', ({ failedAt }) => failedAt), hideOn: 'phone' }],
   waiting: [...columnsBase, lastError, attempts, timeColumn('Added', ({ createdAt }) => createdAt)],
   active: [...columnsBase, lastError, attempts, timeColumn('Started', ({ startedAt }) => startedAt)],
   delayed: [...columnsBase, lastError, attempts, timeColumn('Ready', ({ readyAt }) => readyAt)],

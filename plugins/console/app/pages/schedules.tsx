@@ -84,6 +84,7 @@ function Schedules() {
     {
       key: 'worker',
       title: 'Worker',
+      hideOn: 'phone',
       cell: ({ worker }) => <Link to={path`/workers/${worker}`}>{worker}</Link>,
       sort: ({ worker }) => worker,
     },
@@ -94,7 +95,7 @@ function Schedules() {
       cell: ({ every, pattern, tz }) =>
         every === undefined ? (
           <>
-            <span class="mono">{pattern}</span> <span class="dim">{tz ?? 'UTC'}</span>
+            <span class="mono">{pattern}</span> <span class="dim hide-phone">{tz ?? 'UTC'}</span>
           </>
         ) : (
           `every ${duration(every)}`

@@ -2,7 +2,7 @@ import type { ComponentChildren, TargetedKeyboardEvent } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { ConsoleColumn } from '../../contract.js'
 import { router } from '../router.js'
-import { Link } from './link.js'
+import { classOf, type RowActs, TableRow } from './table-row.js'
 import { rowWindow } from './window.js'
 
 const rowHeight = 32
@@ -112,6 +112,13 @@ export function RowsTable<Row>(props: RowsTableProps<Row>) {
     observer.observe(element)
     return () => observer.disconnect()
   }, [isLong])
+  const marks = useRef(selection)
+  marks.current = selection
+  const [acts] = useState<RowActs>(() => ({
+    focus: setActive,
+    toggle: (index) => marks.current?.toggle(index),
+    extend: (index) => marks.current?.extend(index, index),
+  }))
   if (count === 0) return <>{empty}</>
 
   const moveTo = (index: number): void => {
@@ -133,7 +140,7 @@ export function RowsTable<Row>(props: RowsTableProps<Row>) {
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLTableElement>): void => {
     if (event.metaKey || event.ctrlKey || event.altKey || !(event.target as HTMLElement).matches('tr, .mark input')) return
     const row = rowAt(active)
-    const acts: Readonly<Record<string, () => void>> = {
+    const keys: Readonly<Record<string, () => void>> = {
       ArrowDown: () => (event.shiftKey ? extendTo(active + 1) : moveTo(active + 1)),
       j: () => moveTo(active + 1),
       J: () => extendTo(active + 1),
@@ -151,7 +158,7 @@ export function RowsTable<Row>(props: RowsTableProps<Row>) {
       x: () => selection?.toggle(active),
       X: () => selection?.extend(active, active),
     }
-    const act = acts[event.key]
+    const act = keys[event.key]
     if (act === undefined) return
     event.preventDefault()
     act()
@@ -192,34 +199,17 @@ export function RowsTable<Row>(props: RowsTableProps<Row>) {
                 </td>
               </tr>
             ) : (
-              <tr
+              <TableRow
                 key={rowKey(row)}
-                data-index={index}
-                aria-rowindex={index + 2}
-                aria-selected={selection?.has(row)}
-                tabIndex={index === Math.min(active, count - 1) || (active < first && index === first) ? 0 : -1}
-                onFocusIn={() => setActive(index)}
-                onClick={(event) => {
-                  const to = href?.(row)
-                  if (to === undefined || (event.target as HTMLElement).closest('a, button, input, label') !== null) return
-                  if (getSelection()?.toString() === '') router.go(to)
-                }}
-                class={href?.(row) === undefined ? undefined : 'door'}
-              >
-                {selection !== undefined && (
-                  <td class="mark">
-                    <input
-                      type="checkbox"
-                      aria-label={`Mark ${rowKey(row)}`}
-                      checked={selection.has(row)}
-                      onClick={(event) => (event.shiftKey ? selection.extend(index, index) : selection.toggle(index))}
-                    />
-                  </td>
-                )}
-                {columns.map((column, position) => (
-                  <Cell key={column.key} column={column} row={row} to={position === 0 ? href?.(row) : undefined} />
-                ))}
-              </tr>
+                row={row}
+                index={index}
+                name={rowKey(row)}
+                columns={columns}
+                to={href?.(row)}
+                marked={selection?.has(row)}
+                tabbable={index === Math.min(active, count - 1) || (active < first && index === first)}
+                acts={acts}
+              />
             )
           })}
           {after > 0 && <tr class="spacer" style={{ height: `${after}px` }} />}
@@ -253,14 +243,4 @@ function Heading<Row>(props: {
       )}
     </th>
   )
-}
-
-function Cell<Row>({ column, row, to }: { readonly column: Column<Row>; readonly row: Row; readonly to: string | undefined }) {
-  const content = column.cell(row)
-  return <td class={classOf(column)}>{to === undefined ? content : <Link to={to}>{content}</Link>}</td>
-}
-
-function classOf<Row>({ hideOn, numeric }: Column<Row>): string | undefined {
-  const names = [numeric === true ? 'numeric' : '', hideOn === undefined ? '' : `hide-${hideOn}`].filter((name) => name !== '')
-  return names.length === 0 ? undefined : names.join(' ')
 }
