@@ -32,20 +32,19 @@ describe('the console in Chromium', () => {
     return { page, problems }
   }
 
-  const pages = () => [
-    { path: '', title: 'Overview' },
-    { path: '/queues', title: 'Queues' },
-    { path: '/queues/mails?state=failed', title: 'mails' },
-    { path: '/queues/mails?state=history', title: 'mails' },
-    { path: '/queues/hostile-data?state=waiting', title: 'hostile-data' },
-    { path: `/queues/mails/jobs/${failedId}`, title: hostile },
-    { path: `/queues/mails/jobs/${failedId}?tab=data`, title: hostile },
-    { path: `/queues/mails/jobs/${failedId}?tab=flow`, title: hostile },
-    { path: '/schedules', title: 'Schedules' },
-    { path: '/flows', title: 'Flows' },
-    { path: '/guest', title: 'Guest' },
-    { path: '/nowhere', title: 'Not found' },
-  ]
+  const pages = () =>
+    [
+      ['', 'Overview'],
+      ['/queues', 'Queues'],
+      ['/queues/mails?state=failed', 'mails'],
+      ['/queues/mails?state=history', 'mails'],
+      ['/queues/hostile-data?state=waiting', 'hostile-data'],
+      ...['data', 'error', 'flow'].map((tab) => [`/queues/mails/jobs/${failedId}?tab=${tab}`, hostile]),
+      ['/schedules', 'Schedules'],
+      ['/flows', 'Flows'],
+      ['/guest', 'Guest'],
+      ['/nowhere', 'Not found'],
+    ].map(([path = '', title = '']) => ({ path, title }))
 
   for (const viewport of [wide, phone]) {
     it(`shows each page in both themes without a violation of accessibility and for use without a mouse, at ${viewport.width} px`, async () => {
@@ -75,14 +74,10 @@ describe('the console in Chromium', () => {
   it('shows hostile names, errors and payloads as text on every page that has some', async () => {
     const { page, problems } = await open('')
     const { child, flow, retried } = app.hostileIds
-    const shows: readonly (readonly [path: string, text: string | RegExp])[] = [
+    const lists = ['mails?state=failed', 'mails?state=failed&q=mailbox', 'mails?state=delayed', 'hostile-data?state=waiting']
+    const shows: readonly (readonly [path: string, text: string])[] = [
       ['', `(${hostile}) has failed`],
-      ['/queues/mails?state=failed', hostile],
-      ['/queues/mails?state=failed&q=mailbox', hostile],
-      ['/queues/mails?state=delayed', hostile],
-      ['/queues/hostile-data?state=waiting', hostile],
-      ['/queues/hostile-data?state=delayed', hostile],
-      ['/queues/hostile-done?state=completed', hostile],
+      ...[...lists, 'hostile-data?state=delayed', 'hostile-done?state=completed'].map((list) => [`/queues/${list}`, hostile] as const),
       [`/queues/mails/jobs/${retried}`, hostile],
       [`/queues/mails/jobs/${retried}?tab=error`, `no such mailbox ${hostile}`],
       [`/queues/mails/jobs/${retried}?tab=attempts`, `no such mailbox ${hostile}`],
@@ -127,10 +122,8 @@ describe('the console in Chromium', () => {
     await page.getByText('1 job marked').waitFor()
     await page.keyboard.press('/')
     await page.getByRole('combobox').fill('hostile-data')
-    await page
-      .getByRole('option', { name: /hostile-data/ })
-      .first()
-      .waitFor()
+    const hits = page.getByRole('option', { name: /hostile-data/ })
+    await hits.first().waitFor()
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { level: 1, name: 'hostile-data' }).waitFor()
     await page.keyboard.press('t')
@@ -193,9 +186,6 @@ describe('the console in Chromium', () => {
     await page.keyboard.type('{"n": 2}')
     await confirm('Add the job')
     await page.getByText(/Added job \d+/).waitFor()
-    await tabTo(page, page.getByRole('tab', { name: 'Data' }))
-    await page.keyboard.press('ArrowRight')
-    await page.getByRole('tab', { name: 'Attempts', selected: true }).waitFor()
     await pressWithKeys(page, button('Cancel'))
     await confirm('Cancel')
     await page.getByText(/Job \d+ cancelled/).waitFor()
@@ -220,6 +210,14 @@ describe('the console in Chromium', () => {
     await pressWithKeys(page, dialog.getByRole('button', { name: 'Delete all' }))
     await page.getByText(/^Delete all: \d+ of/).waitFor()
     await page.getByText('No failed jobs').waitFor()
+    await pressWithKeys(page, page.getByRole('button', { name: 'Undo' }))
+    await page.getByText(/^Restored \d+ jobs?$/).waitFor()
+    await page.getByRole('link', { name: failedId, exact: true }).click()
+    await pressWithKeys(page, page.getByRole('button', { name: 'Delete' }))
+    await pressWithKeys(page, dialog.getByRole('button', { name: 'Delete' }))
+    await page.getByText(`Job ${failedId} deleted`).waitFor()
+    await pressWithKeys(page, page.getByRole('button', { name: 'Undo' }))
+    await page.getByRole('heading', { level: 1, name: hostile, exact: true }).waitFor()
     failedId = await app.fail()
     await page.context().close()
   })

@@ -1,10 +1,12 @@
 import type { JobDetails, ListedStatus } from 'zin/plugins/queue-monitor'
 import { request } from '../data/api.js'
+import { messageOf } from '../data/message.js'
 import { can } from '../data/session.js'
 import { exact, plural } from '../format.js'
 import { path } from '../router.js'
 import { ask } from '../ui/dialog.js'
 import { toast } from '../ui/toast.js'
+import { ended, type Operation, undo } from './operations.js'
 
 interface Bulk {
   readonly action: 'retry' | 'cancel' | 'purge'
@@ -29,19 +31,12 @@ interface DryRun {
   readonly matching: number
   readonly complete: boolean
   readonly sample: readonly JobDetails[]
-}
-
-interface Operation {
-  readonly id: string
-  readonly state: string
-  readonly changed: number
-  readonly total: number
-  readonly looked: number
+  /** Of a purge: whether it can be undone. */
+  readonly message?: string
 }
 
 /** More than this needs the name of the queue typed. */
 const mostUntyped = 100
-const pollMs = 1_000
 
 /** What can be done with all jobs of a queue in one state: it counts first, and asks. */
 export function BulkActions({ done, queue, status }: { readonly queue: string; readonly status: ListedStatus; readonly done: () => void }) {
@@ -53,7 +48,7 @@ export function BulkActions({ done, queue, status }: { readonly queue: string; r
       verb,
       tone,
       dryRun: async () => {
-        const { complete, matching, sample } = await request<DryRun>('POST', url, { status, dryRun: true })
+        const { complete, matching, message, sample } = await request<DryRun>('POST', url, { status, dryRun: true })
         const named = [...new Set(sample.map(({ name }) => name))].slice(0, 3).join(', ')
         return {
           none: matching === 0,
@@ -61,7 +56,7 @@ export function BulkActions({ done, queue, status }: { readonly queue: string; r
           text:
             matching === 0
               ? 'No job matches'
-              : `${complete ? '' : 'At least '}${plural(matching, 'job')}: ${named}${sample.length > 3 ? ', …' : ''}`,
+              : `${complete ? '' : 'At least '}${plural(matching, 'job')}: ${named}${sample.length > 3 ? ', …' : ''}${message === undefined ? '' : `. ${message}`}`,
         }
       },
       run: async () => {
@@ -91,18 +86,13 @@ export function BulkActions({ done, queue, status }: { readonly queue: string; r
 
 /** Waits for the end of an operation, and says what it did. */
 async function follow(first: Operation, verb: string, done: () => void): Promise<void> {
-  let operation = first
   try {
-    while (operation.state === 'running') {
-      await new Promise((resolve) => setTimeout(resolve, pollMs))
-      operation = (await request<{ operation: Operation }>('GET', path`/api/operations/${operation.id}`)).operation
-    }
-    toast(
-      operation.state === 'completed' ? 'ok' : 'bad',
-      `${verb}: ${exact(operation.changed)} of ${plural(operation.total, 'job')}, ${operation.state}`,
-    )
+    const { changed, id, state, total, undo: window } = await ended(first)
+    const said = `${verb}: ${exact(changed)} of ${plural(total, 'job')}, ${state}`
+    const canUndo = window !== null && window.jobs > 0
+    toast(state === 'completed' ? 'ok' : 'bad', said, canUndo ? () => void undo([id], done) : undefined)
   } catch (error) {
-    toast('bad', `${verb}: ${error instanceof Error ? error.message : String(error)}`)
+    toast('bad', `${verb}: ${messageOf(error)}`)
   }
   done()
 }

@@ -22,6 +22,7 @@ import { verbsOf } from './job-actions.js'
 import { JobAttempts } from './job-attempts.js'
 import { JobEditor } from './job-editor.js'
 import { JobTimeline } from './job-timeline.js'
+import { undo } from './operations.js'
 
 const tones: Readonly<Record<string, Tone>> = { failed: 'bad', active: 'info', completed: 'ok' }
 
@@ -240,7 +241,7 @@ function Actions({ done, job }: { readonly job: JobDetails; readonly done: () =>
           tone={verb === 'delete' || verb === 'cancel' ? 'bad' : undefined}
           confirm={
             verb === 'delete'
-              ? { title: `Delete job ${job.id}?`, text: 'It is deleted with its data and log.' }
+              ? { title: `Delete job ${job.id}?`, text: 'It is deleted with its data and log. For ten minutes, that can be undone.' }
               : verb === 'cancel'
                 ? {
                     title: `Cancel job ${job.id}?`,
@@ -249,10 +250,14 @@ function Actions({ done, job }: { readonly job: JobDetails; readonly done: () =>
                 : undefined
           }
           run={async () => {
-            await request(method, `${path`/api/jobs/${job.id}`}${method === 'DELETE' ? '' : `/${verb}`}${suffix}`)
+            const url = `${path`/api/jobs/${job.id}`}${method === 'DELETE' ? '' : `/${verb}`}${suffix}`
+            const { operation } = await request<{ operation?: string | null }>(method, url)
             if (verb === 'delete') router.go(path`/queues/${job.queue}`)
             else done()
-            return `Job ${job.id} ${past}`
+            const said = `Job ${job.id} ${past}`
+            if (typeof operation !== 'string') return said
+            toast('ok', said, () => void undo([operation], () => router.go(path`/queues/${job.queue}/jobs/${job.id}`)))
+            return undefined
           }}
         />
       ))}

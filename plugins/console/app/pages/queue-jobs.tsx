@@ -15,6 +15,7 @@ import { toast } from '../ui/toast.js'
 import { BulkActions } from './bulk-actions.js'
 import { verbsOf } from './job-actions.js'
 import { useMarked } from './marked-jobs.js'
+import { undo } from './operations.js'
 
 interface JobsProps {
   readonly queue: string
@@ -221,10 +222,13 @@ function MarkedActions({ clear, done, marked, queue, status }: BarProps) {
     setBusy(true)
     let changed = 0
     let problem: string | undefined
+    const operations: string[] = []
     for (const id of marked) {
       const suffix = method === 'DELETE' ? '' : `/${verb}`
       try {
-        await request(method, `${path`/api/jobs/${id}`}${suffix}?queue=${encodeURIComponent(queue)}`)
+        const url = `${path`/api/jobs/${id}`}${suffix}?queue=${encodeURIComponent(queue)}`
+        const { operation } = await request<{ operation?: string | null }>(method, url)
+        if (typeof operation === 'string') operations.push(operation)
         changed++
       } catch (error) {
         problem = messageOf(error)
@@ -233,7 +237,8 @@ function MarkedActions({ clear, done, marked, queue, status }: BarProps) {
     setBusy(false)
     clear()
     done()
-    if (changed > 0) toast('ok', `${plural(changed, 'job')} ${past}`)
+    if (changed > 0)
+      toast('ok', `${plural(changed, 'job')} ${past}`, operations.length === 0 ? undefined : () => void undo(operations, done))
     if (problem !== undefined) toast('bad', `${marked.size - changed} not ${past}: ${problem}`)
   }
   return (

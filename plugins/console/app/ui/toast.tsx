@@ -11,12 +11,14 @@ interface Toast {
 const toasts = new Value<readonly Toast[]>([])
 const mostToasts = 4
 const shownMs = 8_000
+/** What can be undone is shown longer. */
+const undoShownMs = 30_000
 let last = 0
 
 export function toast(tone: Toast['tone'], text: string, undo?: () => void): void {
   const id = ++last
   toasts.set([...toasts.value, { id, tone, text, undo }].slice(-mostToasts))
-  if (tone === 'ok') setTimeout(() => dismiss(id), shownMs)
+  if (tone === 'ok') setTimeout(() => dismiss(id), undo === undefined ? shownMs : undoShownMs)
 }
 
 function dismiss(id: number): void {
