@@ -94,7 +94,7 @@ export function jobsContract(title: string, env: () => Readonly<Record<string, s
     it('in operations: one is ended by a cancel, and keeps what it did', async () => {
       await app.queues.addBulk(
         'many',
-        Array.from({ length: 600 }, () => ({ name: 'x' })),
+        Array.from({ length: 300 }, () => ({ name: 'x' })),
       )
       const { operation } = (await post('/api/queue/many/cancel?wait=0')).body
       await post(`/api/operations/${operation.id}/cancel`)
@@ -102,7 +102,7 @@ export function jobsContract(title: string, env: () => Readonly<Record<string, s
       await eventually('its step ends', async () => (await read()).state !== 'running')
       const cancelled = await read()
       assert.equal(cancelled.state, 'cancelled')
-      assert.equal((await app.queues.counts('many')).waiting, 600 - cancelled.changed)
+      assert.equal((await app.queues.counts('many')).waiting, 300 - cancelled.changed)
       assert.equal((await post(`/api/operations/${operation.id}/cancel`)).body.operation.changed, cancelled.changed)
     })
 

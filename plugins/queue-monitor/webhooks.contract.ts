@@ -198,7 +198,7 @@ export function webhooksContract(title: string, env: () => Readonly<Record<strin
       const decisions = app.host.service(decisionsService)
       await eventually('it is recorded', async () => {
         await decisions.flush()
-        const { decisions: found } = await decisions.list({ subject: 'webhooks' })
+        const { decisions: found } = await decisions.list({ subject: 'webhook:followed' })
         return found.some(({ reason, verdict }) => verdict === 'left-out' && /\(a-later-queue\): webhooks follow at most 2/.test(reason))
       })
       assert.match(app.host.logText(), /The events of 1 queues are not delivered \(a-later-queue\)/)

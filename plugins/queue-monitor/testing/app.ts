@@ -73,7 +73,7 @@ export async function monitoredApp(
         ...options,
       }),
     ],
-    env: { WORKER_AUTO_START: 'true', ...env },
+    env: { WORKER_AUTO_START: 'true', QUEUE_FSYNC: 'off', ...env },
   })
   await host.service(workersService).create({ name: 'mailer-a', queueName: 'mails-a' })
   return {

@@ -151,7 +151,14 @@ export class Webhooks {
     const some = queues.slice(0, 10).join(', ')
     const reason = `The events of ${queues.length} queues are not delivered (${some}${queues.length > 10 ? ', …' : ''}): webhooks follow at most ${mostFollowed} queues. Raise monitor.delivery.queues, or limit the endpoints to queues`
     log.warn({ queues: queues.length }, reason)
-    decisions()?.record({ kind: 'webhook', subject: 'webhooks', verdict: 'left-out', acted: true, reason, rule: 'queue-monitor/delivery' })
+    decisions()?.record({
+      kind: 'webhook',
+      subject: 'webhook:followed',
+      verdict: 'left-out',
+      acted: true,
+      reason: oneLine(reason),
+      rule: 'queue-monitor/delivery',
+    })
   }
 
   #isWanted(queue: string): boolean {

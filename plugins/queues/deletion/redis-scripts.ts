@@ -52,12 +52,17 @@ local function factsOf(job)
   }
 end
 
-local function bytesOf(job)
+local function partsOf(job)
+  local more = call('EXISTS', job .. ':logs', job .. ':processed', job .. ':failed', job .. ':unsuccessful')
+  return more > 0 and parts or { '' }
+end
+
+local function bytesOf(job, all)
   local bytes = 200
   for _, field in ipairs({ 'data', 'opts', 'returnvalue', 'failedReason', 'stacktrace', 'progress' }) do
     bytes = bytes + call('HSTRLEN', job, field)
   end
-  for i = 2, #parts do bytes = bytes + (call('MEMORY', 'USAGE', job .. parts[i]) or 0) end
+  for i = 2, #all do bytes = bytes + (call('MEMORY', 'USAGE', job .. all[i]) or 0) end
   return bytes
 end
 
@@ -75,15 +80,15 @@ local function delete(id, facts, state, score)
   local job, target = base .. id, kept .. id
   local deduplicated = deduplicatedMs(id, facts)
   if not final and call('EXISTS', job) == 1 and call('ZCARD', index) < mostJobs then
-    local bytes = bytesOf(job)
+    local all = partsOf(job)
+    local bytes = bytesOf(job, all)
     if tonumber(call('HGET', sizes, '') or '0') + bytes <= mostBytes then
-      forget(id)
-      for _, part in ipairs(parts) do
+      -- An earlier job with this id.
+      if forget(id) == 1 then for _, part in ipairs(parts) do call('UNLINK', target .. part) end end
+      for _, part in ipairs(all) do
         if call('EXISTS', job .. part) == 1 then
           call('RENAME', job .. part, target .. part)
           call('PEXPIRE', target .. part, ms)
-        else
-          call('DEL', target .. part)
         end
       end
       call('HSET', target, 'zin:batch', name, 'zin:state', state, 'zin:score', score, 'zin:deduplicated', deduplicated)
