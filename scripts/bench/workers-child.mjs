@@ -43,7 +43,8 @@ const env = {
         WORKER_OPENTELEMETRY_SAMPLING_RATIO: '0.01',
       }
     : {}),
-  ...(compliant ? { APP_KEY: 'k'.repeat(32), ...databaseEnv(thirdUrl) } : {}),
+  // An app of its own: its leader would encrypt the plain jobs of the other side.
+  ...(compliant ? { APP_NAME: 'compliant', APP_KEY: 'k'.repeat(32), ...databaseEnv(thirdUrl) } : {}),
   ZIN_DATA_DIR: folder,
 }
 

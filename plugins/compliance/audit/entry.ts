@@ -49,31 +49,34 @@ export const numberOf = (id: number): number => id % perChain
 export const noHash = '0'.repeat(64)
 
 /** The hash of an entry, from the one before it. Another order of the fields is another hash: never change it. */
-export function hashOf(key: Buffer, previous: string, { id, ...facts }: Omit<AuditEntry, 'hash'>): string {
-  const { at, action, target, outcome, actor, device, via, before, after, reason, address, requestId, ref } = facts
+export function hashOf(key: Buffer, previous: string, entry: Omit<AuditEntry, 'hash'>): string {
+  const { id, at, action, target, outcome, actor, device, via, before, after, reason, address, requestId, ref } = entry
   const fields = [previous, id, at, action, target, outcome, actor, device, via, before, after, reason, address, requestId, ref]
   return createHmac('sha256', key).update(JSON.stringify(fields)).digest('hex')
 }
 
-const lengths = {
-  action: 100,
-  target: 250,
-  outcome: 20,
-  actor: 200,
-  device: 200,
-  via: 10,
-  reason: 500,
-  address: 64,
-  requestId: 128,
-} as const
+const lengths = [
+  ['action', 100],
+  ['target', 250],
+  ['outcome', 20],
+  ['actor', 200],
+  ['device', 200],
+  ['via', 10],
+  ['reason', 500],
+  ['address', 64],
+  ['requestId', 128],
+] as const
+
+const printable = /^[ -~]*$/
 
 /** The facts as the table can hold them: longer texts are cut, on one line, without control characters and half characters. */
 export function fitted(facts: AuditFacts): AuditFacts {
-  const texts = Object.entries(lengths).map(([name, length]) => {
-    const text = facts[name as keyof typeof lengths]
-    return [name, text === null ? null : cut(text, length)]
-  })
-  return { ...facts, ...Object.fromEntries(texts) }
+  const fits: { -readonly [K in keyof AuditFacts]: AuditFacts[K] } = { ...facts }
+  for (const [name, length] of lengths) {
+    const text = fits[name]
+    if (text !== null && !(text.length <= length && printable.test(text))) fits[name] = cut(text, length)
+  }
+  return fits
 }
 
 function cut(text: string, length: number): string {

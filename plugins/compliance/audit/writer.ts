@@ -115,7 +115,7 @@ export class AuditWriter {
 
   /** Resolves when all that waits is stored, or the store has failed. Never rejects. */
   async flush(): Promise<void> {
-    while ((this.#queue.length > 0 || this.#pending !== undefined) && (await this.#runOnce()));
+    while (this.#hasWork && (await this.#runOnce(true)));
   }
 
   /** Stores what waits and marks the chain as closed; what cannot be stored is written to the log. */
@@ -151,18 +151,28 @@ export class AuditWriter {
     }, afterMs).unref()
   }
 
-  /** Writes until nothing waits; false when the store failed. */
-  async #runOnce(): Promise<boolean> {
-    this.#running ??= this.#writeAll().finally(() => {
+  get #hasWork(): boolean {
+    return this.#queue.length > 0 || this.#pending !== undefined
+  }
+
+  /** Whether to write at once: for callers, and full batches. Other entries wait for more, as a transaction costs the same for one and for many. */
+  get #isDue(): boolean {
+    return this.#callers > 0 || this.#pending !== undefined || this.#queue.length >= soonEntries
+  }
+
+  /** Writes a batch, and further ones that are due; false when the store failed. @param all until nothing waits. */
+  async #runOnce(all = false): Promise<boolean> {
+    this.#running ??= this.#writeBatches(all).finally(() => {
       this.#running = undefined
-      if (!this.#closed && (this.#queue.length > 0 || this.#pending !== undefined)) this.#start(this.#down === undefined ? 0 : retryMs)
+      if (this.#closed || !this.#hasWork) return
+      this.#start(this.#down !== undefined ? retryMs : this.#isDue ? 0 : gatherMs)
     })
     await this.#running
     return this.#down === undefined
   }
 
-  async #writeAll(): Promise<void> {
-    while (this.#queue.length > 0 || this.#pending !== undefined) {
+  async #writeBatches(all: boolean): Promise<void> {
+    for (let isFirst = true; this.#hasWork && (isFirst || all || this.#isDue); isFirst = false) {
       let batch: Batch | undefined
       try {
         batch = this.#pending ?? this.#nextBatch(await this.#openChain())

@@ -35,8 +35,28 @@ export interface ChainRow {
   readonly purged_seal: string
 }
 
-export function rowOfEntry({ before, after, requestId, ...same }: AuditEntry): EntryRow {
-  return { ...same, digest_before: before, digest_after: after, request_id: requestId }
+/** Columns of an entry, in the order of {@link valuesOfEntry}. */
+export const entryColumns = [
+  'id',
+  'at',
+  'action',
+  'target',
+  'outcome',
+  'actor',
+  'device',
+  'via',
+  'digest_before',
+  'digest_after',
+  'reason',
+  'address',
+  'request_id',
+  'ref',
+  'hash',
+] as const satisfies readonly (keyof EntryRow)[]
+
+export function valuesOfEntry(entry: AuditEntry): readonly (string | number | null)[] {
+  const { id, at, action, target, outcome, actor, device, via, before, after, reason, address, requestId, ref, hash } = entry
+  return [id, at, action, target, outcome, actor, device, via, before, after, reason, address, requestId, ref, hash]
 }
 
 /** Drivers return numbers as number, text or bigint. */
