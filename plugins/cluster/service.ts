@@ -188,6 +188,8 @@ class ClusterService implements OwnedCluster {
       // Taken before the request, because the lease in the store cannot start earlier.
       const asked = clock.monotonic()
       const renewal = await this.#ask(store.renew(this.node, leaseMs, changed))
+      // It was closed meanwhile: nothing may start again.
+      if (this.#state !== 'member') return
       if (renewal.joined && this.#renewedAt > Number.NEGATIVE_INFINITY) {
         // The lease had expired, or the store lost it.
         this.#roles.lose()

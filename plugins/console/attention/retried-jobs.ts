@@ -23,7 +23,7 @@ export class RetriedJobs {
   /** The jobs with the most attempts first. Reads nothing while no attempt fails. */
   async find(stats: QueueStats): Promise<readonly JobDetails[]> {
     const queues = Object.entries(stats.queues)
-      .filter(([, entry]) => entry.active + entry.size > 0 && mayFail(entry))
+      .filter(([queue, entry]) => entry.active + entry.size > 0 && (mayFail(entry) || this.#found.some((job) => job.queue === queue)))
       .sort(([, a], [, b]) => failedAttempts(b) - failedAttempts(a))
       .slice(0, mostQueues)
     const found = await Promise.all(queues.map(([queue]) => this.#findIn(queue)))
