@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { fakeClock, memoryLogger } from 'zin/testing'
+import { LeakTracer } from '../../core/testing/leaks.js'
 import { eventually } from '../../scripts/testing/eventually.js'
 import { localCluster } from './index.js'
 import { createCluster } from './service.js'
@@ -101,5 +102,34 @@ describe('the roles of a node', () => {
     assert.deepEqual(log.lines.map(({ level }) => level).sort(), ['info', 'info', 'warn', 'warn'])
     await cluster.close()
     assert.equal(timers(), before)
+  })
+
+  it('leave no timer when a renewal ends after the close began', async () => {
+    const clock = fakeClock()
+    const store = memoryStore({ clock })
+    /** Called by each renewal, which goes on when this resolves. */
+    let renewing: () => Promise<void> = async () => {}
+    const slow: typeof store = new Proxy(store, {
+      get(target, key) {
+        const value: unknown = Reflect.get(target, key, target)
+        if (typeof value !== 'function') return value
+        return key === 'renew' ? (...args: unknown[]) => renewing().then(() => value.apply(target, args)) : value.bind(target)
+      },
+    })
+    const tracer = new LeakTracer()
+    await tracer.run('cluster', async () => {
+      const node = { id: 'a', host: 'h', pid: 1, startedAt: 0 }
+      const cluster = createCluster({ store: slow, node, clock, log: silentLog, leaseMs: 15_000 })
+      await cluster.open()
+      let closed: Promise<void> | undefined
+      renewing = async () => {
+        closed = cluster.close()
+      }
+      await cluster.heartbeat()
+      assert.ok(closed)
+      await closed
+    })
+    assert.deepEqual(await tracer.remaining(), [])
+    tracer.close()
   })
 })

@@ -254,6 +254,8 @@ class ClusterService implements OwnedCluster {
   /** Ends the roles in time when the next heartbeats fail. */
   #watchLoss(): void {
     clearTimeout(this.#lossWatch)
+    // A renewal may end after the close.
+    if (this.#state !== 'member') return
     this.#lossWatch = setTimeout(
       () => {
         if (!this.#holdsLease()) this.#roles.lose()
@@ -266,6 +268,7 @@ class ClusterService implements OwnedCluster {
   /** Checks again when the lease of another node is about to expire before the next heartbeat. */
   #awaitExpiry({ late }: Renewal): void {
     clearTimeout(this.#expiry)
+    if (this.#state !== 'member') return
     const { leaseMs } = this.#options
     const left = late.map((one) => one.leaseMs).filter((ms) => ms > 0 && ms < leaseMs / 3)
     if (left.length === 0) return
