@@ -1,4 +1,5 @@
-import { readdir, stat } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { dirname, extname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { loadEnv } from './env-file.js'
@@ -58,6 +59,7 @@ async function importModule(file: string): Promise<{ readonly default?: unknown 
     if (await isCommonJs(file)) {
       throw configErrors.ZIN_CONFIG_COMMONJS(file)
     }
+    await loadPackageOf(file)
     const { register } = await import('tsx/esm/api')
     register()
   }
@@ -65,6 +67,21 @@ async function importModule(file: string): Promise<{ readonly default?: unknown 
     return (await import(pathToFileURL(file).href)) as { readonly default?: unknown }
   } catch (error) {
     throw await loadingFailed(error, file)
+  }
+}
+
+/**
+ * Loads what a configuration imports from `zin` before TypeScript: every module loaded after tsx passes through it, which takes several
+ * times as long as loading the module. What fails here fails again, and is reported then.
+ */
+async function loadPackageOf(file: string): Promise<void> {
+  const { resolve } = createRequire(file)
+  const text = await readFile(file, 'utf8')
+  const names = [...text.matchAll(/\bfrom\s+['"](zin(?:\/[\w/-]+)?)['"]/g)].map(([, name = '']) => name)
+  for (const name of new Set(names)) {
+    try {
+      await import(pathToFileURL(resolve(name)).href)
+    } catch {}
   }
 }
 
