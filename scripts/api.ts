@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { surfacesOf } from './api/surface.js'
+import { isBuilt } from './setup.mjs'
 
 const folder = 'scripts/api'
 
@@ -67,12 +68,18 @@ function run(made: ReadonlyMap<string, string>, check: boolean): number {
   return problems.length > 0 ? 1 : 0
 }
 
-const declarations = mkdtempSync(join(tmpdir(), 'zin-api-'))
-try {
-  const args = ['node_modules/ts7/bin/tsc', '-p', 'tsconfig.build.json', '--outDir', declarations]
-  // It has printed what is wrong.
-  const { status } = spawnSync(process.execPath, args, { stdio: 'inherit' })
-  process.exitCode = status === 0 ? run(texts(declarations), process.argv.includes('--check')) : 1
-} finally {
-  rmSync(declarations, { recursive: true })
+/** Gives `use` a folder with the declarations: those of the build when it is newer than the sources. */
+function withDeclarations(use: (folder: string) => number): number {
+  if (isBuilt()) return use('dist')
+  const declarations = mkdtempSync(join(tmpdir(), 'zin-api-'))
+  try {
+    const args = ['node_modules/ts7/bin/tsc', '-p', 'tsconfig.build.json', '--outDir', declarations]
+    // It has printed what is wrong.
+    const { status } = spawnSync(process.execPath, args, { stdio: 'inherit' })
+    return status === 0 ? use(declarations) : 1
+  } finally {
+    rmSync(declarations, { recursive: true })
+  }
 }
+
+process.exitCode = withDeclarations((declarations) => run(texts(declarations), process.argv.includes('--check')))

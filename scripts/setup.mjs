@@ -37,11 +37,16 @@ export function ensureInstalled() {
   return true
 }
 
-/** Builds dist unless it is newer than every source. */
-export function ensureBuilt({ mayFail = false } = {}) {
+/** Whether dist is newer than every source. */
+export function isBuilt() {
   const built = statSync(join(root, 'dist', 'core', 'index.d.ts'), { throwIfNoEntry: false })?.mtimeMs ?? 0
   const sources = ['core', 'plugins', 'package.json', 'tsup.config.ts', 'tsconfig.json', 'tsconfig.build.json']
-  if (Math.max(...sources.map((name) => newest(join(root, name)))) < built) return
+  return Math.max(...sources.map((name) => newest(join(root, name)))) < built
+}
+
+/** Builds dist unless it is newer than every source. */
+export function ensureBuilt({ mayFail = false } = {}) {
+  if (isBuilt()) return
   console.log('Building …')
   npm(['run', '--silent', 'build'], { mayFail })
 }
