@@ -35,7 +35,7 @@ function linkProblems(path: string): readonly string[] {
 
 function documents(folder: string): readonly string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
-    if (['node_modules', 'dist', '.git', 'coverage'].includes(entry.name)) return []
+    if (['node_modules', 'dist', '.git', 'coverage', '.zin'].includes(entry.name)) return []
     const path = join(folder, entry.name)
     return entry.isDirectory() ? documents(path) : entry.name.endsWith('.md') ? [path] : []
   })

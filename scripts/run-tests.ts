@@ -35,18 +35,20 @@ interface ReportLine {
   readonly error?: string
 }
 
-const deadlineMs = 5 * 60_000
+const deadlineMs = 15 * 60_000
 /** How many of its slowest tests a file reports. */
 const listed = 10
 
 /**
  * Runs batches, so many at a time; `done` is called with each file as its batch ends. Aborting kills what runs.
  *
+ * @param env for all of them. TEST_COMPILED is the folder of the compiled files, see compile.ts; without it Node loads the sources with tsx.
  * @param busy other work that takes the place of one batch until it ends.
  */
 export async function runBatches(
   batches: readonly Batch[],
   atOnce: number,
+  env: Readonly<Record<string, string>>,
   signal: AbortSignal,
   done: (result: FileResult) => void,
   busy: Promise<unknown> = Promise.resolve(),
@@ -55,19 +57,20 @@ export async function runBatches(
   const lane = async (_: unknown, index: number): Promise<void> => {
     if (index === 0) await busy
     for (let batch = queue.shift(); batch !== undefined && !signal.aborted; batch = queue.shift()) {
-      for (const result of await runBatch(batch, signal)) done(result)
+      for (const result of await runBatch(batch, { ...env, ...batch.env }, signal)) done(result)
     }
   }
   await Promise.all(Array.from({ length: atOnce }).map(lane))
 }
 
-async function runBatch(batch: Batch, signal: AbortSignal): Promise<readonly FileResult[]> {
+async function runBatch(batch: Batch, env: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly FileResult[]> {
   const folder = mkdtempSync(join(tmpdir(), 'zin-test-'))
   const report = join(folder, 'report')
-  const args = ['--import', 'tsx', '--test-reporter=./scripts/test-reporter.mjs', `--test-reporter-destination=${report}`]
+  const loader = env.TEST_COMPILED === undefined ? ['--import', 'tsx'] : ['--enable-source-maps']
+  const args = [...loader, '--test-reporter=./scripts/test-reporter.mjs', `--test-reporter-destination=${report}`]
   // A process group of its own, so that processes which a test started end with it.
   const child = spawn(process.execPath, [...args, 'scripts/test-aggregate.mjs', ...batch.files], {
-    env: { ...process.env, ...batch.env },
+    env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })

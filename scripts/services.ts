@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -157,11 +157,12 @@ export async function freePort(): Promise<number> {
   return address.port
 }
 
-/** Memory-backed where there is such a folder: test data need not reach a disk. */
-export function memoryFolder(): string {
+/** Memory-backed where there is such a folder with that much room: test data need not reach a disk. */
+export function memoryFolder({ leastMb = 0 } = {}): string {
   try {
     accessSync('/dev/shm', constants.W_OK)
-    return '/dev/shm'
+    const { bavail, bsize } = statfsSync('/dev/shm')
+    return bavail * bsize >= leastMb * 2 ** 20 ? '/dev/shm' : tmpdir()
   } catch {
     return tmpdir()
   }

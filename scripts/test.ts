@@ -1,11 +1,12 @@
 // Runs the checks (with --checks) and all tests, or those whose path contains an argument; see test.mjs for the way in.
 import { execFile } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createConnection } from 'mysql2/promise'
+import { compile } from './compile.js'
 import { type Batch, type FileResult, runBatches } from './run-tests.js'
 import { findBrowser } from './servers.mjs'
-import { type Services, startServices } from './services.js'
+import { memoryFolder, type Services, startServices } from './services.js'
 
 const args = process.argv.slice(2)
 const wanted = args.filter((arg) => !arg.startsWith('-'))
@@ -111,6 +112,7 @@ function showSlowest(results: readonly FileResult[]): void {
 async function runFailedAgain(
   results: readonly FileResult[],
   services: Services | undefined,
+  env: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<readonly FileResult[]> {
   const failed = results.filter(({ failures }) => failures.length > 0)
@@ -119,7 +121,7 @@ async function runFailedAgain(
   for (const [index, first] of failed.entries()) {
     if (signal.aborted) break
     const batch = await loneBatch(first.file, services, results.length + index + 1)
-    await runBatches([batch], 1, signal, (second) => {
+    await runBatches([batch], 1, env, signal, (second) => {
       show(second)
       again.set(first, second.failures.length > 0 ? second : { ...second, flaky: first.failures })
     })
@@ -152,19 +154,27 @@ async function main(): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => abort.abort(signal))
   // Beside the first tests: most checks use one core.
   const checks = args.includes('--checks') ? runChecks(abort.signal) : Promise.resolve([])
-  const services = files.some(isServices) ? await startServices() : undefined
+  // Coverage is counted by source file.
+  const compiled = process.env.NODE_V8_COVERAGE === undefined ? await compile() : undefined
+  // The files of stores and of apps; a gigabyte is more than they have needed at any time.
+  const scratch = mkdtempSync(join(memoryFolder({ leastMb: 1024 }), 'zin-tests-'))
+  const env = { TMPDIR: scratch, ...(compiled === undefined ? {} : { TEST_COMPILED: compiled.folder }) }
+  let services: Services | undefined
   let results: readonly FileResult[] = []
   try {
+    if (files.some(isServices)) services = await startServices()
     const batches = await batchesOf(files, services)
     const done = (result: FileResult): void => {
       if (abort.signal.aborted) return
       results = [...results, result]
       show(result)
     }
-    await runBatches(batches, processesAtOnce, abort.signal, done, checks)
-    results = await runFailedAgain(results, services, abort.signal)
+    await runBatches(batches, processesAtOnce, env, abort.signal, done, checks)
+    results = await runFailedAgain(results, services, env, abort.signal)
   } finally {
     await services?.stop()
+    compiled?.remove()
+    rmSync(scratch, { recursive: true, force: true })
   }
   if (abort.signal.aborted) return 130
   return summary(results, await checks, startedAt) ? 0 : 1

@@ -4,8 +4,10 @@ import { once } from 'node:events'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { pathToFileURL } from 'node:url'
 import { parseEnvFile } from 'zin'
 import { createHeaders } from 'zin/signer'
+import { runnable } from '../../scripts/testing/runnable.js'
 import { withFolder } from './testing/zin.js'
 
 const appKey = 'app-key-canary-0123456789abcdefghijk'
@@ -75,13 +77,12 @@ describe('zin key:bulletproof', () => {
   it('S20: leaves a valid file whenever it is killed', () =>
     withFolder(env, async ({ folder }) => {
       const file = join(folder, '.env')
-      const module = JSON.stringify(new URL('../../core/config/update-env-file.ts', import.meta.url).href)
-      const program = `import { updateEnvFile } from ${module}
+      const module = runnable(new URL('../../core/config/update-env-file.ts', import.meta.url))
+      const program = `import { updateEnvFile } from ${JSON.stringify(pathToFileURL(module.file).href)}
         process.stdout.write('.')
         for (let n = 0; ; n++) await updateEnvFile(${JSON.stringify(file)}, () => ({ BULLETPROOF_SIGNING_SECRET: 'n'.repeat(40), BULLETPROOF_SIGNING_SECRET_BK: '["' + n + '"]' }))`
       for (const wait of [0, 3, 7, 13, 29]) {
-        const child = spawn(process.execPath, ['--import', import.meta.resolve('tsx'), '--input-type=module', '-e', program], {
-          env: { ...process.env, TSX_TSCONFIG_PATH: join(import.meta.dirname, '..', '..', 'tsconfig.json') },
+        const child = spawn(process.execPath, [...module.execArgv, '--input-type=module', '-e', program], {
           stdio: ['ignore', 'pipe', 'inherit'],
         })
         const exited = once(child, 'exit')

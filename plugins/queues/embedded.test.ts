@@ -8,19 +8,19 @@ import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { createTestHost } from 'zin/testing'
+import { runnable } from '../../scripts/testing/runnable.js'
 import { openEmbedded } from './embedded/open.js'
 import { encodeValue } from './embedded/values.js'
 import { queues, queuesService } from './index.js'
 
 const linux = { skip: process.platform !== 'linux' }
-const child = fileURLToPath(new URL('./testing/embedded-child.ts', import.meta.url))
+const child = runnable(new URL('./testing/embedded-child.ts', import.meta.url))
 const run = (
   rootDir: string,
   mode: string,
 ): { readonly process: ChildProcessByStdio<Writable, Readable, null>; readonly lines: AsyncIterable<string> } => {
-  const started = spawn(process.execPath, ['--import', 'tsx', child, rootDir, mode], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const started = spawn(process.execPath, [...child.execArgv, child.file, rootDir, mode], { stdio: ['pipe', 'pipe', 'inherit'] })
   return { process: started, lines: createInterface({ input: started.stdout }) }
 }
 

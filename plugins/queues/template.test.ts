@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { realpathSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { runnable } from '../../scripts/testing/runnable.js'
 import { type EmbeddedStore, openEmbedded } from './embedded/open.js'
 import { builtTemplate, templateMatches, templateStamp, writeTemplate } from './embedded/template.js'
 import { queues } from './index.js'
 import { queuesContract } from './queues.contract.js'
 
-const child = fileURLToPath(new URL('./testing/unpack-child.ts', import.meta.url))
+const child = runnable(new URL('./testing/unpack-child.ts', import.meta.url))
 
 let folder: string
 let template: string
@@ -89,7 +91,7 @@ describe('a store created from a template', () => {
 
   it('is complete or absent when the process is killed while unpacking, and the next start creates it', async () => {
     const dataDir = await fresh()
-    const killed = spawn(process.execPath, ['--import', 'tsx', child, dataDir, template], { stdio: 'inherit' })
+    const killed = spawn(process.execPath, [...child.execArgv, child.file, dataDir, template], { stdio: 'inherit' })
     assert.deepEqual(await once(killed, 'exit'), [null, 'SIGKILL'])
     assert.deepEqual((await readdir(dataDir)).sort(), ['lock', 'queue.new'])
     const store = await openEmbedded({ dataDir, fsync: true, template })
@@ -123,7 +125,7 @@ describe('a template', () => {
   })
 
   it('is in the build of the package', () => {
-    assert.equal(builtTemplate(), fileURLToPath(new URL('../../dist/queue-template', import.meta.url)))
+    assert.equal(realpathSync(builtTemplate() ?? ''), fileURLToPath(new URL('../../dist/queue-template', import.meta.url)))
   })
 })
 

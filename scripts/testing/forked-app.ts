@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { freeze } from './freeze.js'
+import { runnable } from './runnable.js'
 
 /** A response of the API. */
 export interface Answer {
@@ -30,8 +30,9 @@ export interface ForkedAppOptions {
 }
 
 export async function forkApp({ env, rootDir, roles = 'http,worker', app }: ForkedAppOptions): Promise<ForkedApp> {
-  const child: ChildProcess = fork(fileURLToPath(app), [], {
-    execArgv: ['--import', 'tsx'],
+  const { file, execArgv } = runnable(app)
+  const child: ChildProcess = fork(file, [], {
+    execArgv: [...execArgv],
     env: { ...process.env, APP_ENV: JSON.stringify(env), APP_ROOT: rootDir, APP_ROLES: roles },
   })
   const exited = once(child, 'exit')

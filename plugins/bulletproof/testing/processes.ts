@@ -4,10 +4,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent, get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { jwt, tokensService } from 'zin/plugins/jwt'
 import { createHeaders } from 'zin/signer'
 import { createTestHost } from 'zin/testing'
+import { runnable } from '../../../scripts/testing/runnable.js'
 import { appKey, sharedSecret } from './app.js'
 
 export interface ProcessGiven {
@@ -25,8 +25,9 @@ export interface AppServer {
 
 export async function startServer({ env, ...given }: ProcessGiven): Promise<AppServer> {
   const all = { APP_KEY: appKey, BULLETPROOF_SIGNING_SECRET: sharedSecret, ...env }
-  const child: ChildProcess = fork(fileURLToPath(new URL('./server.ts', import.meta.url)), [JSON.stringify({ ...given, env: all })], {
-    execArgv: ['--import', 'tsx'],
+  const { file, execArgv } = runnable(new URL('./server.ts', import.meta.url))
+  const child: ChildProcess = fork(file, [JSON.stringify({ ...given, env: all })], {
+    execArgv: [...execArgv],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
   const exited = once(child, 'exit')

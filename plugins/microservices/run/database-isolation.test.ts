@@ -4,7 +4,6 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { pathToFileURL } from 'node:url'
 import { database } from 'zin/plugins/database'
 import { createTestHost } from 'zin/testing'
 import { cleanUp } from '../../../scripts/testing/clean-up.js'
@@ -53,7 +52,7 @@ describe('the database of a service', () => {
     later(() => rm(rootDir, { recursive: true, force: true }))
     const folder = join(rootDir, 'src/services/a/notes')
     await mkdir(folder, { recursive: true })
-    const plugins = pathToFileURL(join(import.meta.dirname, '..', '..', 'database', 'index.ts')).href
+    const plugins = import.meta.resolve('zin/plugins/database')
     await writeFile(join(folder, 'service.config.json'), JSON.stringify({ name: 'notes', port: await freePort(), ...config }))
     await writeFile(
       join(folder, 'index.mjs'),

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 import { after, before, describe, it, type TestContext } from 'node:test'
-import { pathToFileURL } from 'node:url'
 import { createConnection } from 'mysql2/promise'
 import { mysqlDatabase } from '../../../scripts/testing/mysql-database.js'
 import { freePort, servicesApp } from '../testing/services-app.js'
@@ -10,7 +8,7 @@ import { freePort, servicesApp } from '../testing/services-app.js'
 const database = mysqlDatabase('schema')
 const schema = `${database.name}_my_notes`
 const user = `zin_${randomUUID().slice(0, 8)}`
-const plugin = pathToFileURL(join(import.meta.dirname, '..', '..', 'database', 'index.ts')).href
+const plugin = import.meta.resolve('zin/plugins/database')
 
 async function sql(...statements: readonly string[]): Promise<unknown> {
   const { DB_HOST, DB_PASSWORD, DB_PORT, DB_USERNAME } = database.env

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { runnable } from '../../../../scripts/testing/runnable.js'
 import { fileExports } from '../exported.js'
 import { jobOf, lineLogger } from '../test-support.js'
 import { childEntry } from './entry.js'
@@ -78,16 +79,16 @@ describe('the threads and processes of a processor', () => {
   it('go down with an app that is killed, even when the processor blocks', async () => {
     // An app of its own whose processor tells its pid and then blocks.
     await writeFile(join(folder, 'blocks.mjs'), `export default async (job) => { await job.log(process.pid); for (;;); }`)
-    const support = new URL('../test-support.ts', import.meta.url).href
-    const app = `import { openBench, specOf, jobOf } from ${JSON.stringify(support)}
+    const support = runnable(new URL('../test-support.ts', import.meta.url))
+    const app = `import { openBench, specOf, jobOf } from ${JSON.stringify(pathToFileURL(support.file).href)}
       import { cpSync } from 'node:fs'
       const bench = await openBench()
       cpSync(${JSON.stringify(join(folder, 'blocks.mjs'))}, bench.root + '/blocks.mjs')
       const { run } = await bench.processors.load(specOf('blocks.mjs', { isolation: 'process' }))
       run(jobOf(1, { log: (pid) => process.stdout.write(bench.root + ' ' + pid + '\\n') }))`
-    await writeFile(join(folder, 'app.mts'), app)
+    await writeFile(join(folder, 'app.mjs'), app)
     const cwd = fileURLToPath(new URL('../../../..', import.meta.url))
-    const parent = spawn(process.execPath, ['--import', 'tsx', join(folder, 'app.mts')], { cwd, stdio: ['ignore', 'pipe', 'inherit'] })
+    const parent = spawn(process.execPath, [...support.execArgv, join(folder, 'app.mjs')], { cwd, stdio: ['ignore', 'pipe', 'inherit'] })
     const [text] = (await once(parent.stdout, 'data')) as [Buffer]
     const [root, pid] = String(text).trim().split(' ') as [string, string]
     parent.kill('SIGKILL')

@@ -1,0 +1,75 @@
+// Compiles the sources and their tests to JavaScript before a test run. A process that loads the TypeScript itself, with tsx, spends
+// seconds on it, and a run starts more than a hundred.
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { type BuildOptions, build, type Plugin } from 'esbuild'
+
+/** A tree with `.js` in place of each `.ts`. */
+export interface Compiled {
+  readonly folder: string
+  remove(): void
+}
+
+/** Inside of the repository: packages are found from there as they are from the sources. */
+const parent = resolve('.zin')
+
+const options: BuildOptions = {
+  outbase: '.',
+  format: 'esm',
+  target: 'node20',
+  platform: 'node',
+  sourcemap: 'inline',
+  sourcesContent: false,
+  logLevel: 'error',
+}
+
+export async function compile(): Promise<Compiled> {
+  mkdirSync(parent, { recursive: true })
+  const folder = mkdtempSync(join(parent, 'tests-'))
+  const remove = (): void => rmSync(folder, { recursive: true, force: true })
+  try {
+    const files = ['core', 'plugins', 'scripts'].flatMap(sources)
+    const tests = { entryPoints: files.filter(isTest), define: ownPlace, plugins: [withOwnPlace] }
+    const code = { entryPoints: files.filter((file) => !isTest(file)) }
+    await Promise.all([tests, code].map((own) => build({ ...options, ...own, outdir: folder })))
+    writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest()))
+    cpSync('scripts', join(folder, 'scripts'), { recursive: true, filter: (file) => !file.endsWith('.ts') })
+    for (const name of ['dist', 'examples']) symlinkSync(resolve(name), join(folder, name), 'junction')
+    return { folder, remove }
+  } catch (error) {
+    remove()
+    throw error
+  }
+}
+
+function sources(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => /(?<!\.d)\.tsx?$/.test(name))
+    .map((name) => join(folder, name))
+}
+
+const isTest = (file: string): boolean => /\.(test|contract)\.ts$|^scripts[\\/]|[\\/]testing[\\/]/.test(file)
+
+/** Exports as `paths` in tsconfig.json say for the sources. */
+function manifest(): object {
+  const read = (file: string) => JSON.parse(readFileSync(file, 'utf8'))
+  const { name, version } = read('package.json') as { readonly name: string; readonly version: string }
+  const { paths } = read('tsconfig.json').compilerOptions as { readonly paths: Readonly<Record<string, readonly [string]>> }
+  const exports = Object.entries(paths).map(([path, [file]]) => [path.replace(name, '.'), file.replace(/\.ts$/, '.js')])
+  return { name, version, type: 'module', exports: Object.fromEntries(exports) }
+}
+
+const ownPlace = { 'import.meta.url': '__url', 'import.meta.filename': '__file', 'import.meta.dirname': '__folder' }
+
+/** Tests use files beside their source, which stay there. The code that they test is where it is compiled to, as in an installed package. */
+const withOwnPlace: Plugin = {
+  name: 'own-place',
+  setup({ onLoad }) {
+    onLoad({ filter: /\.ts$/ }, ({ path }) => {
+      const [url, file, folder] = [pathToFileURL(path).href, path, dirname(path)].map((value) => JSON.stringify(value))
+      // On the first line, so that the numbers of lines stay.
+      return { contents: `const __url = ${url}, __file = ${file}, __folder = ${folder}; ${readFileSync(path, 'utf8')}`, loader: 'ts' }
+    })
+  },
+}
