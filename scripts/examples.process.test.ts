@@ -158,15 +158,18 @@ describe('examples/full on the embedded store', () => {
       processor: 'processors/email-sender.ts',
       infrastructure: { persistence: { driver: 'db' } },
     })
-    const first = await startApp(folder, { env })
+    // A killed process counts as alive for three times this.
+    const shortLease = { ...env, CLUSTER_HEARTBEAT_MS: '1000' }
+    const start = () => startApp(folder, { env: shortLease })
+    const first = await start()
     assert.equal(await manage(first, 'POST', '/api/workers', worker), 201)
     assert.equal(await first.end('SIGTERM'), 0, first.output())
     for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
-      const app = await startApp(folder, { env })
+      const app = await start()
       assert.equal(await manage(app, 'GET', '/api/workers/kept/status'), 200)
       await app.end(signal)
     }
-    const last = await startApp(folder, { env })
+    const last = await start()
     assert.equal(await manage(last, 'DELETE', '/api/workers/kept'), 200)
     assert.equal(await last.end('SIGTERM'), 0, last.output())
   })

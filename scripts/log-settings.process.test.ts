@@ -25,7 +25,7 @@ export default defineConfig({ app: { port: 0 }, plugins: [noisy()], hooks: { onR
 
 let app: AppFolder
 before(async () => {
-  app = await appFolder({ 'zin.config.ts': config })
+  app = await appFolder({ 'zin.config.mjs': config })
 })
 after(() => app.remove())
 

@@ -26,7 +26,7 @@ describe('zin why and zin circuit:*', () => {
   }
   before(async () => {
     app = await appFolder({
-      'zin.config.ts': config,
+      'zin.config.mjs': config,
       '.env': 'WORKER_AUTO_START=true\n',
       'processors/job.mjs': 'export default () => Promise.reject(new Error("no mail server"))',
     })

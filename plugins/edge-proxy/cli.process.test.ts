@@ -111,7 +111,7 @@ describe('zin proxy', () => {
 describe('commands that need no app', () => {
   it('are listed by zin help, in every folder', async (t) => {
     const step = cleanUp(t)
-    for (const files of [{}, { 'zin.config.ts': "import { edgeProxy } from 'zin/plugins'\nexport default { plugins: [edgeProxy()] }\n" }]) {
+    for (const files of [{}, { 'zin.config.mjs': "import { edgeProxy } from 'zin/plugins'\nexport default { plugins: [edgeProxy()] }\n" }]) {
       const folder = await plainFolder(files)
       step(() => folder.remove())
       const { code, output } = await folder.zin(['help'], env)
@@ -124,7 +124,7 @@ describe('commands that need no app', () => {
 
   it('run in a folder of an app as well, on its settings', async (t) => {
     const folder = await plainFolder({
-      'zin.config.ts': "import { edgeProxy } from 'zin/plugins'\nexport default { plugins: [edgeProxy()] }\n",
+      'zin.config.mjs': "import { edgeProxy } from 'zin/plugins'\nexport default { plugins: [edgeProxy()] }\n",
       '.env': `APP_KEY=${testSecret}\nEDGE_REMOTE_MODE=sql\n`,
     })
     cleanUp(t)(() => folder.remove())

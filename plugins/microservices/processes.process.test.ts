@@ -18,11 +18,13 @@ export default defineConfig({
 })
 `
 
+const foreignText = 'export const own = 1\n'
+
 describe('a service in processes of its own', () => {
   it('is made, started, called, restarted after kill -9, and ends with the app', async (t) => {
     const later = cleanUp(t)
     const { ca, port } = await httpsServer(t, (_request, response) => void response.setHeader('content-type', 'text/plain').end('trusted'))
-    const app = await appFolder({ 'zin.config.ts': config })
+    const app = await appFolder({ 'zin.config.mjs': config, 'src/foreign.ts': foreignText })
     later(() => app.remove())
     const made = await app.zin(['make:service', 'shop/orders'])
     assert.equal(made.code, 0, made.err)
@@ -36,7 +38,7 @@ describe('a service in processes of its own', () => {
       const refused = await app.zin(['make:service', name])
       assert.match(refused.err, /is not <domain>\/<name>|wrong|Unknown/i, name)
     }
-    assert.deepEqual(readdirSync(join(app.folder, 'src')), ['services'])
+    assert.deepEqual(readdirSync(join(app.folder, 'src')).sort(), ['foreign.ts', 'services'])
     assert.deepEqual(readdirSync(join(app.folder, 'src/services')), ['shop'])
 
     const env = {
@@ -85,9 +87,9 @@ describe('a service in processes of its own', () => {
       secret,
     )
     assert.equal(opened.code, 0, opened.err)
-    const foreign = await types('--out', 'zin.config.ts')
+    const foreign = await types('--out', 'src/foreign.ts')
     assert.match(foreign.err, /SERVICE_TYPES_FOREIGN/)
-    assert.equal(readFileSync(join(app.folder, 'zin.config.ts'), 'utf8'), config)
+    assert.equal(readFileSync(join(app.folder, 'src/foreign.ts'), 'utf8'), foreignText)
     assert.match((await types('--check')).err, /--check needs --out/)
 
     process.kill(first.pid, 'SIGKILL')

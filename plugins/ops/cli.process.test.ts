@@ -35,7 +35,7 @@ export default defineConfig({
 
 async function withApp(test: (app: AppFolder) => Promise<void>): Promise<void> {
   const app = await appFolder({
-    'zin.config.ts': config,
+    'zin.config.mjs': config,
     '.env': `BULLETPROOF_SIGNING_SECRET=${secret}\nAPP_KEY=${secret}\nOPS_AUTH=required\n`,
   })
   try {

@@ -12,7 +12,7 @@ export default defineConfig({ app: { name: 'shop', port: 0 }, plugins: [${plugin
 const production = { NODE_ENV: 'production', JWT_SECRET: 'j'.repeat(32), APP_KEY: 'k'.repeat(32) }
 
 async function withApp(plugins: string, test: (app: AppFolder) => Promise<void>): Promise<void> {
-  const app = await appFolder({ 'zin.config.ts': config(plugins) })
+  const app = await appFolder({ 'zin.config.mjs': config(plugins) })
   try {
     await test(app)
   } finally {

@@ -13,7 +13,7 @@ describe('webhooks of an app that is killed', () => {
   before(async () => {
     receiver = await Receiver.open()
     app = await appFolder({
-      'zin.config.ts': `
+      'zin.config.mjs': `
 import { defineConfig } from 'zin'
 import { cluster, database, kv, ops, queueMonitor, queues, workers } from 'zin/plugins'
 

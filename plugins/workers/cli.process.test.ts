@@ -162,7 +162,7 @@ describe('zin worker:* and migrate:worker', () => {
   let app: AppFolder
   before(async () => {
     app = await appFolder({
-      'zin.config.ts': config,
+      'zin.config.mjs': config,
       '.env': 'WORKER_PERSISTENCE_DRIVER=db\n',
       'processors/job.mjs': 'export default () => 1',
       'processors/broken.mjs': 'throw new Error("broken on purpose")',

@@ -32,7 +32,7 @@ export default defineConfig({
 describe('zin migrate:worker', () => {
   let app: AppFolder
   before(async () => {
-    app = await appFolder({ 'zin.config.ts': config })
+    app = await appFolder({ 'zin.config.mjs': config })
   })
   after(() => app.remove())
 

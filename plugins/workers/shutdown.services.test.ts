@@ -34,7 +34,7 @@ export default async (job, _token, signal) => {
 describe('two processes of which one is told to end while it restarts a worker', { timeout: 60_000 }, () => {
   let app: AppFolder
   before(async () => {
-    app = await appFolder({ 'zin.config.ts': config, 'processors/job.mjs': job })
+    app = await appFolder({ 'zin.config.mjs': config, 'processors/job.mjs': job })
   })
   after(() => app.remove())
 

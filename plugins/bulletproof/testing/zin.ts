@@ -12,9 +12,9 @@ export default defineConfig({
 })
 `
 
-/** @param configuration text of `zin.config.ts`; default: all of authentication, with users of its own. */
+/** @param configuration text of `zin.config.mjs`; default: all of authentication, with users of its own. */
 export async function withFolder(env: string, test: (app: AppFolder) => Promise<void>, configuration = config): Promise<void> {
-  const app = await appFolder({ 'zin.config.ts': configuration, '.env': env })
+  const app = await appFolder({ 'zin.config.mjs': configuration, '.env': env })
   try {
     await test(app)
   } finally {

@@ -1,6 +1,6 @@
 /** An app with canaries, and a worker whose versions say which they are; version 2 fails while the file `fails` exists. */
 export const canaryApp: Readonly<Record<string, string>> = {
-  'zin.config.ts': `
+  'zin.config.mjs': `
 import { defineConfig } from 'zin'
 import { canary, cluster, database, kv, ops, queues, workers } from 'zin/plugins'
 
@@ -9,7 +9,8 @@ export default defineConfig({
   plugins: [database(), kv(), cluster(), queues(), ops(), workers(), canary({ lookMs: 200, flushMs: 50 })],
 })
 `,
-  '.env': 'WORKER_PERSISTENCE_DRIVER=db\n',
+  // A killed process counts as alive for three times this.
+  '.env': 'WORKER_PERSISTENCE_DRIVER=db\nCLUSTER_HEARTBEAT_MS=1000\n',
   'processors/one.mjs': "export default () => 'one'",
   'processors/two.mjs': `
 import { existsSync } from 'node:fs'
