@@ -69,7 +69,7 @@ export async function startApp(
       if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
       const exited = once(child, 'exit')
       child.kill(signal)
-      const hard = setTimeout(() => child.kill('SIGKILL'), 30_000)
+      const hard = setTimeout(() => child.kill('SIGKILL'), 60_000)
       const [code] = (await exited) as [number | null]
       clearTimeout(hard)
       return code
@@ -110,7 +110,7 @@ export async function runCli(args: readonly string[], folder: string, env: Env =
 /** Runs any Node program to its end; for test files and scripts of examples. */
 export async function runNode(args: readonly string[], folder: string, env: Env = {}): Promise<CommandResult> {
   const { child, stdout, stderr } = watch(spawnNode(args, folder, env))
-  const hard = setTimeout(() => child.kill('SIGKILL'), 120_000)
+  const hard = setTimeout(() => child.kill('SIGKILL'), 300_000)
   const [code] = (await once(child, 'close')) as [number | null]
   clearTimeout(hard)
   return { code, stdout: stdout(), stderr: stderr() }

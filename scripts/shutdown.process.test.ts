@@ -25,7 +25,7 @@ export default defineConfig({ app: { port: 0 }, shutdown: { deadlineMs: 1_000 },
   return app.zin(['start'])
 }
 
-test('SIGTERM while a plugin hangs in its start stops the plugins and ends the process with 0', { timeout: 60_000 }, async () => {
+test('SIGTERM while a plugin hangs in its start stops the plugins and ends the process with 0', { timeout: 120_000 }, async () => {
   const { code, out, err } = await run(`async start() { ${leave}; ${forever} }, stop: () => console.log('stuck has stopped')`)
   assert.match(out, /stopped while starting/)
   assert.match(out, /stuck has stopped/)
@@ -34,13 +34,13 @@ test('SIGTERM while a plugin hangs in its start stops the plugins and ends the p
 })
 
 test('SIGTERM while the configuration is loading ends the process, also where no signal does so by itself', {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   const { code, out, err } = await run('', '', `${leave}\n${forever}`)
   assert.deepEqual([code, out, err], [143, '', ''])
 })
 
-test('a plugin whose stop hangs is reported once, and the process ends with 1 whatever it left open', { timeout: 60_000 }, async () => {
+test('a plugin whose stop hangs is reported once, and the process ends with 1 whatever it left open', { timeout: 120_000 }, async () => {
   const { code, out, err } = await run(`async stop() { ${forever} }`, `hooks: { onReady: () => { ${leave} } }`)
   assert.equal(out.split('stuck: hung after').length, 2, out)
   assert.deepEqual([code, err], [1, ''])

@@ -42,7 +42,7 @@ const base = (log: string[]): Plugin => definePlugin({ name: 'base', version: '1
 
 describe('the deadline of a shutdown', () => {
   it('holds for the delay, a hung request and a hung plugin together, and every plugin still begins to stop', {
-    timeout: 30_000,
+    timeout: 60_000,
   }, async () => {
     const log: string[] = []
     const host = hostOf([hung(log, { dependencies: ['base'] }), base(log)], { deadlineMs: 400, delayMs: 600_000 })
@@ -85,7 +85,7 @@ describe('the deadline of a shutdown', () => {
     assert.match(report.lines.join('\n'), /hung: hung after .* stop did not end within 500 ms/)
   })
 
-  it('holds for a plugin that was being disabled when it began', { timeout: 30_000 }, async () => {
+  it('holds for a plugin that was being disabled when it began', { timeout: 60_000 }, async () => {
     const log: string[] = []
     const host = hostOf([hung(log)], { deadlineMs: 300 })
     await host.start({ listen: false })
@@ -143,7 +143,7 @@ describe('stopping an app that is still starting', () => {
   }
 
   for (const phase of ['setup', 'start', 'ready'] as const) {
-    it(`gives up a plugin that hangs in ${phase}, begins no other and stops those that have started`, { timeout: 20_000 }, async () => {
+    it(`gives up a plugin that hangs in ${phase}, begins no other and stops those that have started`, { timeout: 60_000 }, async () => {
       const log: string[] = []
       const late = definePlugin({
         name: 'late',
@@ -230,7 +230,7 @@ describe('steps of onStopped', () => {
     assert.deepEqual(log, ['exporter', 'last'])
   })
 
-  it('that fail or never end are in the report, within the deadline of the shutdown', { timeout: 30_000 }, async () => {
+  it('that fail or never end are in the report, within the deadline of the shutdown', { timeout: 60_000 }, async () => {
     for (const [last, outcome] of [
       [() => Promise.reject(new Error('disk full')), 'failed'],
       [() => never, 'hung'],

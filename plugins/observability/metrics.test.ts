@@ -299,7 +299,7 @@ describe('the metrics of an app', () => {
     )
   })
 
-  const promtool = (args: readonly string[], input = '') => spawnSync('promtool', args, { input, encoding: 'utf8', timeout: 30_000 })
+  const promtool = (args: readonly string[], input = '') => spawnSync('promtool', args, { input, encoding: 'utf8', timeout: 60_000 })
   // Where it is installed; parseMetrics checks the same everywhere.
   if (promtool(['--version']).error === undefined) {
     it('and the alert rules have no problem that promtool knows of', async () => {

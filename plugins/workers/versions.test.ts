@@ -24,7 +24,7 @@ export const ZinTrustProcessor = async (job) => {
   while (readdirSync(folder).length < together) await new Promise((resolve) => setTimeout(resolve, 10))
 }`
 
-describe('versions of a worker', { timeout: 60_000 }, () => {
+describe('versions of a worker', { timeout: 120_000 }, () => {
   let rootDir: string
   let host: TestHost
   let service: Workers

@@ -9,8 +9,8 @@ export function freeze(child: ChildProcess | undefined): void {
   if (child?.pid === undefined) return
   child.kill('SIGSTOP')
   const pause = new Int32Array(new SharedArrayBuffer(4))
-  for (const end = performance.now() + 5_000; process.platform === 'linux' && !isStopped(child.pid); ) {
-    if (performance.now() > end) throw new Error(`process ${child.pid} was not stopped within 5 s`)
+  for (const end = performance.now() + 60_000; process.platform === 'linux' && !isStopped(child.pid); ) {
+    if (performance.now() > end) throw new Error(`process ${child.pid} was not stopped within 60 s`)
     Atomics.wait(pause, 0, 0, 1)
   }
 }

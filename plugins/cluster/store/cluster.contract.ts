@@ -21,7 +21,7 @@ const unique = (name: string): string => `${name}-${randomUUID().slice(0, 8)}`
 
 /** The contract of every store, tested with two nodes on one store. */
 export function clusterContract(title: string, makeStore: () => Promise<TestedStore>): void {
-  describe(`the cluster on ${title}`, { timeout: 60_000 }, () => {
+  describe(`the cluster on ${title}`, { timeout: 120_000 }, () => {
     let store: TestedStore
     let one: OwnedCluster
     let two: OwnedCluster

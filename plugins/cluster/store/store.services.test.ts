@@ -36,7 +36,7 @@ const onRedis = (url: string): TestedStore => {
 
 clusterContract('Redis', async () => onRedis(testRedisUrl))
 
-describe('the cluster on Redis', { timeout: 60_000 }, () => {
+describe('the cluster on Redis', { timeout: 120_000 }, () => {
   let server: RedisServer
   let client: RedisClient
   before(async () => {

@@ -38,7 +38,7 @@ async function countAll(store: StateStore, deltas: readonly AttemptDelta[]): Pro
 
 /** What every store of shared state does, between two objects on one store as between two processes. */
 export function stateContract(title: string, makeStore: () => Promise<TestedState>): void {
-  describe(`what nodes share of workers on ${title}`, { timeout: 60_000 }, () => {
+  describe(`what nodes share of workers on ${title}`, { timeout: 120_000 }, () => {
     let tested: TestedState
     let one: StateStore
     let two: StateStore

@@ -28,7 +28,7 @@ const onRedis = (url: string): TestedState => storesOnRedis(url, asClient, state
 
 stateContract('Redis', async () => onRedis(testRedisUrl))
 
-describe('what nodes share of workers on Redis', { timeout: 60_000 }, () => {
+describe('what nodes share of workers on Redis', { timeout: 120_000 }, () => {
   let server: RedisServer
   let client: RedisClient
   before(async () => {

@@ -93,7 +93,7 @@ describe('the threads and processes of a processor', () => {
     const [root, pid] = String(text).trim().split(' ') as [string, string]
     parent.kill('SIGKILL')
     await once(parent, 'exit')
-    for (let round = 0; round < 200 && isAlive(Number(pid)); round++) await delay(50)
+    for (let round = 0; round < 1200 && isAlive(Number(pid)); round++) await delay(50)
     assert.equal(isAlive(Number(pid)), false)
     await rm(root, { recursive: true, force: true })
   })
