@@ -35,7 +35,7 @@ interface ReportLine {
   readonly error?: string
 }
 
-const deadlineMs = 15 * 60_000
+const deadlineMs = 8 * 60_000
 /** How many of its slowest tests a file reports. */
 const listed = 10
 

@@ -14,7 +14,7 @@ describe('a canary on Redis with three processes', () => {
     APP_NAME: `canary-${run}`,
     REDIS_URL: process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set',
     WORKER_PERSISTENCE_DRIVER: 'kvstore',
-    CLUSTER_HEARTBEAT_MS: '500',
+    CLUSTER_HEARTBEAT_MS: '1000',
   }
   let app: AppFolder
   let leader: RunningApp

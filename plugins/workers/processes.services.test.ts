@@ -34,7 +34,7 @@ describe('three processes on one Redis', () => {
     WORKER_PERSISTENCE_DRIVER: 'kvstore',
     WORKER_AUTO_START: 'true',
     WORKER_INTERVAL_MS: '500',
-    CLUSTER_HEARTBEAT_MS: '500',
+    CLUSTER_HEARTBEAT_MS: '1000',
     WORKER_TIMEOUT: '5',
   }
   const start = () => forkApp({ app, env, rootDir })
