@@ -3,7 +3,6 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
-import { runnable } from '../../scripts/testing/runnable.js'
 import { loadConfig } from './load.js'
 
 const folders: string[] = []
@@ -102,7 +101,7 @@ test('a package that lacks an imported name is reported with file, line and colu
 
 test('an error that says what to do keeps its code and gets its place', async () => {
   const rootDir = await app({
-    'zin.config.ts': `import { env } from ${JSON.stringify(runnable(new URL('./env.ts', import.meta.url)).file)}\nexport default {\n  app: { port: env.int('ZIN_LOAD_TEST_BAD', 1) },\n}\n`,
+    'zin.config.ts': `import { env } from ${JSON.stringify(import.meta.resolve('./env.js'))}\nexport default {\n  app: { port: env.int('ZIN_LOAD_TEST_BAD', 1) },\n}\n`,
     '.env': 'ZIN_LOAD_TEST_BAD=many\n',
   })
   await assert.rejects(loadConfig(rootDir), {

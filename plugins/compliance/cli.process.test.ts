@@ -45,7 +45,7 @@ describe('zin audit:*, gdpr:* and compliance:report', () => {
   }
   before(async () => {
     app = await appFolder({
-      'zin.config.ts': config,
+      'zin.config.mjs': config,
       '.env': `WORKER_AUTO_START=true\nWORKER_GDPR=true\nAPP_KEY=${'k'.repeat(32)}\n`,
       'processors/job.mjs': 'export default async (job) => job.data.text',
     })
