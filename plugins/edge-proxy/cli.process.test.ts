@@ -111,7 +111,10 @@ describe('zin proxy', () => {
 describe('commands that need no app', () => {
   it('are listed by zin help, in every folder', async (t) => {
     const step = cleanUp(t)
-    for (const files of [{}, { 'zin.config.mjs': "import { edgeProxy } from 'zin/plugins'\nexport default { plugins: [edgeProxy()] }\n" }]) {
+    for (const files of [
+      {},
+      { 'zin.config.mjs': "import { edgeProxy } from 'zin/plugins'\nexport default { plugins: [edgeProxy()] }\n" },
+    ]) {
       const folder = await plainFolder(files)
       step(() => folder.remove())
       const { code, output } = await folder.zin(['help'], env)
