@@ -254,8 +254,6 @@ class ClusterService implements OwnedCluster {
   /** Ends the roles in time when the next heartbeats fail. */
   #watchLoss(): void {
     clearTimeout(this.#lossWatch)
-    // A renewal may end after the close.
-    if (this.#state !== 'member') return
     this.#lossWatch = setTimeout(
       () => {
         if (!this.#holdsLease()) this.#roles.lose()
@@ -268,6 +266,7 @@ class ClusterService implements OwnedCluster {
   /** Checks again when the lease of another node is about to expire before the next heartbeat. */
   #awaitExpiry({ late }: Renewal): void {
     clearTimeout(this.#expiry)
+    // The nodes may have been read while it closed.
     if (this.#state !== 'member') return
     const { leaseMs } = this.#options
     const left = late.map((one) => one.leaseMs).filter((ms) => ms > 0 && ms < leaseMs / 3)

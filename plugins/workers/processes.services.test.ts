@@ -179,7 +179,7 @@ describe('three processes on one Redis', () => {
     const name = `count-${run}`
     await create(name, { processor: 'count.mjs', concurrency: 20, placement: { nodes: 2 }, autoStart: false })
     const path = `/api/workers/${name}`
-    const jobs = 6_000
+    const jobs = 20_000
     const root = { worker: name, options: { attempts: 1 } }
     for (let added = 0; added < jobs; added += 500) {
       await Promise.all(
@@ -194,7 +194,7 @@ describe('three processes on one Redis', () => {
     const placed = (await nodesOf(name)).filter((node) => node.placed).map(({ node }) => pidOf(node))
     assert.equal(placed.length, 2)
     const victim = apps.find((app) => placed.includes(app.pid) && app !== second()) as ForkedApp
-    await someRuns(1000)
+    await someRuns(2000)
     await victim.kill()
     const running = (nodes: readonly OnNode[]) =>
       nodes.filter((node) => node.state === 'running' && node.placed).map(({ node }) => pidOf(node))
