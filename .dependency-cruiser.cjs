@@ -89,10 +89,11 @@ module.exports = {
     },
     {
       name: 'console-page-imports-no-server',
-      comment: 'The page runs in browsers: of other plugins, and of the server side of its own, it may import types only.',
+      comment:
+        'The page runs in browsers: of other plugins, and of the server side of its own, it may import types only; what both use lies in shared/.',
       severity: 'error',
-      from: { path: '^plugins/console/app/', pathNot: test },
-      to: { pathNot: ['^plugins/console/app/', '^node_modules/(preact|uplot)/', runtimeFree], dependencyTypesNot: ['type-only'] },
+      from: { path: '^plugins/console/(app|shared)/', pathNot: test },
+      to: { pathNot: ['^plugins/console/(app|shared)/', '^node_modules/(preact|uplot)/', runtimeFree], dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'no-circular',
@@ -119,7 +120,7 @@ module.exports = {
       name: 'no-development-package-at-run-time',
       comment: 'Move it to dependencies. The page of the console is bundled by the build.',
       severity: 'error',
-      from: { path: '^(core|plugins)/', pathNot: [test, '^plugins/console/app/'] },
+      from: { path: '^(core|plugins)/', pathNot: [test, '/testing/', '^plugins/console/app/'] },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only', 'npm-peer'] },
     },
     {

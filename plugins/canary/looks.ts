@@ -8,6 +8,8 @@ import type { CanaryStore } from './store/contract.js'
 const dayMs = 86_400_000
 /** Attempts of the stable version that a threshold for slow ones needs. */
 const leastForSlow = 100
+/** Shorter attempts are never slow: what they take is decided by what else the process does. */
+const leastSlowMs = 10
 
 export interface Look {
   readonly judgement: Judgement
@@ -54,6 +56,10 @@ export async function stableOf(
   const jobs = completed + failed
   return {
     baseline: { jobs, failed: Math.max(0, failed - lost), lost },
-    slowMs: jobs >= leastForSlow ? (percentile(durations, 0.95) ?? null) : null,
+    slowMs: jobs >= leastForSlow ? slowFrom(percentile(durations, 0.95)) : null,
   }
+}
+
+function slowFrom(percentile95: number | undefined): number | null {
+  return percentile95 === undefined ? null : Math.max(percentile95, leastSlowMs)
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { fakeClock, memoryLogger } from 'zin/testing'
-import { LeakTracer } from '../../core/testing/leaks.js'
 import { eventually } from '../../scripts/testing/eventually.js'
 import { localCluster } from './index.js'
 import { createCluster } from './service.js'
@@ -116,20 +115,17 @@ describe('the roles of a node', () => {
         return key === 'renew' ? (...args: unknown[]) => renewing().then(() => value.apply(target, args)) : value.bind(target)
       },
     })
-    const tracer = new LeakTracer()
-    await tracer.run('cluster', async () => {
-      const node = { id: 'a', host: 'h', pid: 1, startedAt: 0 }
-      const cluster = createCluster({ store: slow, node, clock, log: silentLog, leaseMs: 15_000 })
-      await cluster.open()
-      let closed: Promise<void> | undefined
-      renewing = async () => {
-        closed = cluster.close()
-      }
-      await cluster.heartbeat()
-      assert.ok(closed)
-      await closed
-    })
-    assert.deepEqual(await tracer.remaining(), [])
-    tracer.close()
+    const before = timers()
+    const node = { id: 'a', host: 'h', pid: 1, startedAt: 0 }
+    const cluster = createCluster({ store: slow, node, clock, log: silentLog, leaseMs: 15_000 })
+    await cluster.open()
+    let closed: Promise<void> | undefined
+    renewing = async () => {
+      closed = cluster.close()
+    }
+    await cluster.heartbeat()
+    assert.ok(closed)
+    await closed
+    assert.equal(timers(), before)
   })
 })

@@ -9,8 +9,8 @@ import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
 import { createTestHost, type TestHost } from 'zin/testing'
+import { writeProcessors } from '../../scripts/testing/processor-files.js'
 import { type Isolation, type Workers, workers, workersService } from './index.js'
-import { writeProcessors } from './testing/processor-files.js'
 
 /** Each does harm unless it is told to be good. */
 const harms = {

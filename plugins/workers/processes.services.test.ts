@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test'
 import { type Connection, createConnection } from 'mysql2/promise'
 import { type ForkedApp, forkApp } from '../../scripts/testing/forked-app.js'
 import { mysqlDatabase } from '../../scripts/testing/mysql-database.js'
-import { writeProcessors } from './testing/processor-files.js'
+import { writeProcessors } from '../../scripts/testing/processor-files.js'
 
 const redisUrl = process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set'
 const run = randomUUID().slice(0, 8)

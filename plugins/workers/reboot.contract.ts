@@ -11,8 +11,8 @@ import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
 import { createTestHost } from 'zin/testing'
 import { eventually } from '../../scripts/testing/eventually.js'
+import { writeProcessors } from '../../scripts/testing/processor-files.js'
 import { type Workers, workers, workersService } from './index.js'
-import { writeProcessors } from './testing/processor-files.js'
 import { signal } from './testing/signal.js'
 
 interface Backend {

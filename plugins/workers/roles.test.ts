@@ -10,8 +10,8 @@ import { ops } from 'zin/plugins/ops'
 import { queues, queuesService } from 'zin/plugins/queues'
 import { createTestHost, fake } from 'zin/testing'
 import { cleanUp } from '../../scripts/testing/clean-up.js'
+import { writeProcessors } from '../../scripts/testing/processor-files.js'
 import { workers, workersService } from './index.js'
-import { writeProcessors } from './testing/processor-files.js'
 
 type Env = Readonly<Record<string, string>>
 type Roles = readonly ('http' | 'worker')[]

@@ -13,8 +13,8 @@ import { workerHealth } from 'zin/plugins/worker-health'
 import { createTestHost } from 'zin/testing'
 import { cleanUp } from '../../scripts/testing/clean-up.js'
 import { eventually } from '../../scripts/testing/eventually.js'
+import { writeProcessors } from '../../scripts/testing/processor-files.js'
 import { workers, workersService } from './index.js'
-import { writeProcessors } from './testing/processor-files.js'
 import { signal } from './testing/signal.js'
 
 interface Backend {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { it } from 'node:test'
 import { cleanUp } from '../../scripts/testing/clean-up.js'
 import { forkApp } from '../../scripts/testing/forked-app.js'
-import { writeProcessors } from './testing/processor-files.js'
+import { writeProcessors } from '../../scripts/testing/processor-files.js'
 
 const run = randomUUID().slice(0, 8)
 const app = new URL('./testing/app-child.ts', import.meta.url)

@@ -11,8 +11,8 @@ import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
 import { createTestHost, type TestHost } from 'zin/testing'
+import { writeProcessors } from '../../scripts/testing/processor-files.js'
 import { type JobView, percentile, type WorkerProcessor, type Workers, workers, workersService } from './index.js'
-import { writeProcessors } from './testing/processor-files.js'
 import { signal } from './testing/signal.js'
 
 /** What the plugin does, over HTTP and with real jobs. Queue names are new in each test, so that stores may be shared. */

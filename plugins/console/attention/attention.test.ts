@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { JobDetails, JobPage, QueueStats } from 'zin/plugins/queue-monitor'
-import { failingVersions } from './failing-versions.js'
+import { failingVersions } from '../shared/failing-versions.js'
 import { retriedJob } from './items.js'
 import { RetriedJobs } from './retried-jobs.js'
 

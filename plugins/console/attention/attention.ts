@@ -2,7 +2,7 @@ import type { Breaker } from 'zin/plugins/breaker'
 import type { Canaries } from 'zin/plugins/canary'
 import type { JobDetails, QueueMonitor, QueueStats } from 'zin/plugins/queue-monitor'
 import type { Workers, WorkerView } from 'zin/plugins/workers'
-import { failingVersions } from './failing-versions.js'
+import { failingVersions } from '../shared/failing-versions.js'
 import { type AttentionItem, failedWorker, failingVersion, lostNode, openCircuits, retriedJob, waitingCanary } from './items.js'
 import { failedAttempts, RetriedJobs } from './retried-jobs.js'
 

@@ -4,7 +4,7 @@ import type { Canaries } from 'zin/plugins/canary'
 import type { JobDetails, QueueEntry } from 'zin/plugins/queue-monitor'
 import type { Workers, WorkerView } from 'zin/plugins/workers'
 import { duration, exact, percent, plural } from '../app/format.js'
-import type { FailingVersion, VersionShare } from './failing-versions.js'
+import type { FailingVersion, VersionShare } from '../shared/failing-versions.js'
 
 /** Something that needs a person. */
 export interface AttentionItem {

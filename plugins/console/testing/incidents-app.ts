@@ -13,7 +13,7 @@ import { workers, workersService } from 'zin/plugins/workers'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { eventually } from '../../../scripts/testing/eventually.js'
 import { type ForkedApp, forkApp } from '../../../scripts/testing/forked-app.js'
-import { writeProcessors } from '../../workers/testing/processor-files.js'
+import { writeProcessors } from '../../../scripts/testing/processor-files.js'
 import { webConsole } from '../index.js'
 
 export const declined = 'card declined: insufficient funds'

@@ -11,8 +11,8 @@ import { queues } from 'zin/plugins/queues'
 import { workerHealth } from 'zin/plugins/worker-health'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { eventually } from '../../../scripts/testing/eventually.js'
+import { writeProcessors } from '../../../scripts/testing/processor-files.js'
 import { type WorkerChange, type Workers, workers, workersService } from '../index.js'
-import { writeProcessors } from './processor-files.js'
 
 type Answer = Awaited<ReturnType<TestHost['inject']>>
 

@@ -1,6 +1,6 @@
 // Where the plugins of a boot graph stand. Pure.
 import type { PluginReport } from 'zin'
-import { grouped } from '../../group.js'
+import { grouped } from '../../../shared/group.js'
 
 export const boxWidth = 120
 export const boxHeight = 28

@@ -1,7 +1,7 @@
 // What is wrong with a worker, in words. Pure.
 import type { QueueEntry } from 'zin/plugins/queue-monitor'
 import type { WorkerState, WorkerView } from 'zin/plugins/workers'
-import { failsTooOften } from '../../../failure-share.js'
+import { failsTooOften } from '../../../shared/failure-share.js'
 import { duration, percent } from '../../format.js'
 import type { Tone } from '../../ui/badge.js'
 

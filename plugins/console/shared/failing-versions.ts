@@ -1,6 +1,7 @@
-// Which version of a worker fails too often. Pure.
-import { grouped } from '../app/group.js'
-import { failsTooOften } from '../failure-share.js'
+// Which version of a worker fails too often. Pure; the page and the server use the same.
+
+import { failsTooOften } from './failure-share.js'
+import { grouped } from './group.js'
 
 /** What is counted of a version. */
 interface Counted {
