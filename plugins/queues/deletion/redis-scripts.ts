@@ -17,8 +17,9 @@ local function forget(id)
   return found
 end
 
+-- A key lives through the millisecond of its expiry.
 local function expire()
-  for _, id in ipairs(call('ZRANGEBYSCORE', index, '-inf', now, 'LIMIT', 0, 500)) do forget(id) end
+  for _, id in ipairs(call('ZRANGEBYSCORE', index, '-inf', '(' .. string.format('%.0f', now), 'LIMIT', 0, 500)) do forget(id) end
 end
 
 local function wakeWorkers()
@@ -88,7 +89,7 @@ local function delete(id, facts, state, score)
       for _, part in ipairs(all) do
         if call('EXISTS', job .. part) == 1 then
           call('RENAME', job .. part, target .. part)
-          call('PEXPIRE', target .. part, ms)
+          call('PEXPIREAT', target .. part, now + ms)
         end
       end
       call('HSET', target, 'zin:batch', name, 'zin:state', state, 'zin:score', score, 'zin:deduplicated', deduplicated)
