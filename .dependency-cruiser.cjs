@@ -120,7 +120,7 @@ module.exports = {
       name: 'no-development-package-at-run-time',
       comment: 'Move it to dependencies. The page of the console is bundled by the build.',
       severity: 'error',
-      from: { path: '^(core|plugins)/', pathNot: [test, '/testing/', '^plugins/console/app/'] },
+      from: { path: '^(core|plugins)/', pathNot: [test, '^plugins/[^/]+/testing/', '^plugins/console/app/'] },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only', 'npm-peer'] },
     },
     {
