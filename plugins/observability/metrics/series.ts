@@ -11,11 +11,18 @@ export interface SeriesSpec {
   readonly beyond?: (values: readonly string[]) => readonly string[]
 }
 
+/** The series whose first labels have certain values. A map for each label: joining them to one key costs more than counting. */
+interface Branch<T> {
+  readonly next: Map<string, Branch<T>>
+  of?: T
+}
+
 /** One series for each combination of labels, up to a limit. */
 class Series<T> {
   readonly #spec: SeriesSpec
   readonly #make: () => T
-  readonly #series = new Map<string, { readonly values: readonly string[]; readonly of: T }>()
+  readonly #root: Branch<T> = { next: new Map() }
+  readonly #all: { readonly values: readonly string[]; readonly of: T }[] = []
 
   constructor(spec: SeriesSpec, make: () => T) {
     this.#spec = spec
@@ -23,27 +30,38 @@ class Series<T> {
   }
 
   of(values: readonly string[]): T {
-    const key = values.length === 1 ? (values[0] as string) : values.join('\u0000')
-    const known = this.#series.get(key)
-    if (known !== undefined) return known.of
+    const known = this.#find(values)
+    if (known !== undefined) return known
     const { beyond = allOther, maxSeries = 1000 } = this.#spec
-    if (this.#series.size < maxSeries) return this.#add(key, values)
+    if (this.#all.length < maxSeries) return this.#add(values)
     const other = beyond(values)
-    const otherKey = other.join('\u0000')
-    return this.#series.get(otherKey)?.of ?? this.#add(otherKey, other)
+    return this.#find(other) ?? this.#add(other)
   }
 
   map<S>(sample: (of: T, head: { name: string; help: string; labels: Record<string, string> }) => S): readonly S[] {
     const { help, labels: names, name } = this.#spec
-    return [...this.#series.values()].map(({ of, values }) => {
+    return this.#all.map(({ of, values }) => {
       const labels = Object.fromEntries(names.map((label, index) => [label, values[index] ?? '']))
       return sample(of, { name, help, labels })
     })
   }
 
-  #add(key: string, values: readonly string[]): T {
+  #find(values: readonly string[]): T | undefined {
+    let branch: Branch<T> | undefined = this.#root
+    for (let label = 0; label < values.length && branch !== undefined; label++) branch = branch.next.get(values[label] as string)
+    return branch?.of
+  }
+
+  #add(values: readonly string[]): T {
+    let branch = this.#root
+    for (const value of values) {
+      const next: Branch<T> = branch.next.get(value) ?? { next: new Map() }
+      branch.next.set(value, next)
+      branch = next
+    }
     const of = this.#make()
-    this.#series.set(key, { values: [...values], of })
+    branch.of = of
+    this.#all.push({ values: [...values], of })
     return of
   }
 }
