@@ -86,9 +86,9 @@ export async function traceApp(app: ObservedApp, target: OtlpTarget, facts: Work
     clock,
     log,
   })
-  const { propagator, tracer, traces } = telemetry
+  const { requests, tracer, traces } = telemetry
   const stops: (() => void)[] = []
-  app.use(requestSpans(tracer, propagator))
+  app.use(requestSpans(requests))
   if (database !== undefined) stops.push(database.observe(querySpans(tracer)))
   if (queues !== undefined) stops.push(queues.setTelemetry(queueTelemetry(tracer)))
   if (workers !== undefined && facts !== undefined) {

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import type { Plugin } from 'zin'
+import { ROOT_CONTEXT, trace } from '@opentelemetry/api'
+import { SamplingDecision } from '@opentelemetry/sdk-trace-base'
+import { definePlugin, type Plugin } from 'zin'
 import { microservices, microservicesService } from 'zin/plugins/microservices'
 import { ops } from 'zin/plugins/ops'
-import { createTestHost, fakeClock, memoryLogger } from 'zin/testing'
+import { createTestHost, fakeClock, memoryLogger, type TestHost } from 'zin/testing'
 import { cleanUp } from '../../scripts/testing/clean-up.js'
 import { eventually } from '../../scripts/testing/eventually.js'
 import { observability, tracesService } from './index.js'
 import { otlpReceiver } from './testing/otlp-receiver.js'
+import { HeadSampling } from './traces/head-sampling.js'
 import { ExportFailures } from './traces/quiet-exporter.js'
 import { operationOf, sqlText } from './traces/sql-text.js'
 import { otlpTarget } from './traces/target.js'
@@ -104,6 +107,92 @@ describe('the settings of OpenTelemetry', () => {
       assert.ok(sampled && /^(?!0+$)[0-9a-f]{32}$/.test(traceId) && traceId !== 'a'.repeat(32))
     })
   }
+})
+
+describe('a request that is not recorded', () => {
+  const unrecorded = { WORKER_OPENTELEMETRY_SAMPLING_RATIO: '0' }
+  const caller = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) }
+  const traceparent = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-00$/
+
+  /** A route that tells what its calls would carry: before and after it waited, and within a span of its own. */
+  const calling: Plugin = definePlugin({
+    name: 'calling',
+    version: '1.0.0',
+    uses: { traces: tracesService },
+    setup: ({ route, services: { traces } }) =>
+      route({
+        method: 'GET',
+        path: '/calls',
+        summary: 'What calls carry',
+        handler: async () => {
+          const first = traces.headers()
+          await new Promise(setImmediate)
+          return [first, traces.headers(), await traces.span('work', () => traces.headers())]
+        },
+      }),
+  })()
+
+  async function callsOf(host: TestHost, headers: Readonly<Record<string, string>> = {}) {
+    const { body } = await host.inject({ method: 'GET', path: '/calls', headers })
+    return (body as readonly Readonly<Record<string, string>>[]).map(({ traceparent: text = '', tracestate }) => {
+      const [, traceId, spanId] = traceparent.exec(text) ?? []
+      return { traceId, spanId, tracestate }
+    })
+  }
+
+  it('has a trace all the same, which its calls continue', async (t) => {
+    const { host, receiver } = await traced(t, unrecorded, calling)
+    const [first, second, inSpan] = await callsOf(host)
+    assert.ok(first?.traceId)
+    assert.deepEqual(second, first)
+    assert.equal(inSpan?.traceId, first.traceId)
+    const [other] = await callsOf(host)
+    assert.notEqual(other?.traceId, first.traceId)
+    await host.inject({ method: 'GET', path: '/trace', headers: { traceparent: `00-${caller.traceId}-${caller.spanId}-01` } })
+    await eventually('a later span is received', () => receiver.spans.length > 0)
+    assert.deepEqual(new Set(receiver.spans.map(({ traceId }) => traceId)), new Set([caller.traceId]))
+  })
+
+  it('continues the trace of its caller', async (t) => {
+    const { host } = await traced(t, {}, calling)
+    const given = { traceparent: `00-${caller.traceId}-${caller.spanId}-00`, tracestate: 'vendor=1' }
+    for (const { traceId, spanId, tracestate } of await callsOf(host, given)) {
+      assert.deepEqual([traceId, tracestate], [caller.traceId, 'vendor=1'])
+      assert.notEqual(spanId, caller.spanId)
+    }
+  })
+
+  it('has its own trace when it is sent by code within another one', async (t) => {
+    const { host } = await traced(t, unrecorded, calling)
+    const traces = host.service(tracesService)
+    const outer = await traces.span('outer', async () => ({ own: traces.current()?.traceId, calls: await callsOf(host) }))
+    assert.ok(outer.own !== undefined)
+    assert.equal(new Set(outer.calls.map(({ traceId }) => traceId)).size, 1)
+    assert.notEqual(outer.calls[0]?.traceId, outer.own)
+  })
+})
+
+describe('the share of traces that are recorded', () => {
+  it('is drawn from their ids, and every sampler that sees an id decides the same', () => {
+    const sampling = new HeadSampling(0.25)
+    let recorded = 0
+    for (let drawn = 0; drawn < 4000; drawn++) {
+      const left = sampling.leaveOut(ROOT_CONTEXT)
+      if (left === undefined) recorded++
+      const id = left === undefined ? sampling.generateTraceId() : trace.getSpanContext(left.context)?.traceId
+      const { decision } = sampling.shouldSample(ROOT_CONTEXT, id ?? '')
+      assert.equal(decision === SamplingDecision.RECORD_AND_SAMPLED, left === undefined)
+    }
+    assert.ok(recorded > 800 && recorded < 1200, `${recorded} of 4000`)
+  })
+
+  it('is that of later ids, too', () => {
+    const [all, none] = [new HeadSampling(1), new HeadSampling(0)]
+    for (const id of ['0'.repeat(31) + 1, 'f'.repeat(32), all.generateTraceId()]) {
+      assert.equal(all.shouldSample(ROOT_CONTEXT, id).decision, SamplingDecision.RECORD_AND_SAMPLED)
+      assert.equal(none.shouldSample(ROOT_CONTEXT, id).decision, SamplingDecision.NOT_RECORD)
+    }
+  })
 })
 
 describe('traces and the plugin microservices', () => {

@@ -1,12 +1,27 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { type Context, type ContextManager, ROOT_CONTEXT } from '@opentelemetry/api'
+import { type Context, type ContextManager, context, createContextKey, ROOT_CONTEXT } from '@opentelemetry/api'
+import { heldByRequest, holdInRequest, type UnrecordedTrace } from './unrecorded.js'
 
-/** Carries the current span along asynchronous calls. It keeps nothing open. */
-export class AsyncContextManager implements ContextManager {
+/**
+ * Carries the current span along asynchronous calls. It keeps nothing open. Where no code has set a context, the one of a request that is
+ * not recorded is active: it goes along with the request, and so costs no context of its own.
+ */
+class AsyncContextManager implements ContextManager {
   readonly #storage = new AsyncLocalStorage<Context>()
 
+  /** Whether `@opentelemetry/api` asks this one, and not that of another SDK in the process. */
+  isGlobal(): boolean {
+    const key = createContextKey('zin.isGlobal')
+    return context.with(ROOT_CONTEXT.setValue(key, true), () => this.active().getValue(key) === true)
+  }
+
   active(): Context {
-    return this.#storage.getStore() ?? ROOT_CONTEXT
+    return this.#storage.getStore() ?? heldByRequest()?.context ?? ROOT_CONTEXT
+  }
+
+  /** Runs the rest of a request within its trace. */
+  withUnrecorded<T>(own: UnrecordedTrace, next: () => T): T {
+    return this.#storage.getStore() === undefined && holdInRequest(own) ? next() : this.#storage.run(own.context, next)
   }
 
   with<A extends unknown[], F extends (...args: A) => ReturnType<F>>(
@@ -32,3 +47,6 @@ export class AsyncContextManager implements ContextManager {
     return this
   }
 }
+
+/** One serves every app of the process, as `@opentelemetry/api` has one of them. */
+export const contextManager = new AsyncContextManager()

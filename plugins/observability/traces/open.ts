@@ -4,22 +4,17 @@ import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { MeterProvider, PeriodicExportingMetricReader, type PushMetricExporter } from '@opentelemetry/sdk-metrics'
-import {
-  BasicTracerProvider,
-  BatchSpanProcessor,
-  ParentBasedSampler,
-  type SpanExporter,
-  TraceIdRatioBasedSampler,
-} from '@opentelemetry/sdk-trace-base'
+import { BasicTracerProvider, BatchSpanProcessor, ParentBasedSampler, type SpanExporter } from '@opentelemetry/sdk-trace-base'
 import { type Clock, type Logger, messageOf, withDeadline } from 'zin'
 import type { MetricFamily, Traces } from '../contract.js'
-import { AsyncContextManager } from './context-manager.js'
+import { contextManager } from './context-manager.js'
 import { endingAgent } from './ending-agent.js'
+import { HeadSampling } from './head-sampling.js'
 import { metricProducer } from './metric-producer.js'
 import { OtelTraces } from './otel-traces.js'
 import { W3cPropagator } from './propagator.js'
 import { ExportFailures } from './quiet-exporter.js'
-import { unsent } from './spans.js'
+import { type RequestSpansOptions, unsent } from './spans.js'
 import type { OtlpTarget } from './target.js'
 
 export { queueTelemetry } from './queue-telemetry.js'
@@ -40,7 +35,8 @@ export interface OpenOptions {
 export interface OpenTelemetry {
   readonly traces: Traces
   readonly tracer: Tracer
-  readonly propagator: W3cPropagator
+  /** What {@link requestSpans} needs. */
+  readonly requests: RequestSpansOptions
   /** Begins to send metrics. */
   start(): void
   /** Sends the metrics once more, for at most `ms`, and then none. Never rejects. */
@@ -75,11 +71,12 @@ export function openTelemetry(options: OpenOptions): OpenTelemetry {
     scheduledDelayMillis: traceIntervalMs,
     exportTimeoutMillis: exportMs + 1_000,
   })
-  const sampler = new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(samplingRatio) })
-  const provider = new BasicTracerProvider({ resource, sampler, spanProcessors: [spans] })
+  const sampling = new HeadSampling(samplingRatio)
+  const sampler = new ParentBasedSampler({ root: sampling })
+  const provider = new BasicTracerProvider({ resource, sampler, idGenerator: sampling, spanProcessors: [spans] })
   const propagator = new W3cPropagator()
   // Both have no state, so that they stay when this ends: another app of the process may use them.
-  context.setGlobalContextManager(new AsyncContextManager())
+  context.setGlobalContextManager(contextManager)
   propagation.setGlobalPropagator(propagator)
   const isGlobal = trace.setGlobalTracerProvider(provider)
   const tracer = provider.getTracer('zin')
@@ -117,7 +114,10 @@ export function openTelemetry(options: OpenOptions): OpenTelemetry {
     await withDeadline(Promise.allSettled([ended, lastMetrics]), cutMs, '').catch(() => undefined)
   }
 
-  return { traces: new OtelTraces(tracer, propagator), tracer, propagator, start, stopMetrics, close }
+  // Of another SDK's context manager nothing is known but that it carries contexts.
+  const contexts = contextManager.isGlobal() ? contextManager : undefined
+  const requests = { tracer, propagator, sampling, contexts }
+  return { traces: new OtelTraces(tracer, propagator), tracer, requests, start, stopMetrics, close }
 }
 
 function quietSpans(exporter: SpanExporter, failures: ExportFailures): SpanExporter {

@@ -24,7 +24,8 @@ export class W3cPropagator implements TextMapPropagator {
 
   extract<C>(context: Context, carrier: C, { get }: TextMapGetter<C>): Context {
     const given = get(carrier, 'traceparent')
-    const [, version, traceId = '', spanId = '', flags = '', rest] = traceparent.exec(typeof given === 'string' ? given : '') ?? []
+    if (typeof given !== 'string') return context
+    const [, version, traceId = '', spanId = '', flags = '', rest] = traceparent.exec(given) ?? []
     if (version === undefined || version === 'ff' || (version === '00' && rest !== undefined)) return context
     const state = get(carrier, 'tracestate')
     const span = {

@@ -12,6 +12,8 @@ import type { Context, Middleware, Next } from 'koa'
 import { requestContext } from 'zin'
 import type { ObservedQuery } from 'zin/plugins/database'
 import { isDeferral, type JobMiddleware } from 'zin/plugins/workers'
+import type { contextManager } from './context-manager.js'
+import type { HeadSampling } from './head-sampling.js'
 import type { W3cPropagator } from './propagator.js'
 import { operationOf, sqlText } from './sql-text.js'
 
@@ -20,12 +22,23 @@ const fromHeaders = { get: (headers: object, name: string) => (headers as Record
 /** Attribute of spans that are not sent. */
 export const unsent = 'zin.unsent'
 
+export interface RequestSpansOptions {
+  readonly tracer: Tracer
+  readonly propagator: W3cPropagator
+  readonly sampling: HeadSampling
+  /** Absent when another SDK's context manager is that of the process. */
+  readonly contexts: typeof contextManager | undefined
+}
+
 /** A span for each request that reaches the app, within the trace that it came with. */
-export function requestSpans(tracer: Tracer, propagator: W3cPropagator): Middleware {
+export function requestSpans({ tracer, propagator, sampling, contexts }: RequestSpansOptions): Middleware {
   return (ctx: Context, next: Next) => {
     const { method, req } = ctx
-    const verb = methods.has(method) ? method : 'HTTP'
     const parent = propagator.extract(ROOT_CONTEXT, req.headers, fromHeaders)
+    const unrecorded = sampling.leaveOut(parent)
+    if (unrecorded !== undefined)
+      return contexts === undefined ? context.with(unrecorded.context, next) : contexts.withUnrecorded(unrecorded, next)
+    const verb = methods.has(method) ? method : 'HTTP'
     const span = tracer.startSpan(verb, { kind: SpanKind.SERVER }, parent)
     if (span.isRecording()) describeRequest(span, ctx, verb)
     return context.with(trace.setSpan(parent, span), next)
