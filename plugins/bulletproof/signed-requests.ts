@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import type { Context } from 'koa'
+import { LRUCache } from 'lru-cache'
 import { announcesBody, authBudget, captureBody, type Logger, type NotifySlot, noteAccess, type SecurityScheme } from 'zin'
-import { isSigned, KEY_ID_PATTERN, type SignatureHeaderNames, type SignatureProfile } from 'zin/signing'
+import { isSigned, KEY_ID_PATTERN, type SignatureHeaderNames, type SignatureProfile, sha256Hex } from 'zin/signing'
 import type { Refusal, SignedBy, SignedRequests, SignedUser } from './contract.js'
 import type { AuthDecision } from './hooks.js'
 import { after, type Pending } from './pending.js'
@@ -17,6 +17,8 @@ export interface HttpParts {
 /** The checks on Koa's context. Every decision is told to the hook and the log. */
 export class HttpChecks implements SignedRequests {
   readonly #parts: HttpParts
+  /** Of key ids that sent accepted requests, which send more of them. */
+  readonly #keyIdHashes = new LRUCache<string, string>({ max: 10_000 })
 
   constructor(parts: HttpParts) {
     this.#parts = parts
@@ -55,11 +57,21 @@ export class HttpChecks implements SignedRequests {
     const { names, decisions, log } = this.#parts
     if (result.ok && !decisions.active) return result
     // Under RFC 9421 the key id is a parameter of the signature; the device id must be the same.
-    const keyIdHash = hashOfKeyId(ctx.req.headers[names.keyId] ?? ctx.req.headers[names.deviceId])
+    const keyId = ctx.req.headers[names.keyId] ?? ctx.req.headers[names.deviceId]
+    const keyIdHash = result.ok ? this.#knownHashOf(keyId) : hashOfKeyId(keyId)
     const layer = result.ok ? undefined : result.layer
     if (!result.ok) log.info({ layer, reason: result.reason, keyIdHash, path: ctx.path }, 'signed request refused')
     if (decisions.active) decisions.call({ layer, outcome: result.ok ? 'accepted' : 'refused', keyIdHash, path: ctx.path })
     return result
+  }
+
+  #knownHashOf(keyId: unknown): string {
+    if (typeof keyId !== 'string') return ''
+    const known = this.#keyIdHashes.get(keyId)
+    if (known !== undefined) return known
+    const hash = hashOfKeyId(keyId)
+    this.#keyIdHashes.set(keyId, hash)
+    return hash
   }
 }
 
@@ -78,5 +90,5 @@ function incomingOf(ctx: Context): Incoming {
 
 function hashOfKeyId(keyId: unknown): string {
   if (typeof keyId !== 'string' || !KEY_ID_PATTERN.test(keyId)) return ''
-  return createHash('sha256').update(keyId).digest('hex').slice(0, 16)
+  return sha256Hex(keyId).slice(0, 16)
 }

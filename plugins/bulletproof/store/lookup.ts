@@ -23,11 +23,12 @@ export function readTogether<L extends readonly Lookup<unknown>[]>(
 }
 
 function readAll(kv: Pick<Kv, 'getMany'> | undefined, lookups: readonly Lookup<unknown>[]): Pending<readonly unknown[]> {
+  // With stores in memory, none has keys.
+  if (lookups.every(({ keys }) => keys.length === 0)) return together(lookups.map((lookup) => lookup.read([])))
   const keys = lookups.flatMap((lookup) => lookup.keys)
-  if (keys.length > 0 && kv === undefined) throw new Error('the kv store is gone')
-  const fetched = keys.length > 0 ? kv?.getMany(keys) : undefined
+  if (kv === undefined) throw new Error('the kv store is gone')
+  const fetched = kv.getMany(keys)
   const own = together(lookups.map((lookup) => (lookup.keys.length === 0 ? lookup.read([]) : undefined)))
-  if (fetched === undefined) return own
   const withValues = (values: readonly (string | null)[], results: readonly unknown[]): Pending<readonly unknown[]> => {
     let next = 0
     return together(
