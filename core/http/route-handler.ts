@@ -12,7 +12,7 @@ import type { Schemas } from './validate.js'
 export function routeHandler(route: Route, schemas: Schemas, warn: Logger | undefined): Step {
   const check = warn && route.response ? responseWarner(route, schemas, warn) : undefined
   const take = (ctx: Context, value: unknown): void => {
-    if (value !== undefined) ctx.body = value
+    if (value !== undefined) setBody(ctx, value)
     else if (ctx.res.statusCode === 200 && ctx.body === undefined && ctx.respond !== false && !ctx.res.headersSent) ctx.status = 204
     check?.(ctx)
   }
@@ -22,6 +22,15 @@ export function routeHandler(route: Route, schemas: Schemas, warn: Logger | unde
     const value = route.handler(ctx as RouteContext)
     return isThenable(value) ? Promise.resolve(value).then((settled) => take(ctx, settled)) : take(ctx, value)
   }
+}
+
+/** What Koa writes for a JSON body, once its own table of types was asked for it. */
+const jsonType = 'application/json; charset=utf-8'
+
+/** Names the type of JSON before Koa sees the body: it would look up by name what nearly every response is. */
+function setBody({ res, response }: Context, value: unknown): void {
+  if (isJson(value) && !res.headersSent && !res.hasHeader('Content-Type')) res.setHeader('Content-Type', jsonType)
+  response.body = value
 }
 
 function responseWarner(route: Route, schemas: Schemas, log: Logger): (ctx: Context) => void {

@@ -106,5 +106,14 @@ function fiveOf(names: SignatureHeaderNames): readonly string[] {
 
 /** Whether a request carries any of the five headers, or our tag, so that it means to be a signed one. */
 export function isSigned(headers: Readonly<Record<string, unknown>>, names: SignatureHeaderNames): boolean {
-  return fiveOf(names).some((name) => headers[name] !== undefined) || String(headers['signature-input']).includes(`"${SIGNATURE_TAG}"`)
+  const { keyId, timestamp, nonce, bodySha256, signature } = names
+  const isOfV1 =
+    headers[signature] !== undefined ||
+    headers[keyId] !== undefined ||
+    headers[timestamp] !== undefined ||
+    headers[nonce] !== undefined ||
+    headers[bodySha256] !== undefined
+  if (isOfV1) return true
+  const input = headers['signature-input']
+  return input !== undefined && String(input).includes(`"${SIGNATURE_TAG}"`)
 }

@@ -25,10 +25,10 @@ export const NDJSON = 'application/x-ndjson'
 export type Work = (call: Call, body: unknown, ctx: Context) => Promise<object | RowStream>
 
 /** Serves one request of the proxy: who sends it, what it holds, and the response in the form of the wire. */
-export async function serve(ctx: Context, parts: HandlerParts, work: Work): Promise<void> {
+export async function serve(ctx: Context, parts: HandlerParts, work: Work): Promise<object | undefined> {
   const began = performance.now()
   const requestId = String(ctx.res.getHeader('x-request-id'))
-  ctx.set('Cache-Control', 'no-store')
+  ctx.res.setHeader('Cache-Control', 'no-store')
   let leave: () => void = () => undefined
   let kept = false
   try {
@@ -40,12 +40,12 @@ export async function serve(ctx: Context, parts: HandlerParts, work: Work): Prom
     const { key, bytes } = await parts.callers.identify(ctx, body, admit)
     const call: Call = { key, requestId, client: clientOf(ctx.res), hash: () => sha256Hex(`${ctx.path}\n${bytes.toString('utf8')}`) }
     const result = await work(call, parseJson(textOf(bytes)), ctx)
-    if ('text' in result) {
-      kept = true
-      send(ctx, result, leave)
-    } else ctx.body = timed(result, performance.now() - began)
+    if (!('text' in result)) return timed(result, performance.now() - began)
+    kept = true
+    send(ctx, result, leave)
+    return undefined
   } catch (error) {
-    respond(ctx, parts.log, requestId, error)
+    return refuse(ctx, parts.log, requestId, error)
   } finally {
     if (!kept) leave()
   }
@@ -69,7 +69,7 @@ function checkHead(ctx: Context): void {
     throw new WireError('MISDIRECTED', 'This proxy is for servers, not for browsers')
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
     throw new WireError('UNSUPPORTED_MEDIA_TYPE', 'The body must not be compressed; send it without Content-Encoding')
-  if (!/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(type))
+  if (type !== 'application/json' && !/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(type))
     throw new WireError('UNSUPPORTED_MEDIA_TYPE', 'The body must be JSON in UTF-8 (Content-Type: application/json)')
 }
 
@@ -80,8 +80,9 @@ function textOf(bytes: Buffer): string {
 
 /** Adds how long the request took. Every result is made for one response, so it is not copied. */
 function timed(result: object, durationMs: number): object {
-  const timedResult = result as { meta?: object }
-  timedResult.meta = Object.assign(timedResult.meta ?? {}, { durationMs: Math.round(durationMs * 1000) / 1000 })
+  const timedResult = result as { meta?: { durationMs?: number } }
+  timedResult.meta ??= {}
+  timedResult.meta.durationMs = Math.round(durationMs * 1000) / 1000
   return timedResult
 }
 
@@ -95,14 +96,14 @@ function send(ctx: Context, { text, close }: RowStream, leave: () => void): void
   })
 }
 
-function respond(ctx: Context, log: Logger, requestId: string, thrown: unknown): void {
+function refuse(ctx: Context, log: Logger, requestId: string, thrown: unknown): object {
   const error = wireErrorFor(thrown)
   if (error.code === 'INTERNAL') log.error({ err: thrown, requestId }, 'proxy request failed')
   else if (error.status >= 500)
     log.warn({ requestId, code: error.code, cause: error.cause === undefined ? undefined : messageOf(error.cause) }, error.message)
   ctx.status = error.status
   ctx.set(errorHeaders(error))
-  ctx.body = errorBody(error, requestId)
+  return errorBody(error, requestId)
 }
 
 const sameCodes: ReadonlySet<string> = new Set(Object.keys(wireErrors))

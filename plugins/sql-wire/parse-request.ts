@@ -29,6 +29,15 @@ type Fields = Readonly<Record<string, unknown>>
 
 const isolations: readonly Isolation[] = ['read uncommitted', 'read committed', 'repeatable read', 'serializable']
 const sourceFields = ['sql', 'statementId', 'params']
+const statementFields: ReadonlySet<string> = new Set([...sourceFields, 'options'])
+const batchFields: ReadonlySet<string> = new Set(['statements', 'options'])
+const batchStatementFields: ReadonlySet<string> = new Set([...sourceFields, 'one'])
+const txFields: ReadonlySet<string> = new Set(['action', 'baton', ...sourceFields, 'options'])
+const beginFields: ReadonlySet<string> = new Set(['action', 'options'])
+const beginOptionFields: ReadonlySet<string> = new Set(['isolation', 'readOnly'])
+const endFields: ReadonlySet<string> = new Set(['action', 'baton'])
+/** Bytes of UTF-8 that a UTF-16 code unit takes at most. */
+const maxUnitBytes = 3
 const encoder = new TextEncoder()
 
 /** The JSON value of a body. Throws INVALID_JSON. */
@@ -42,20 +51,20 @@ export function parseJson(text: string): unknown {
 
 /** Body of `query`, `queryOne`, `exec` or `statement`. Throws a {@link WireError}. */
 export function parseStatement(body: unknown, limits: WireLimits = defaultLimits): ParsedStatement {
-  const fields = fieldsOf(body, 'The body', [...sourceFields, 'options'])
+  const fields = fieldsOf(body, 'The body', statementFields)
   return { ...sourceOf(fields, 'The body', limits), options: statementOptions(fields.options) }
 }
 
 /** Body of `batch`. Throws a {@link WireError}; errors of a statement have its index as `failedIndex`. */
 export function parseBatch(body: unknown, limits: WireLimits = defaultLimits): ParsedBatch {
-  const { statements, options } = fieldsOf(body, 'The body', ['statements', 'options'])
+  const { statements, options } = fieldsOf(body, 'The body', batchFields)
   if (!Array.isArray(statements) || statements.length === 0) throw invalid('"statements" must be an array of at least one statement')
   if (statements.length > limits.maxStatements)
     throw invalid(`"statements" has ${statements.length} statements; ${limits.maxStatements} is the most`, { limit: limits.maxStatements })
   const parsed = statements.map((statement: unknown, index) => {
     try {
       const what = `statements[${index}]`
-      const fields = fieldsOf(statement, what, [...sourceFields, 'one'])
+      const fields = fieldsOf(statement, what, batchStatementFields)
       const one = booleanOf(fields, 'one', what)
       return { ...sourceOf(fields, what, limits), ...(one === undefined ? {} : { one }) }
     } catch (error) {
@@ -67,13 +76,13 @@ export function parseBatch(body: unknown, limits: WireLimits = defaultLimits): P
 
 /** Body of `tx`. Throws a {@link WireError}. */
 export function parseTx(body: unknown, limits: WireLimits = defaultLimits): TxRequest {
-  const { action } = fieldsOf(body, 'The body', ['action', 'baton', ...sourceFields, 'options'])
+  const { action } = fieldsOf(body, 'The body', txFields)
   if (action === 'begin') {
-    const { options } = fieldsOf(body, 'The body', ['action', 'options'])
-    const fields = options === undefined ? {} : fieldsOf(options, '"options"', ['isolation', 'readOnly'])
+    const { options } = fieldsOf(body, 'The body', beginFields)
+    const fields = options === undefined ? {} : fieldsOf(options, '"options"', beginOptionFields)
     return { action, options: { ...isolationOf(fields), ...flag(fields, 'readOnly') } }
   }
-  if (action === 'commit' || action === 'rollback') return { action, baton: batonOf(fieldsOf(body, 'The body', ['action', 'baton'])) }
+  if (action === 'commit' || action === 'rollback') return { action, baton: batonOf(fieldsOf(body, 'The body', endFields)) }
   if (action !== 'query' && action !== 'queryOne' && action !== 'exec')
     throw invalid('"action" must be one of begin, query, queryOne, exec, commit, rollback')
   const fields = body as Fields
@@ -89,9 +98,9 @@ function invalid(message: string, details?: Readonly<Record<string, unknown>>): 
   return new WireError('VALIDATION_ERROR', message, details === undefined ? {} : { details })
 }
 
-function fieldsOf(value: unknown, what: string, known: readonly string[]): Fields {
+function fieldsOf(value: unknown, what: string, known: ReadonlySet<string>): Fields {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid(`${what} must be a JSON object`)
-  const strange = Object.keys(value).find((key) => !known.includes(key))
+  const strange = Object.keys(value).find((key) => !known.has(key))
   if (strange !== undefined) throw invalid(`${what} has the unknown field ${JSON.stringify(strange.slice(0, 60))}`)
   return value as Fields
 }
@@ -104,11 +113,16 @@ function sourceOf({ sql, statementId, params }: Fields, what: string, limits: Wi
       throw invalid(`"statementId" of ${what} must be a string of 1 to 128 characters`)
     return { statementId, params: checked }
   }
-  if (typeof sql !== 'string' || sql.trim() === '') throw invalid(`"sql" of ${what} must be a string that is not empty`)
-  const bytes = sql.length > limits.maxSqlBytes ? sql.length : encoder.encode(sql).length
-  if (bytes > limits.maxSqlBytes)
+  if (typeof sql !== 'string' || !/\S/.test(sql)) throw invalid(`"sql" of ${what} must be a string that is not empty`)
+  if (isLonger(sql, limits.maxSqlBytes))
     throw new WireError('SQL_TOO_LARGE', `The SQL has more than ${limits.maxSqlBytes} bytes`, { details: { limit: limits.maxSqlBytes } })
   return { sql, params: checked }
+}
+
+/** Whether a text has more bytes of UTF-8; counted only where its length leaves that open. */
+function isLonger(text: string, maxBytes: number): boolean {
+  if (text.length * maxUnitBytes <= maxBytes) return false
+  return text.length > maxBytes || encoder.encode(text).length > maxBytes
 }
 
 function paramsOf(params: unknown, what: string, { maxParams }: WireLimits): readonly WireParam[] {
@@ -123,15 +137,18 @@ function paramsOf(params: unknown, what: string, { maxParams }: WireLimits): rea
   return params as readonly WireParam[]
 }
 
-const optionFields = ['rowMode', 'maxRows', 'timeoutMs', 'encoding', 'idempotencyKey']
+const optionNames = ['rowMode', 'maxRows', 'timeoutMs', 'encoding', 'idempotencyKey']
+const optionFields: ReadonlySet<string> = new Set(optionNames)
+const batchOptionFields: ReadonlySet<string> = new Set([...optionNames, 'mode', 'isolation', 'readOnly'])
+const noOptions: StatementOptions = {}
 
 function statementOptions(options: unknown): StatementOptions {
-  return options === undefined ? {} : ownOptions(fieldsOf(options, '"options"', optionFields))
+  return options === undefined ? noOptions : ownOptions(fieldsOf(options, '"options"', optionFields))
 }
 
 function batchOptions(options: unknown): BatchOptions {
   if (options === undefined) return {}
-  const fields = fieldsOf(options, '"options"', [...optionFields, 'mode', 'isolation', 'readOnly'])
+  const fields = fieldsOf(options, '"options"', batchOptionFields)
   return {
     ...ownOptions(fields),
     ...choice(fields, 'mode', ['transaction', 'sequence']),

@@ -63,8 +63,8 @@ export function keysOf({ keyId, secret, options }: KeysInput): Keys {
 
 /** Whether scopes allow something; `stmt:user.*` allows `stmt:user.rename`, `*` what statements name. */
 export function allows(scopes: readonly string[], needed: string): boolean {
+  if (scopes.includes(needed)) return true
   return scopes.some((scope) => {
-    if (scope === needed) return true
     if (!scope.includes('*')) return false
     // A bare * is for scopes of statements alone.
     if (scope === '*') return !needed.startsWith('rdb:') && !needed.startsWith('stmt:')

@@ -31,6 +31,7 @@ export interface Allowed {
 export class Permissions {
   readonly #statements: Statements
   readonly #registryOnly: boolean
+  readonly #granted = new WeakMap<ProxyKey, WeakSet<RegisteredStatement>>()
   readonly #scans = new LRUCache<string, SqlScan>({ max: 2000 })
 
   constructor(statements: Statements, registryOnly: boolean) {
@@ -51,7 +52,7 @@ export class Permissions {
     const statement = this.#statements.get(id)
     if (statement === undefined) throw new WireError('UNKNOWN_STATEMENT', `No statement is registered as ${JSON.stringify(id)}`)
     const reads = statement.kind === 'read'
-    for (const scope of [`stmt:${statement.id}`, reads ? 'rdb:read' : 'rdb:write', ...statement.scopes]) need(key, scope)
+    this.#needScopesOf(statement, key)
     if (purpose === 'query' && !reads)
       throw new WireError('READ_ONLY', `The statement ${JSON.stringify(id)} writes; send it to exec or statement`)
     if (statement.params === undefined && params.length !== statement.placeholders) throw wrongCount(statement.placeholders, params.length)
@@ -63,6 +64,15 @@ export class Permissions {
       ddl: this.#scan(statement.sql).kind === 'ddl',
       registered: statement,
     }
+  }
+
+  /** Neither a key nor a statement ever changes, so what is allowed once stays allowed. */
+  #needScopesOf(statement: RegisteredStatement, key: ProxyKey): void {
+    const granted = this.#granted.get(key) ?? new WeakSet()
+    if (granted.has(statement)) return
+    for (const scope of [`stmt:${statement.id}`, statement.kind === 'read' ? 'rdb:read' : 'rdb:write', ...statement.scopes])
+      need(key, scope)
+    this.#granted.set(key, granted.add(statement))
   }
 
   #raw(key: ProxyKey, purpose: Purpose, sql: string, params: readonly WireParam[]): Allowed {

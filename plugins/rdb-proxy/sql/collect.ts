@@ -14,6 +14,7 @@ export class RowEncoder {
   readonly columns: readonly Column[]
   readonly #encoders: readonly EncodeCell[]
   readonly #asArray: boolean
+  readonly #hasProto: boolean
   /** Bytes of the values of the last row. */
   bytes = 0
 
@@ -22,6 +23,7 @@ export class RowEncoder {
     this.columns = fields.map(columnOf)
     this.#encoders = fields.map((field) => encoderOf(field, encoding))
     this.#asArray = rowMode === 'array'
+    this.#hasProto = this.columns.some(({ name }) => name === '__proto__')
     if (this.#asArray) return
     const names = new Set<string>()
     for (const { name } of this.columns) {
@@ -35,12 +37,15 @@ export class RowEncoder {
 
   encode(row: readonly unknown[]): Row {
     this.bytes = 0
-    if (this.#asArray) return row.map((value, at) => this.#cell(value, at))
+    return this.#asArray ? row.map((value, at) => this.#cell(value, at)) : this.#objectOf(row)
+  }
+
+  #objectOf(row: readonly unknown[]): Row {
     const encoded: Record<string, WireValue> = {}
     for (let at = 0; at < row.length; at++) {
       const { name } = this.columns[at] as Column
       const value = this.#cell(row[at], at)
-      if (name === '__proto__') Object.defineProperty(encoded, name, { value, enumerable: true })
+      if (this.#hasProto) Object.defineProperty(encoded, name, { value, enumerable: true })
       else encoded[name] = value
     }
     return encoded

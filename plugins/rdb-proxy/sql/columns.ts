@@ -66,14 +66,10 @@ function typeOf(field: Field): readonly [ColumnType, string] {
 export function columnOf(field: Field): Column {
   const [type, dbType] = typeOf(field)
   const { name, table, flags } = field
-  return {
-    name,
-    type,
-    dbType,
-    nullable: (flags & NOT_NULL) === 0,
-    ...((flags & UNSIGNED) !== 0 && dbType !== 'YEAR' ? { unsigned: true } : {}),
-    ...(table === '' ? {} : { table }),
-  }
+  const nullable = (flags & NOT_NULL) === 0
+  const unsigned = (flags & UNSIGNED) !== 0 && dbType !== 'YEAR'
+  if (unsigned) return table === '' ? { name, type, dbType, nullable, unsigned } : { name, type, dbType, nullable, unsigned, table }
+  return table === '' ? { name, type, dbType, nullable } : { name, type, dbType, nullable, table }
 }
 
 export type EncodeCell = (value: unknown) => WireValue

@@ -94,25 +94,24 @@ function receive<R>(session: Session, command: Command, { sink, resultOf, onFaul
       onFault()
       reject(error as Error)
     }
-    const guarded = (work: () => void): void => {
-      try {
-        work()
-      } catch (error) {
-        fail(error)
-      }
-    }
     session.onLost(fail)
     command.on('fields', (fields) => {
-      guarded(() => {
+      try {
         if (++results > 1) throw new WireError('STATEMENT_NOT_ALLOWED', 'The statement has more than one result')
         if (fields === undefined) return
         hasRows = true
         sink.fields(fields)
-      })
+      } catch (error) {
+        fail(error)
+      }
     })
     command.on('result', (result) => {
-      if (hasRows) guarded(() => sink.row(result as readonly unknown[]))
-      else changes = result as Changes
+      try {
+        if (hasRows) sink.row(result as readonly unknown[])
+        else changes = result as Changes
+      } catch (error) {
+        fail(error)
+      }
     })
     command.on('error', fail)
     command.on('end', () => {
