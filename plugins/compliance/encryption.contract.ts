@@ -18,8 +18,9 @@ export function encryptionContract(name: string, env: Env, leaksOf: (dataDir: st
   describe(`encryption of jobs on ${name}`, () => {
     let dataDir: string
     let app: ComplianceApp
-    const boot = async (more: Env): Promise<void> => {
+    const boot = async (more: Env, search: readonly string[] = ['order.id']): Promise<void> => {
       app = await complianceApp({
+        search: { orders: [...search] },
         env: { ...env, ...more },
         dataDir,
         options: { clearFields: { orders: ['order.id'] } },
@@ -42,8 +43,14 @@ export function encryptionContract(name: string, env: Env, leaksOf: (dataDir: st
     }
     const queues = () => app.host.service(queuesService)
     const jobs: Record<string, string> = {}
+    const orderId = `clear-${marker.slice(7, 15)}`
     const settled = (id: string, state: string) =>
       eventually(`${id} is ${state}`, async () => (await queues().job('orders', id))?.state === state)
+    /** Jobs that a clear field finds, without the next one of the schedule. */
+    const found = async () => {
+      const { jobs: all } = await queues().find('orders', { 'order.id': orderId }, { limit: 10 })
+      return all.flatMap(({ job }) => (job.repeatJobKey === undefined ? [job.id] : [])).sort()
+    }
     /** All is readable through the service, and over HTTP for who may see it. */
     const isReadable = async (): Promise<void> => {
       for (const [name, id] of Object.entries(jobs)) {
@@ -75,7 +82,7 @@ export function encryptionContract(name: string, env: Env, leaksOf: (dataDir: st
     it('leaves nothing readable of payload, result, error, log and progress in any file or key, but declared fields', async () => {
       const workers = app.host.service(workersService)
       await workers.create({ name: 'orders', queueName: 'orders', features: { deadLetterQueue: true } })
-      const data = { note: `${marker} in data`, order: { id: `clear-${marker.slice(7, 15)}` } }
+      const data = { note: `${marker} in data`, order: { id: orderId } }
       for (const job of ['completes', 'fails']) jobs[job] = (await workers.enqueue('orders', data, { name: job, attempts: 1 })).id
       jobs.later = (await workers.enqueue('orders', data, { name: 'completes', delay: 3_600_000 })).id
       await workers.schedule('orders', 'yearly', { pattern: '0 0 1 1 *', data, options: { name: 'completes' } })
@@ -86,6 +93,17 @@ export function encryptionContract(name: string, env: Env, leaksOf: (dataDir: st
       await app.stop()
       assert.deepEqual(await leaksOf(dataDir, marker), [])
       assert.notDeepEqual(await leaksOf(dataDir, 'clear-'), [])
+      await boot({ WORKER_ENCRYPTION_KEYS: first })
+    })
+
+    it('lets jobs be found by clear fields, and refuses to start when others are to be searched', async () => {
+      const { completes, fails, later } = jobs
+      assert.deepEqual(await found(), [completes, fails, later].sort())
+      await app.stop()
+      await assert.rejects(boot({ WORKER_ENCRYPTION_KEYS: first }, ['order.id', 'note']), {
+        code: 'ZIN_BOOT_FAILED',
+        message: /Jobs of queue "orders" cannot be found by "note"/,
+      })
       await boot({ WORKER_ENCRYPTION_KEYS: first })
     })
 
@@ -137,9 +155,12 @@ export function encryptionContract(name: string, env: Env, leaksOf: (dataDir: st
     it('reads both when it is off again, and stores plain', async () => {
       await reboot({ WORKER_ENCRYPTION_KEYS: second, WORKER_ENCRYPTION: 'false' })
       await isReadable()
-      const { id } = await app.host.service(workersService).enqueue('orders', { note: `${marker} in data` }, { name: 'completes' })
+      const known = await found()
+      const data = { note: `${marker} in data` }
+      const { id } = await app.host.service(workersService).enqueue('orders', { ...data, order: { id: orderId } }, { name: 'completes' })
       await settled(id, 'completed')
-      assert.deepEqual((await queues().queue('orders').getJob(id))?.data, { note: `${marker} in data` })
+      assert.deepEqual([known.length, await found()], [3, [...known, id].sort()])
+      assert.deepEqual((await queues().queue('orders').getJob(id))?.data, { ...data, order: { id: orderId } })
       jobs.plain = id
       await isReadable()
     })

@@ -132,6 +132,31 @@ describe('the console in Chromium', () => {
     await page.context().close()
   })
 
+  it('finds jobs by a declared field of their data by keyboard alone, and says where it looked', async () => {
+    const { id } = await app.host.service(queuesService).add('hostile-data', 'sought', { customer: { id: 'Ann 7' } })
+    const { page, problems } = await open('/queues/hostile-data?state=waiting')
+    const box = page.getByRole('searchbox')
+    await page.waitForFunction(() =>
+      document.querySelector('input[type=search]')?.getAttribute('placeholder')?.includes('data.customer.id:'),
+    )
+    await tabTo(page, box)
+    await page.keyboard.type('data.customer.id:"Ann 7"')
+    await page.keyboard.press('Enter')
+    await page.getByText('1 match; searched the index of customer.id').waitFor()
+    await page.getByRole('row', { name: /sought/ }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('heading', { level: 1 }).click()
+    await page.keyboard.press('/')
+    await page.keyboard.type('data.customer.id:"Ann 7"')
+    await page.getByRole('option', { name: /sought/ }).waitFor()
+    await page.getByText('1 job matched; searched the index of customer.id').waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'sought' }).waitFor()
+    assert.match(page.url(), new RegExp(`/queues/hostile-data/jobs/${id}$`))
+    assert.deepEqual(problems, [])
+    await page.context().close()
+  })
+
   it('marks a range of jobs by Shift with arrow keys, with x or with a click, and acts on it', async () => {
     const { queue } = app.host.service(queuesService)
     await queue('ranges').addBulk(Array.from({ length: 6 }, (_, index) => ({ name: `job ${index}`, data: {} })))

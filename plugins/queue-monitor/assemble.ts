@@ -82,6 +82,7 @@ export function assemble(input: AssembleInput): MonitorAssembly {
     snapshots,
     history,
     views,
+    secret: redact,
     attempts: attemptHistory,
     decisions: () => services.decisions,
     clock,

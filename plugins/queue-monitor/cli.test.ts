@@ -57,6 +57,17 @@ describe('the commands for queues', () => {
   })
   after(() => app.host.stop())
 
+  it('search jobs and say how far they looked', async () => {
+    const { id } = await app.queues.add('mails-b', 'sought', { customer: { id: 'c-9' } })
+    const byName = await run('queue:search', { text: 'name:sought' })
+    assert.deepEqual([(byName.tables[0] as JobDetails).id, byName.lines], [id, ['searched all of 1']])
+    const byField = await run('queue:search', { text: 'data.customer.id:c-9' }, { queue: 'mails-b' })
+    assert.deepEqual([byField.tables.length, byField.lines], [1, ['searched the index of customer.id']])
+    assert.deepEqual((await run('queue:search', { text: 'data.customer.id:none' }, {}, { json: true })).tables, [
+      { jobs: [], searched: { jobs: 0, of: 0, complete: true, queues: 1, fields: ['customer.id'], since: null } },
+    ])
+  })
+
   it('show queues, statistics and jobs, for people and as JSON', async () => {
     const [id = ''] = await failed('shown', 2)
     const rows = (await run('queue:list')).tables as { name: string; failed: number }[]

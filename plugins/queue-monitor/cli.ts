@@ -1,13 +1,12 @@
-import { type AppClient, type Command, defineCommand, messageOf, type Printer } from 'zin'
-import type { JobDetails, JobPage, QueueEntry, QueueStats } from './contract.js'
-import { monitorErrors } from './errors.js'
+import { type AppClient, type Command, defineCommand, type Printer } from 'zin'
+import type { QueueEntry, QueueStats } from './contract.js'
+import { jobColumns, jobCommands } from './jobs/cli.js'
 import type { BulkOperation } from './manage/operation.js'
 import type { DryRun } from './manage/operations.js'
 
 const queueArgument = { name: 'queue', summary: 'Name of the queue' }
 
 const columns = ['name', 'size', 'active', 'completed', 'failed', 'averageProcessingTime', 'oldestWaitingMs', 'paused'] as const
-const jobColumns = ['queue', 'id', 'name', 'status', 'attempts', 'createdAt', 'error'] as const
 
 const list = defineCommand({
   name: 'queue:list',
@@ -39,76 +38,6 @@ const stats = defineCommand({
     print.record(print.json ? { ...all, queues } : all)
   },
 })
-
-const jobs = defineCommand({
-  name: 'queue:jobs',
-  summary: 'List jobs in one state',
-  args: [{ name: 'queue', summary: 'Name of the queue; all without it', required: false }],
-  needs: 'running app',
-  json: true,
-  options: {
-    status: {
-      type: 'string',
-      default: 'failed',
-      values: ['active', 'failed', 'completed', 'waiting', 'delayed'],
-      summary: 'State of the jobs',
-    },
-    page: { type: 'int', default: 1, min: 1, summary: 'Page' },
-    limit: { type: 'int', default: 20, min: 1, max: 100, summary: 'Jobs of a page' },
-  },
-  run: async ({ app, args: { queue }, options: { limit, page, status }, print }) => {
-    const query = { queue, page, limit }
-    const found = await app.request<JobPage>({ method: 'GET', path: `/api/jobs/${status}`, query })
-    print.table(found.jobs, jobColumns)
-    const { total, totalPages } = found.pagination
-    if (totalPages > page) print.line(`page ${page} of ${totalPages}, ${total} jobs: use --page and --limit`)
-  },
-})
-
-const job = defineCommand({
-  name: 'queue:job',
-  summary: 'Show a job',
-  args: [{ name: 'id', summary: 'Id of the job, or <queue>:<id>' }],
-  needs: 'running app',
-  route: 'GET /api/jobs/:id',
-  json: true,
-  options: {
-    queue: { type: 'string', summary: 'Name of its queue' },
-    payload: { type: 'boolean', summary: 'Also show its redacted payload' },
-  },
-  run: async ({ app, args: { id = '' }, options: { payload, queue }, print }) => {
-    const query = { queue, include: payload ? 'payload' : undefined }
-    print.record(await app.request<JobDetails>({ method: 'GET', path: `/api/jobs/${encodeURIComponent(id)}`, query }))
-  },
-})
-
-const duplicate = defineCommand({
-  name: 'queue:duplicate',
-  summary: 'Add a job like another one, with its data or other data',
-  args: [{ name: 'id', summary: 'Id of the job, or <queue>:<id>' }],
-  needs: 'running app',
-  route: 'POST /api/jobs/:id/duplicate',
-  json: true,
-  options: {
-    queue: { type: 'string', summary: 'Name of its queue' },
-    data: { type: 'string', summary: 'Other data, as JSON; values that say [redacted] are those of the original' },
-  },
-  run: async ({ app, args: { id = '' }, options: { data, queue }, print }) => {
-    const body = data === undefined ? {} : { data: parsed(data) }
-    const path = `/api/jobs/${encodeURIComponent(id)}/duplicate`
-    const added = await app.request<{ id: string; queue: string }>({ method: 'POST', path, query: { queue }, body })
-    if (print.json) print.record(added)
-    else print.line(`job ${added.id} of queue ${added.queue} was added`)
-  },
-})
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw monitorErrors.INVALID_JOB_DATA(messageOf(error))
-  }
-}
 
 const filters = {
   'older-than': { type: 'number', min: 0, summary: 'Only jobs that ended, or were created, more than so many hours ago' },
@@ -295,4 +224,4 @@ const prune = defineCommand({
 })
 
 /** Commands that query the running app. */
-export const queueMonitorCommands: readonly Command[] = [list, stats, jobs, job, duplicate, retry, cancel, purge, undo, ...pauses, prune]
+export const queueMonitorCommands: readonly Command[] = [list, stats, ...jobCommands, retry, cancel, purge, undo, ...pauses, prune]

@@ -4,6 +4,7 @@ import { graphqlContract } from './graphql.contract.js'
 import { jobsContract } from './jobs.contract.js'
 import { manageContract } from './manage.contract.js'
 import { monitorContract } from './monitor.contract.js'
+import { searchContract } from './search.contract.js'
 import { webhooksContract } from './webhooks.contract.js'
 
 monitorContract('Redis', () => ({ REDIS_URL: process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set' }))
@@ -13,3 +14,4 @@ alertsContract('Redis', () => ({ REDIS_URL: process.env.TEST_REDIS_URL ?? 'redis
 webhooksContract('Redis', () => ({ REDIS_URL: process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set' }))
 alertActionsContract('Redis', () => ({ REDIS_URL: process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set' }))
 jobsContract('Redis', () => ({ REDIS_URL: process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set' }))
+searchContract('Redis', () => ({ REDIS_URL: process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set' }))

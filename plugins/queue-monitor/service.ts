@@ -12,6 +12,7 @@ import { flowOf } from './jobs/flow.js'
 import { listJobs } from './jobs/lists.js'
 import type { PayloadViews } from './jobs/payloads.js'
 import { type SearchQuery, type SearchResult, searchJobs } from './jobs/search.js'
+import { fieldsOf } from './jobs/search-fields.js'
 import { entryOf, statsOf } from './snapshot/snapshot.js'
 import type { Snapshots } from './snapshot/snapshots.js'
 
@@ -22,6 +23,8 @@ export interface MonitorParts {
   readonly snapshots: Snapshots
   readonly history: History
   readonly views: PayloadViews
+  /** Parts of names of fields whose values are never shown. */
+  readonly secret: readonly string[]
   readonly attempts: AttemptHistory
   readonly decisions: () => Decisions | undefined
   readonly clock: Clock
@@ -33,6 +36,8 @@ const logLines = 500
 /** The service with what only the routes use. */
 export interface MonitorReads extends QueueMonitor {
   search(query: SearchQuery, scope: Scope): Promise<SearchResult>
+  /** Paths of the fields by which jobs of a queue are found. 404 QUEUE_NOT_FOUND. */
+  fields(queue: string, scope: Scope): Promise<{ readonly queue: string; readonly fields: readonly string[] }>
   /** The whole redacted payload as JSON. */
   download(id: string, queue: string | undefined, scope: Scope): Promise<{ readonly name: string; readonly text: string }>
   flow(id: string, queue: string | undefined, scope: Scope): Promise<JobFlow>
@@ -44,7 +49,17 @@ export interface MonitorReads extends QueueMonitor {
 
 const app = pluginScope('app')
 
-export function createMonitor({ attempts, clock, decisions, history, queues, scopeOf, snapshots, views }: MonitorParts): MonitorReads {
+export function createMonitor({
+  attempts,
+  clock,
+  decisions,
+  history,
+  queues,
+  scopeOf,
+  secret,
+  snapshots,
+  views,
+}: MonitorParts): MonitorReads {
   const entry: QueueMonitor['queueStats'] = async (queue, scope = app) => {
     demandQueue(scope, queue)
     const { at, queues: all } = await snapshots.current()
@@ -65,7 +80,10 @@ export function createMonitor({ attempts, clock, decisions, history, queues, sco
       const { job, state } = await findJob(queues, id, queue, scope)
       return { ...detailsOf(job, state, payload ? await views.show(job, scope) : undefined), stacktrace: job.stacktrace ?? [] }
     },
-    search: (query, scope) => searchJobs(queues, query, scope),
+    search: (query, scope) => searchJobs(queues, query, secret, scope),
+    async fields(queue, scope) {
+      return { queue, fields: fieldsOf(queues, await existingQueue(queues, queue, scope), secret) }
+    },
     async download(id, queue, scope) {
       const { job } = await findJob(queues, id, queue, scope)
       return { name: `${job.queueName}-${job.id}`.replaceAll(/[^\w.-]/g, '_').slice(0, 150), text: await views.download(job, scope) }

@@ -12,6 +12,7 @@ import type {
 } from 'bullmq'
 import type { ListedState, QueueCounts, QueueSample } from './contract.js'
 import type { DeletionBackend } from './deletion/contract.js'
+import type { SearchBackend } from './search/contract.js'
 
 export interface Claim {
   readonly token: string
@@ -75,6 +76,8 @@ export interface QueueBackend {
   removeTraces(queue: Queue, jobs: readonly Pick<Job, 'id' | 'parentKey'>[]): Promise<void>
   /** Deletes jobs in steps, and restores them for a time. */
   readonly deletion: DeletionBackend
+  /** Finds jobs by declared fields of their data. */
+  readonly search: SearchBackend
   /** Overwrites what removed jobs left in files of this process. */
   scrub(): Promise<void>
   /** Records that a queue exists. */

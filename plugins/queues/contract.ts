@@ -17,6 +17,7 @@ import type { Cancellation, Canceller, QueueJob } from './cancel.js'
 import type { DeletedJob, DeletedStep, DeleteOutcome, DeleteRange, RestoredStep, UndoOptions, UndoRoom } from './deletion/contract.js'
 import type { FollowOptions, QueueEvent } from './event-stream.js'
 import type { JobTextPart } from './hooks.js'
+import type { FoundJobs } from './search/contract.js'
 
 /** Jobs of one queue by state. `waiting` counts plain and prioritised jobs, paused or not. */
 export interface QueueCounts {
@@ -127,6 +128,19 @@ export interface Queues {
    * progress are the originals, or say why they cannot be restored.
    */
   job(queue: string, id: string): Promise<QueueJob | undefined>
+  /** The fields that the option `search` declares, by queue. */
+  readonly searchFields: Readonly<Record<string, readonly string[]>>
+  /**
+   * Jobs by values of declared fields of their data, in any state. A field that holds a list has each of its values. Throws 400
+   * QUEUE_FIELD_UNKNOWN. The jobs are as those of `job`.
+   *
+   * @param values by the path of the field: all of them have to be there.
+   * @param options `limit`: most entries of the index that are looked up.
+   *
+   * @example
+   * const { jobs } = await ctx.services.queues.find('orders', { 'customer.id': '4711' }, { limit: 20 })
+   */
+  find(queue: string, values: Readonly<Record<string, string>>, options: { readonly limit: number }): Promise<FoundJobs>
   /** The original data of a job. Throws 500 JOB_PAYLOAD_UNREADABLE. */
   restoredData(job: Pick<Job, 'queueName' | 'data'>): Promise<unknown>
   /** The original result of a completed job. Throws 500 JOB_PAYLOAD_UNREADABLE. */

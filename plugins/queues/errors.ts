@@ -60,6 +60,15 @@ export const queueErrors = defineErrors({
     when: 'The events after `after` are no longer stored',
     fix: 'Read the current state, then follow the events without `after`',
   },
+  QUEUE_FIELD_UNKNOWN: {
+    status: 400,
+    message: (queue: string, path: string, declared: readonly string[]) =>
+      `The jobs of queue "${queue}" cannot be found by "${path}": ${
+        declared.length === 0 ? 'no field of it is declared' : `declared are ${declared.join(', ')}`
+      }. Declare fields with queues({ search })`,
+    when: 'Jobs are looked for by a field that is not declared for their queue',
+    fix: 'Declare the field in the option `search`',
+  },
   QUEUE_TELEMETRY_SET: {
     status: 409,
     message: () => 'The telemetry of the queues is already set; only one plugin can set it',

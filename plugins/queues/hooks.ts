@@ -1,5 +1,6 @@
 import type { HookSpecs, Settle, Waterfall } from 'zin'
 import type { NewJob } from './contract.js'
+import type { Place } from './search/contract.js'
 
 /** A text of a job that the store keeps: the reason of a failure, one stack, or one line of its log. */
 export type JobTextPart = 'error' | 'stack' | 'log'
@@ -19,6 +20,7 @@ export interface QueueHooks {
   restoreJobResult: Waterfall<unknown, [queue: string]>
   transformJobText: Waterfall<string, [queue: string, part: JobTextPart]>
   restoreJobText: Waterfall<string, [queue: string, part: JobTextPart]>
+  placeJobField: Waterfall<readonly Place[], [queue: string, path: string]>
   afterJobsPurge: Settle<[queue: string, jobs: readonly PurgedJob[]]>
 }
 
@@ -56,6 +58,12 @@ export const queueHooks = {
     kind: 'waterfall',
     args: ['text', 'queue', 'part'],
     summary: 'The error, a stack or a log line of a job before it is returned',
+  },
+  placeJobField: {
+    kind: 'waterfall',
+    args: ['places', 'queue', 'path'],
+    summary:
+      'The boot, for each field by which jobs are found: return where stored data hold its value, as lists of property names, or throw when it is not readable there',
   },
   afterJobsPurge: {
     kind: 'settle',

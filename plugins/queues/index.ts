@@ -3,6 +3,7 @@ import { redisErrors, redisTarget } from 'zin/plugins/redis'
 import { queuesService } from './contract.js'
 import { queueErrors } from './errors.js'
 import { queueHooks } from './hooks.js'
+import { queuesOptions } from './options.js'
 import { createQueues } from './service.js'
 import { queuesSettings } from './settings.js'
 
@@ -36,6 +37,8 @@ export type { FollowOptions, QueueEvent } from './event-stream.js'
 export type { JobAddition, JobTextPart, PurgedJob, QueueHooks } from './hooks.js'
 export { isStorableText, resultFault } from './job-check.js'
 export { KeepJobError } from './keep-job.js'
+export type { QueuesOptions } from './options.js'
+export type { FoundJobs, Place } from './search/contract.js'
 
 const maintainEveryMs = 60_000
 
@@ -47,17 +50,19 @@ export const queues = definePlugin({
   provides: [queuesService],
   errors: { ...queueErrors, ...redisErrors },
   hooks: queueHooks,
+  options: queuesOptions,
   settings: queuesSettings,
   // In development, data does not have to survive a power failure.
   developmentDefaults: { QUEUE_FSYNC: 'off' },
   setup(ctx) {
-    const { settings, hooks, host, log, clock } = ctx
+    const { settings, hooks, host, log, clock, options } = ctx
     const target = settings.REDIS_URL === '' ? undefined : redisTarget('REDIS_URL', settings.REDIS_URL)
     const service = createQueues({
       backend: target ? 'redis' : 'embedded',
       clock,
       log,
       maxJobBytes: settings.QUEUE_MAX_JOB_BYTES,
+      search: options.search,
       hooks: {
         beforeJobsAdd: hooks.slot('beforeJobsAdd'),
         transformJobData: hooks.slot('transformJobData'),
@@ -66,6 +71,7 @@ export const queues = definePlugin({
         restoreJobResult: hooks.slot('restoreJobResult'),
         transformJobText: hooks.slot('transformJobText'),
         restoreJobText: hooks.slot('restoreJobText'),
+        placeJobField: hooks.slot('placeJobField'),
         afterJobsPurge: hooks.slot('afterJobsPurge'),
       },
     })
@@ -81,7 +87,7 @@ export const queues = definePlugin({
         const { openRedisBackend } = await import('./backends/redis.js')
         const app = appSlug(host.app.name)
         const strict = host.app.production && host.roles.size > 0
-        service.open(await openRedisBackend({ target, app, connectTimeoutMs: settings.REDIS_CONNECT_TIMEOUT_MS, log, strict }))
+        await service.open(await openRedisBackend({ target, app, connectTimeoutMs: settings.REDIS_CONNECT_TIMEOUT_MS, log, strict }))
         return
       }
       if (host.app.production) log.warn('the embedded queue supports a single process; set REDIS_URL to run several')
@@ -91,7 +97,7 @@ export const queues = definePlugin({
       ])
       const store = await openEmbedded({ dataDir: host.app.dataDir, fsync: settings.QUEUE_FSYNC !== 'off', ...(engine && { engine }) })
       const opened = openEmbeddedBackend(store)
-      service.open(opened)
+      await service.open(opened)
       ctx.every(maintainEveryMs, async () => {
         await opened.deletion.expire()
         await store.maintain()

@@ -9,6 +9,8 @@ export interface PurgeParts {
   readonly find: (id: string) => Promise<QueueJob | undefined>
   /** Fails a waiting job, with the usual effect on its parent. */
   readonly fail: (id: string) => Promise<boolean>
+  /** Removes jobs from the index of their declared fields. */
+  readonly unindex: (jobs: readonly Job[]) => Promise<void>
   /** Tells plugins which jobs are gone. */
   readonly after: (jobs: readonly PurgedJob[]) => Promise<void>
   /** Runs a command on the store. */
@@ -32,6 +34,7 @@ export async function purgeJobs(queue: Queue, ids: readonly string[], parts: Pur
     .filter((id) => !running.includes(id))
     .map((id) => ({ id, ...(parents.get(id) && { parentKey: parents.get(id) as string }) }))
   if (traces.length > 0) await ask(() => backend.removeTraces(queue, traces))
+  await parts.unindex(gone)
   const deleted = await ask(() =>
     backend.deletion.forget(
       queue.name,

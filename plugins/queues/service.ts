@@ -14,6 +14,7 @@ import { type PayloadSlots, Payloads } from './payloads.js'
 import { purgeJobs } from './purge.js'
 import { quietErrors } from './quiet-errors.js'
 import { rewriteParts } from './rewrite.js'
+import { Search } from './search/service.js'
 import { closeWorker, within } from './shutdown.js'
 import { storedJobClass, useJobClass } from './stored-job.js'
 
@@ -22,12 +23,14 @@ export interface QueuesDeps {
   readonly clock: Clock
   readonly log: Logger
   readonly maxJobBytes: number
+  /** By queue: paths of fields by which its jobs are found. */
+  readonly search: Readonly<Record<string, readonly string[]>>
   readonly hooks: PayloadSlots
 }
 
 /** The service: created in setup, usable from start to stop. */
 export interface OwnedQueues extends Queues {
-  open(backend: QueueBackend): void
+  open(backend: QueueBackend): Promise<void>
   close(): Promise<void>
 }
 
@@ -44,7 +47,7 @@ const maxLevels = 50
 /** Queues counted in one round trip. */
 const countedAtOnce = 1_000
 
-export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks }: QueuesDeps): OwnedQueues {
+export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, search: declared }: QueuesDeps): OwnedQueues {
   const onError = quietErrors(log, clock)
   const payloads = new Payloads(hooks, clock, (queue, error) => onError({ queue, kept: true }, error))
   let jobClass: typeof Job | undefined
@@ -182,6 +185,14 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks }: 
     }
     return found
   }
+  const search = new Search({
+    declared,
+    slot: hooks.placeJobField,
+    store: () => opened().search,
+    find: (name, id) => ask(() => findJob(name, id)),
+    ask,
+    onError: (name, error) => onError({ queue: name, search: true }, error),
+  })
   const counts = (names: readonly string[]) => ofMany<QueueCounts>(names, (some) => opened().counts(some))
 
   return {
@@ -215,21 +226,29 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks }: 
     flow: flowProducer,
     async add(name, jobName, data, options = {}) {
       const job = await preparedOne(name, { name: jobName, data, options })
-      return ask(() => queue(name).add(job.name, job.data, job.opts))
+      const added = await ask(() => queue(name).add(job.name, job.data, job.opts))
+      if (search.covers(name)) await search.added(name, [added])
+      return added
     },
     async addBulk(name, jobs) {
       const all = await prepared(name, jobs)
-      return all.length === 0 ? [] : ask(() => queue(name).addBulk(all))
+      const added = all.length === 0 ? [] : await ask(() => queue(name).addBulk(all))
+      if (search.covers(name)) await search.added(name, added)
+      return added
     },
     async addFlow(tree) {
       const checked = await storedTree(tree)
-      return ask(() => flowProducer().add(checked))
+      const added = await ask(() => flowProducer().add(checked))
+      await search.addedTree(added)
+      return added
     },
     async schedule(name, id, timing, { name: jobName, data, options = {} }) {
       const job = await preparedOne(name, { name: jobName, data, options: { ...options, jobId: id } }, { schedule: id })
       const { jobId: _, ...opts } = job.opts
       // Typed as always defined, but undefined when the last date is past.
-      return ask(() => queue(name).upsertJobScheduler(id, timing, { name: job.name, data: job.data, opts }))
+      const first = await ask(() => queue(name).upsertJobScheduler(id, timing, { name: job.name, data: job.data, opts }))
+      if (first !== undefined && search.covers(name)) await search.added(name, [first])
+      return first
     },
     fail,
     failNext,
@@ -249,6 +268,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks }: 
         backend: opened(),
         find: (id) => ask(() => findJob(name, id)),
         fail: (id) => fail(name, id, 'Purged'),
+        unindex: (jobs) => search.removed(name, jobs),
         ask,
         after: async (jobs) => {
           for (const { plugin, error } of await hooks.afterJobsPurge.call(name, jobs)) {
@@ -258,6 +278,12 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks }: 
       }),
     ...createDeletion({ store: () => opened().deletion, ask, checkName }),
     scrub: () => opened().scrub(),
+    searchFields: declared,
+    async find(name, values, { limit }) {
+      const found = await search.find(name, values, limit)
+      for (const { job } of found.jobs) await payloads.readable(job)
+      return found
+    },
     restoredData: (job) => payloads.restoreData(job.queueName, job.data),
     restoredResult: (job) => payloads.restoreResult(job.queueName, job.returnvalue),
     async cancel(name, id, why, { timeoutMs } = {}) {
@@ -327,9 +353,10 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks }: 
       return Math.round(clock.monotonic() - started)
     },
     isUnavailable: (error) => isOwnUnavailable(error) || (backend?.isUnavailable(error) ?? false),
-    open(made) {
+    async open(made) {
       backend = made
       closing = new AbortController()
+      await search.open()
     },
     async close() {
       const closed = backend

@@ -18,6 +18,11 @@ export function encryptionPart(ctx: ComplianceContext, marks: Marks): Compliance
   }
   const cipher = new Cipher(keys)
   restoreWith(ctx, cipher)
+  // Where clear fields are stored; a field that is searched is also looked for in jobs that were stored plain.
+  ctx.hooks.on('placeJobField', (places, queue, path) => {
+    if (on && !clearFieldsOf(ctx, queue).includes(path)) throw encryptionErrors.COMPLIANCE_FIELD_ENCRYPTED(queue, path)
+    return [['clear', path], ...places]
+  })
   if (!on) return { controls: () => [control(false, keys)] }
   transformWith(ctx, cipher)
 
@@ -56,10 +61,14 @@ function restoreWith({ hooks }: ComplianceContext, cipher: Cipher): void {
   hooks.on('restoreJobText', (stored, queue, part) => (isEncrypted(stored) ? cipher.decrypt(stored, { queue, part }) : undefined))
 }
 
-function transformWith({ hooks, options }: ComplianceContext, cipher: Cipher): void {
-  const { clearFields } = options
-  const clear = (queue: string): readonly string[] | undefined => (Object.hasOwn(clearFields, queue) ? clearFields[queue] : undefined)
-  hooks.on('transformJobData', (data, queue) => seal(cipher, data, { queue, part: 'data' }, clear(queue)))
+/** Paths of the fields of a queue that are also stored unencrypted. */
+function clearFieldsOf({ options: { clearFields } }: ComplianceContext, queue: string): readonly string[] {
+  return Object.hasOwn(clearFields, queue) ? (clearFields[queue] ?? []) : []
+}
+
+function transformWith(ctx: ComplianceContext, cipher: Cipher): void {
+  const { hooks } = ctx
+  hooks.on('transformJobData', (data, queue) => seal(cipher, data, { queue, part: 'data' }, clearFieldsOf(ctx, queue)))
   hooks.on('transformJobResult', (result, queue) => seal(cipher, result, { queue, part: 'result' }))
   hooks.on('transformJobText', (text, queue, part) => cipher.encrypt(text, { queue, part }))
 }

@@ -13,4 +13,10 @@ export const encryptionErrors = defineErrors({
     when: 'At boot: an entry of `WORKER_ENCRYPTION_KEYS` has no id, an id twice, or a key that is not 32 bytes of base64',
     fix: 'Write `<id>:<32 bytes as base64>`',
   },
+  COMPLIANCE_FIELD_ENCRYPTED: {
+    message: (queue: string, path: string) =>
+      `Jobs of queue "${queue}" cannot be found by "${path}", which is stored encrypted. Add it to clearFields of compliance(), which stores a readable copy of it, if it is no personal data; or remove it from search of queues()`,
+    when: 'At boot: the option `search` of the plugin `queues` declares a field that `WORKER_ENCRYPTION` encrypts',
+    fix: 'Declare the field in `clearFields` too, or remove it from `search`',
+  },
 })

@@ -6,7 +6,7 @@ import { decisions } from 'zin/plugins/decisions'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queueMonitor } from 'zin/plugins/queue-monitor'
-import { queues, queuesService } from 'zin/plugins/queues'
+import { type QueuesOptions, queues, queuesService } from 'zin/plugins/queues'
 import { workers, workersService } from 'zin/plugins/workers'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { compliance } from '../index.js'
@@ -27,6 +27,7 @@ export async function complianceApp({
   env,
   dataDir,
   options = {},
+  search = {},
   steps = {},
   extra = [],
   clock,
@@ -34,6 +35,8 @@ export async function complianceApp({
   readonly env: Env
   readonly dataDir: string
   readonly options?: Partial<ComplianceOptions>
+  /** By queue: the fields by which its jobs are found. */
+  readonly search?: QueuesOptions['search']
   readonly steps?: Steps
   readonly extra?: readonly Plugin[]
   /** Default: the system clock. */
@@ -46,7 +49,19 @@ export async function complianceApp({
     setup: ({ services }) => void services.workers.register('orders', async (job) => steps[job.name]?.(job as Job)),
   })
   const host = await createTestHost({
-    plugins: [database(), kv(), cluster(), queues(), ops(), decisions(), workers(), queueMonitor(), compliance(options), shop(), ...extra],
+    plugins: [
+      database(),
+      kv(),
+      cluster(),
+      queues({ search }),
+      ops(),
+      decisions(),
+      workers(),
+      queueMonitor(),
+      compliance(options),
+      shop(),
+      ...extra,
+    ],
     env: { QUEUE_FSYNC: 'off', WORKER_PERSISTENCE_DRIVER: 'db', WORKER_AUTO_START: 'true', WORKER_AUDIT_LOG: 'false', ...env },
     dataDir,
     ...(clock === undefined ? {} : { clock }),

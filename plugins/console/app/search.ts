@@ -5,6 +5,7 @@ import { messageOf } from './data/message.js'
 import { isEnabled } from './data/session.js'
 import { exact } from './format.js'
 import { path } from './router.js'
+import { extentOf, type Searched } from './search-extent.js'
 
 export interface Hit {
   readonly kind: 'page' | 'queue' | 'worker' | 'job'
@@ -20,7 +21,7 @@ interface Found {
 
 interface JobSearch {
   readonly jobs: readonly JobDetails[]
-  readonly searched: { readonly jobs: number; readonly of: number; readonly complete: boolean }
+  readonly searched: Searched
 }
 
 const mostOfAKind = 8
@@ -70,7 +71,7 @@ export async function searchAll(text: string, signal: AbortSignal, show: (found:
   })
 }
 
-function noteOf({ complete, jobs, of }: JobSearch['searched'], found: number): string {
-  const matched = found === 0 ? 'No job matched' : `${found === 1 ? '1 job' : `${found} jobs`} matched`
-  return complete ? `${matched}; searched all ${exact(of)}` : `${matched}; searched the newest ${exact(jobs)} of ${exact(of)}`
+function noteOf(searched: Searched, found: number): string {
+  const matched = found === 0 ? 'No job matched' : `${found === 1 ? '1 job' : `${exact(found)} jobs`} matched`
+  return `${matched}; ${extentOf(searched)}`
 }

@@ -46,7 +46,7 @@ export async function consoleApp(env: Readonly<Record<string, string>> = {}, opt
       database(),
       kv(),
       cluster(),
-      queues(),
+      queues({ search: { 'hostile-data': ['customer.id'] } }),
       jwt(),
       ops(),
       decisions(),

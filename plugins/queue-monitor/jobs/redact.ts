@@ -7,6 +7,12 @@ function plain(name: string): string {
   return name.toLowerCase().replaceAll(/[-_]/g, '')
 }
 
+/** Whether the value of a field is never shown: its name contains one of `names`. */
+export function isSecret(field: string, names: readonly string[]): boolean {
+  const name = plain(field)
+  return names.some((part) => name.includes(plain(part)))
+}
+
 /** Replaces the values of fields whose name contains one of `names`, at any depth. Values below 100 levels are replaced too. */
 export function redact(value: unknown, names: readonly string[]): unknown {
   const secret = names.map(plain)

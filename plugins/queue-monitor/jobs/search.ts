@@ -2,9 +2,10 @@ import type { Job } from 'bullmq'
 import type { Queues } from 'zin/plugins/queues'
 import type { Scope } from '../access/scope.js'
 import type { JobDetails, ListedStatus } from '../contract.js'
-import { monitorErrors } from '../errors.js'
 import { detailsOf } from './details.js'
 import { existingQueue, seenQueues } from './find.js'
+import { searchFields } from './search-fields.js'
+import { matches, termsOf } from './terms.js'
 
 /** Most jobs that one search reads, and how many of them at once. */
 const mostRead = 2_000
@@ -12,18 +13,23 @@ const readAtOnce = 100
 /** Most queues that are searched for an exact id. */
 const atOnce = 25
 const statuses: readonly ListedStatus[] = ['active', 'failed', 'waiting', 'delayed', 'completed']
-const fields = ['id', 'name', 'error'] as const
-
-/** One part of a search: text in one field, or in any. */
-export interface Term {
-  readonly field: (typeof fields)[number] | 'any'
-  readonly text: string
+/** How far a search looked. */
+export interface Searched {
+  /** Jobs that were read, of those in the queues and states; by fields: of those that the index has for the value. */
+  readonly jobs: number
+  readonly of: number
+  /** It read all of them. */
+  readonly complete: boolean
+  readonly queues: number
+  /** Declared fields whose index was asked. */
+  readonly fields: readonly string[]
+  /** The index lacks jobs that were added before, ISO 8601; null: it has all. */
+  readonly since: string | null
 }
 
 export interface SearchResult {
   readonly jobs: readonly JobDetails[]
-  /** How far the search looked: jobs read, of those in the queues and states; `complete` when it read all of them. */
-  readonly searched: { readonly jobs: number; readonly of: number; readonly complete: boolean; readonly queues: number }
+  readonly searched: Searched
 }
 
 export interface SearchQuery {
@@ -33,35 +39,18 @@ export interface SearchQuery {
   readonly limit: number
 }
 
-/** `name:welcome error:timeout 42` → its terms; quotes keep spaces. Throws INVALID_JOB_FILTER. */
-export function termsOf(q: string): readonly Term[] {
-  const words = q.match(/(?:[a-z]+:)?"[^"]*"|\S+/g) ?? []
-  const terms = words.map((word): Term => {
-    const [, prefix, rest = ''] = /^([a-z]+):(.*)$/s.exec(word) ?? []
-    const field = fields.find((one) => one === prefix)
-    const text = (field === undefined ? word : rest).replace(/^"(.*)"$/s, '$1').toLowerCase()
-    return { field: field ?? 'any', text }
-  })
-  if (terms.length === 0 || terms.some(({ text }) => text === '')) {
-    throw monitorErrors.INVALID_JOB_FILTER('q holds no text; write words, or name:…, error:… and id:…')
-  }
-  return terms
-}
-
-/** Whether a job has every term. */
-export function matches(job: Pick<Job, 'id' | 'name' | 'failedReason'>, terms: readonly Term[]): boolean {
-  const texts = { id: job.id ?? '', name: job.name, error: job.failedReason ?? '' }
-  return terms.every(({ field, text }) =>
-    (field === 'any' ? fields : [field]).some((one) =>
-      one === 'id' ? texts.id.toLowerCase() === text : texts[one].toLowerCase().includes(text),
-    ),
-  )
-}
-
-/** Jobs with an exact id first, then the first jobs of each list, a bounded number of them. */
-export async function searchJobs(queues: Queues, { limit, q, queue, status }: SearchQuery, scope: Scope): Promise<SearchResult> {
-  const terms = termsOf(q)
+/**
+ * Jobs with values in declared fields, from their index; or else jobs with an exact id first, then the first jobs of each list, a bounded
+ * number of them.
+ *
+ * @param secret parts of names of fields whose values are never shown.
+ */
+export async function searchJobs(queues: Queues, query: SearchQuery, secret: readonly string[], scope: Scope): Promise<SearchResult> {
+  const { limit, q, queue, status } = query
+  const sought = termsOf(q)
+  const { terms } = sought
   const names = queue === undefined ? await seenQueues(queues, scope) : [await existingQueue(queues, queue, scope)]
+  if (Object.keys(sought.values).length > 0) return searchFields({ names, query, queues, secret, sought }, scope)
   const states = status === undefined ? statuses : [status]
   const found = new Map<string, JobDetails>()
   const add = (job: Job, state: string): void => {
@@ -91,5 +80,5 @@ export async function searchJobs(queues: Queues, { limit, q, queue, status }: Se
       if (jobs.length === 0) break
     }
   }
-  return { jobs: [...found.values()], searched: { jobs: read, of, complete: read >= of, queues: names.length } }
+  return { jobs: [...found.values()], searched: { jobs: read, of, complete: read >= of, queues: names.length, fields: [], since: null } }
 }

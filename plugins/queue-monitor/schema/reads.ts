@@ -5,7 +5,11 @@ export const jobQuery = Type.Object({ queue, include }, closed)
 export const listQuery = Type.Object({ queue, include, page, limit }, closed)
 export const searchQuery = Type.Object(
   {
-    q: Type.String({ minLength: 1, maxLength: 200, description: 'Words, or name:…, error:… and id:…; every one has to match' }),
+    q: Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'Words, or name:…, error:…, id:… and data.<path>:… of a declared field; every one has to match',
+    }),
     queue,
     status: Type.Optional(Type.Union(listed.map((status) => Type.Literal(status)))),
     limit,
@@ -100,8 +104,20 @@ export const listResponse = Type.Object({
 
 export const searchResponse = Type.Object({
   jobs: Type.Array(job),
-  searched: Type.Object({ jobs: whole, of: whole, complete: Type.Boolean(), queues: whole }, { description: 'How far the search looked' }),
+  searched: Type.Object(
+    {
+      jobs: whole,
+      of: whole,
+      complete: Type.Boolean(),
+      queues: whole,
+      fields: Type.Array(Type.String(), { description: 'Declared fields whose index was asked' }),
+      since: Type.Union([Type.String(), Type.Null()], { description: 'The index lacks jobs that were added before, ISO 8601' }),
+    },
+    { description: 'How far the search looked' },
+  ),
 })
+
+export const fieldsResponse = Type.Object({ queue: Type.String(), fields: Type.Array(Type.String()) })
 
 export const attemptsResponse = Type.Object({
   attempts: Type.Array(

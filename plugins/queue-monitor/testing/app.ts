@@ -50,7 +50,7 @@ export async function monitoredApp(
       database(),
       kv(),
       cluster(),
-      queues(),
+      queues({ search: { 'mails-a': ['to'], 'mails-b': ['customer.id', 'apiKey'], 'mails-c': ['customer.id'] } }),
       ops(),
       decisions(),
       workers({

@@ -6,6 +6,7 @@ import { loadBullmq } from '../bullmq.js'
 import type { ListedState } from '../contract.js'
 import { embeddedDeletion } from '../deletion/embedded.js'
 import type { EmbeddedStore } from '../embedded/open.js'
+import { embeddedSearch } from '../search/embedded.js'
 import { embeddedParts } from './embedded-parts.js'
 
 /** A worker stalls only when this process does, so the check can be frequent. */
@@ -117,6 +118,7 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
       await store.pool.query('update job_dependency set value = null where child_queue = $1 and child_id = any($2)', [queue.name, ids])
     },
     deletion: embeddedDeletion(store.pool),
+    search: embeddedSearch(store.pool),
     scrub: () => store.scrub(),
     remember: (name) => void known.add(name),
     async names() {

@@ -15,6 +15,7 @@ import { loadBullmq } from '../bullmq.js'
 import type { ListedState, QueueCounts, QueueSample } from '../contract.js'
 import { redisDeletion } from '../deletion/redis.js'
 import { queueErrors } from '../errors.js'
+import { redisSearch } from '../search/redis.js'
 import { redisParts } from './redis-parts.js'
 
 export interface RedisBackendOptions {
@@ -202,6 +203,7 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log, str
       }
     },
     deletion,
+    search: redisSearch(producer, prefix),
     // Redis keeps nothing of a deleted key in memory; its files on disk are its own.
     scrub: () => Promise.resolve(),
     remember: (name) => void producer.sadd(namesKey, name).catch(() => undefined),

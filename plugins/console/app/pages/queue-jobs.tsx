@@ -5,8 +5,9 @@ import { messageOf } from '../data/message.js'
 import { usePagedRows } from '../data/pages-of.js'
 import { can } from '../data/session.js'
 import { useData } from '../data/use-data.js'
-import { count as countText, exact, plural } from '../format.js'
+import { exact, plural } from '../format.js'
 import { path, setQuery } from '../router.js'
+import { extentOf, type Searched } from '../search-extent.js'
 import { Card } from '../ui/layout.js'
 import { Empty, Loaded, Loading, Problem } from '../ui/states.js'
 import { type Column, RowsTable } from '../ui/table.js'
@@ -66,6 +67,8 @@ const columns: Readonly<Record<ListedStatus, readonly Column<JobDetails>[]>> = {
 export function QueueJobs(props: JobsProps) {
   const { query, queue, status } = props
   const [text, setText] = useState(query)
+  const declared = useData<{ readonly fields: readonly string[] }>(path`/api/queue/${queue}/fields`)
+  const fields = declared.data?.fields.map((field) => `data.${field}:…`) ?? []
   return (
     <>
       <form
@@ -79,7 +82,7 @@ export function QueueJobs(props: JobsProps) {
           class="input"
           type="search"
           aria-label="Search these jobs"
-          placeholder="Search: words, id:… name:… error:…"
+          placeholder={['Search: words, id:… name:… error:…', ...fields].join(' ')}
           value={text}
           onInput={(event) => {
             setText(event.currentTarget.value)
@@ -155,7 +158,7 @@ const emptyHints: Readonly<Record<ListedStatus, string>> = {
 
 interface Search {
   readonly jobs: readonly JobDetails[]
-  readonly searched: { readonly jobs: number; readonly of: number; readonly complete: boolean }
+  readonly searched: Searched
 }
 
 function FoundJobs({ query, queue, status }: Omit<JobsProps, 'count'>) {
@@ -166,10 +169,7 @@ function FoundJobs({ query, queue, status }: Omit<JobsProps, 'count'>) {
       {({ jobs, searched }) => (
         <>
           <p class="note" role="status">
-            {jobs.length === 100 ? 'The first 100 matches' : plural(jobs.length, 'match', 'matches')};{' '}
-            {searched.complete
-              ? `searched all ${exact(searched.of)}`
-              : `searched the newest ${exact(searched.jobs)} of ${countText(searched.of)}`}
+            {jobs.length === 100 ? 'The first 100 matches' : plural(jobs.length, 'match', 'matches')}; {extentOf(searched)}
           </p>
           {marked.size > 0 && <MarkedActions queue={queue} status={status} marked={marked} clear={clear} done={found.reload} />}
           <Card flush>

@@ -1,0 +1,107 @@
+import { type Command, defineCommand, messageOf } from 'zin'
+import type { JobDetails, JobPage } from '../contract.js'
+import { monitorErrors } from '../errors.js'
+import type { SearchResult } from './search.js'
+
+/** What a table of jobs shows. */
+export const jobColumns = ['queue', 'id', 'name', 'status', 'attempts', 'createdAt', 'error'] as const
+
+const jobs = defineCommand({
+  name: 'queue:jobs',
+  summary: 'List jobs in one state',
+  args: [{ name: 'queue', summary: 'Name of the queue; all without it', required: false }],
+  needs: 'running app',
+  json: true,
+  options: {
+    status: {
+      type: 'string',
+      default: 'failed',
+      values: ['active', 'failed', 'completed', 'waiting', 'delayed'],
+      summary: 'State of the jobs',
+    },
+    page: { type: 'int', default: 1, min: 1, summary: 'Page' },
+    limit: { type: 'int', default: 20, min: 1, max: 100, summary: 'Jobs of a page' },
+  },
+  run: async ({ app, args: { queue }, options: { limit, page, status }, print }) => {
+    const query = { queue, page, limit }
+    const found = await app.request<JobPage>({ method: 'GET', path: `/api/jobs/${status}`, query })
+    print.table(found.jobs, jobColumns)
+    const { total, totalPages } = found.pagination
+    if (totalPages > page) print.line(`page ${page} of ${totalPages}, ${total} jobs: use --page and --limit`)
+  },
+})
+
+const job = defineCommand({
+  name: 'queue:job',
+  summary: 'Show a job',
+  args: [{ name: 'id', summary: 'Id of the job, or <queue>:<id>' }],
+  needs: 'running app',
+  route: 'GET /api/jobs/:id',
+  json: true,
+  options: {
+    queue: { type: 'string', summary: 'Name of its queue' },
+    payload: { type: 'boolean', summary: 'Also show its redacted payload' },
+  },
+  run: async ({ app, args: { id = '' }, options: { payload, queue }, print }) => {
+    const query = { queue, include: payload ? 'payload' : undefined }
+    print.record(await app.request<JobDetails>({ method: 'GET', path: `/api/jobs/${encodeURIComponent(id)}`, query }))
+  },
+})
+
+const search = defineCommand({
+  name: 'queue:search',
+  summary: 'Search jobs: words, name:…, error:…, id:… and data.<path>:… of a declared field',
+  args: [{ name: 'text', summary: 'What to search for, in quotes when it has spaces' }],
+  needs: 'running app',
+  route: 'GET /api/jobs',
+  json: true,
+  options: {
+    queue: { type: 'string', summary: 'Only this queue' },
+    status: { type: 'string', values: ['active', 'failed', 'completed', 'waiting', 'delayed'], summary: 'Only jobs in this state' },
+    limit: { type: 'int', default: 20, min: 1, max: 100, summary: 'Most jobs that are shown' },
+  },
+  run: async ({ app, args: { text = '' }, options: { limit, queue, status }, print }) => {
+    const found = await app.request<SearchResult>({ method: 'GET', path: '/api/jobs', query: { q: text, queue, status, limit } })
+    if (print.json) return print.record(found)
+    print.table(found.jobs, jobColumns)
+    print.line(searchedIn(found.searched))
+  },
+})
+
+/** How far a search looked, in words. */
+function searchedIn({ complete, fields, jobs, of, since }: SearchResult['searched']): string {
+  if (fields.length === 0) return complete ? `searched all of ${of}` : `searched the newest ${jobs} of ${of}`
+  const extent = complete ? '' : `, the newest ${jobs} of ${of}`
+  return `searched the index of ${fields.join(', ')}${extent}${since === null ? '' : `; it has jobs added since ${since}`}`
+}
+
+const duplicate = defineCommand({
+  name: 'queue:duplicate',
+  summary: 'Add a job like another one, with its data or other data',
+  args: [{ name: 'id', summary: 'Id of the job, or <queue>:<id>' }],
+  needs: 'running app',
+  route: 'POST /api/jobs/:id/duplicate',
+  json: true,
+  options: {
+    queue: { type: 'string', summary: 'Name of its queue' },
+    data: { type: 'string', summary: 'Other data, as JSON; values that say [redacted] are those of the original' },
+  },
+  run: async ({ app, args: { id = '' }, options: { data, queue }, print }) => {
+    const body = data === undefined ? {} : { data: parsed(data) }
+    const path = `/api/jobs/${encodeURIComponent(id)}/duplicate`
+    const added = await app.request<{ id: string; queue: string }>({ method: 'POST', path, query: { queue }, body })
+    if (print.json) print.record(added)
+    else print.line(`job ${added.id} of queue ${added.queue} was added`)
+  },
+})
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw monitorErrors.INVALID_JOB_DATA(messageOf(error))
+  }
+}
+
+/** Commands that list, find and show jobs. */
+export const jobCommands: readonly Command[] = [jobs, job, search, duplicate]

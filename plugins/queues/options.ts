@@ -1,0 +1,16 @@
+import { defineOptions, type OptionsOf, Type } from 'zin'
+
+/** Options of `queues()`. */
+export type QueuesOptions = OptionsOf<typeof queuesOptions>
+
+const path = Type.String({ pattern: '^[\\w$-]+(\\.[\\w$-]+)*$', maxLength: 200 })
+
+export const queuesOptions = defineOptions(
+  Type.Object({
+    search: Type.Record(Type.String({ pattern: '^[A-Za-z0-9_.-]{1,100}$' }), Type.Array(path, { minItems: 1, maxItems: 10 }), {
+      default: {},
+      description:
+        'By queue: at most 10 paths of fields of the data by which its jobs are found, such as `customer.id`, see Search. A field may hold text, a number, a boolean or a list',
+    }),
+  }),
+)
