@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
+import type { CanaryView } from 'zin/plugins/canary'
 import { auditPages, launch, phone, pressWithKeys, tabTo, wide } from './testing/browser.js'
-import { hostile, type OperatedApp, operatedApp } from './testing/operated-app.js'
+import { account, hostile, type OperatedApp, operatedApp } from './testing/operated-app.js'
 
 describe('the pages of workers, decisions, resources and plugins in Chromium', () => {
   let app: OperatedApp
@@ -69,6 +70,79 @@ describe('the pages of workers, decisions, resources and plugins in Chromium', (
     await pressWithKeys(page, dialog.getByRole('button', { name: 'Stop' }))
     await pressWithKeys(page, page.getByRole('button', { name: 'Start', exact: true }))
     await page.getByRole('button', { name: 'Restart' }).waitFor()
+    await page.context().close()
+  })
+
+  it('start a canary with the version, share and time that are typed', async () => {
+    await app.workers.create({ name: 'invoices', queueName: 'invoices', processor: () => null })
+    for (const version of ['1.1.0', '1.2.0']) await app.workers.registerVersion('invoices', { version, processor: () => null })
+    const page = await open('/workers/invoices')
+    await pressWithKeys(page, page.getByRole('button', { name: 'Start a canary' }))
+    const dialog = page.getByRole('dialog')
+    await tabTo(page, dialog.getByRole('combobox', { name: 'Version' }))
+    await page.keyboard.type('1.2')
+    for (const [name, value] of [
+      ['Largest share of the jobs, %', '35'],
+      ['Minutes of all steps', '90'],
+    ] as const) {
+      await tabTo(page, dialog.getByRole('spinbutton', { name }))
+      await page.keyboard.press('Control+A')
+      await page.keyboard.type(value)
+    }
+    await pressWithKeys(page, dialog.getByRole('button', { name: 'Start', exact: true }))
+    await page.getByRole('region', { name: 'Canary', exact: true }).waitFor()
+    const { body } = await app.host.inject({ method: 'GET', path: '/api/workers/invoices/canary/status' })
+    const { canary, steps } = (body as { canary: CanaryView }).canary
+    const sum = steps.reduce((all, { duration }) => all + duration, 0)
+    assert.deepEqual([canary.version, steps.at(-1)?.trafficPercentage, sum], ['1.2.0', 35, 90 * 60_000])
+    await page.context().close()
+  })
+
+  it('activate a version, and roll back to the one before', async () => {
+    await app.workers.create({ name: 'exports', queueName: 'exports', processor: () => null })
+    await app.workers.registerVersion('exports', { version: '2.0.0', processor: () => null })
+    const page = await open('/workers/exports')
+    const dialog = page.getByRole('dialog')
+    await pressWithKeys(page, page.getByRole('button', { name: 'Activate' }))
+    await dialog.getByText('All new jobs of exports go to 2.0.0').waitFor()
+    await pressWithKeys(page, dialog.getByRole('button', { name: 'Activate' }))
+    await page.getByRole('row', { name: /2\.0\.0.*active/ }).waitFor()
+    assert.equal((await app.workers.get('exports')).version, '2.0.0')
+    await pressWithKeys(page, page.getByRole('button', { name: 'Roll back' }))
+    await pressWithKeys(page, dialog.getByRole('button', { name: 'Roll back' }))
+    await page.getByRole('row', { name: /1\.0\.0.*active/ }).waitFor()
+    await page.context().close()
+  })
+
+  it('remove the devices of an account, at last the one in use', async () => {
+    const logIn = async () => {
+      const response = await fetch(`${app.url}/auth/login`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(account),
+      })
+      return (await response.json()) as { readonly jwt: string; readonly deviceId: string; readonly deviceSecret: string }
+    }
+    const own = await logIn()
+    await logIn()
+    const page = await open('/access')
+    const credential = JSON.stringify({ kind: 'device', jwt: own.jwt, deviceId: own.deviceId, secret: own.deviceSecret })
+    await page.evaluate((text) => sessionStorage.setItem('zin-console-credential', text), credential)
+    await page.reload()
+    const rows = page.getByRole('table', { name: 'Devices' }).locator('tbody tr')
+    const [used, spare] = [rows.filter({ hasText: 'this one' }), rows.filter({ hasNotText: 'this one' })]
+    await used.waitFor()
+    assert.deepEqual([await used.count(), await spare.count()], [1, 1])
+    const remove = async (row: Locator, text: string): Promise<void> => {
+      await pressWithKeys(page, row.getByRole('button', { name: 'Remove' }))
+      await page.getByRole('dialog').getByText(text).waitFor()
+      await pressWithKeys(page, page.getByRole('dialog').getByRole('button', { name: 'Remove' }))
+    }
+    await remove(spare, 'Nothing that it signs is accepted any more.')
+    await spare.waitFor({ state: 'detached' })
+    await remove(used, 'this tab has to sign in again')
+    await page.getByText('You are not signed in with a device').waitFor()
+    assert.equal(await page.evaluate(() => sessionStorage.getItem('zin-console-credential')), null)
     await page.context().close()
   })
 

@@ -262,9 +262,14 @@ function Actions({ done, job }: { readonly job: JobDetails; readonly done: () =>
         />
       ))}
       {session.value?.may.payload === true && !job.payloadTruncated && <JobEditor job={job} />}
-      <button type="button" class="button" onClick={() => void copyText(`curl '${location.origin}${path`/api/jobs/${job.id}`}${suffix}'`)}>
+      <button type="button" class="button" onClick={() => void copyText(curlOf(`${path`/api/jobs/${job.id}`}${suffix}`))}>
         Copy as curl
       </button>
     </>
   )
+}
+
+/** A command for a shell. An encoded id may still hold the quotes that would end the address. */
+function curlOf(address: string): string {
+  return `curl '${location.origin}${address.replaceAll("'", '%27')}'`
 }
