@@ -39,5 +39,6 @@ export const attentionResponse = Type.Object({
     }),
   ),
   unknown: Type.Array(text, { description: 'What could not be looked at' }),
+  notes: Type.Array(text, { description: 'How far the look went where it did not see everything' }),
   at: Type.String({ description: 'ISO 8601' }),
 })

@@ -33,7 +33,7 @@ describe('what needs a person', () => {
   it('is a job that fails again and again, also while it is between two lists, until it has ended', async () => {
     let [listed, held]: readonly [JobPage, JobDetails] = [page(job({}), job({ id: '2', attempts: 2 })), job({ attempts: 10 })]
     const jobs = new RetriedJobs(() => ({ jobs: async () => listed, job: async () => held }))
-    const found = async () => (await jobs.find(stats)).map(({ attempts, id }) => [id, attempts])
+    const found = async () => (await jobs.find(stats)).jobs.map(({ attempts, id }) => [id, attempts])
     assert.deepEqual(await found(), [['1', 9]])
     listed = page()
     assert.deepEqual(await found(), [['1', 10]])
@@ -41,11 +41,38 @@ describe('what needs a person', () => {
     assert.deepEqual(await found(), [])
   })
 
+  it('is looked for in every failing queue in turn, twenty queues a look, and what was found stays until its next turn', async () => {
+    const asked = new Set<string>()
+    const jobs = new RetriedJobs(() => ({
+      jobs: async (_list, { queue = '' } = {}) => {
+        asked.add(queue)
+        return queue === 'q34' ? page(job({ queue })) : page()
+      },
+      job: async () => job({ queue: 'q34' }),
+    }))
+    // The later ones fail less.
+    const queues = Object.fromEntries(
+      Array.from({ length: 35 }, (_, n) => [`q${n}`, { attempts: 100 - n, failureRate: 1, active: 1, size: 0 }]),
+    )
+    const look = async () => {
+      asked.clear()
+      const { jobs: found, of, queues: looked } = await jobs.find({ queues } as unknown as QueueStats)
+      return [asked.size, looked, of, found.length]
+    }
+    assert.deepEqual(await look(), [20, 20, 35, 0])
+    assert.deepEqual(await look(), [20, 30, 35, 0])
+    assert.deepEqual(await look(), [20, 35, 35, 1])
+    assert.deepEqual(await look(), [20, 35, 35, 1])
+    for (const queue of ['q0', 'q9']) assert.ok(asked.has(queue), queue)
+    const { q0 } = queues
+    assert.deepEqual(await jobs.find({ queues: { q0 } } as unknown as QueueStats), { jobs: [], queues: 1, of: 1 })
+  })
+
   it('reads no job of a queue without failures', async () => {
     const refuse = () => Promise.reject(new Error('asked'))
     const jobs = new RetriedJobs(() => ({ jobs: refuse, job: refuse }))
     const quiet = { queues: { mails: { attempts: 10, failureRate: 0, active: 1, size: 1 } } } as unknown as QueueStats
-    assert.deepEqual(await jobs.find(quiet), [])
+    assert.deepEqual(await jobs.find(quiet), { jobs: [], queues: 0, of: 0 })
   })
 
   it('says which job holds others up, why it fails, and where it is', () => {

@@ -12,6 +12,8 @@ export interface Attention {
   readonly items: readonly AttentionItem[]
   /** What could not be looked at. */
   readonly unknown: readonly string[]
+  /** How far the look went where it did not see everything, in sentences. */
+  readonly notes: readonly string[]
   /** ISO 8601. */
   readonly at: string
 }
@@ -56,6 +58,7 @@ export class AttentionService {
   async #look(at: number): Promise<Attention> {
     const unknown: string[] = []
     const items: AttentionItem[] = []
+    const notes: string[] = []
     const look = async (what: string, find: () => Promise<readonly AttentionItem[]>): Promise<void> => {
       try {
         items.push(...(await find()))
@@ -84,14 +87,15 @@ export class AttentionService {
     }
     await look('retried jobs', async () => {
       const stats = await this.#parts.monitor().stats()
-      const jobs = await this.#retried.find(stats)
+      const { jobs, of, queues } = await this.#retried.find(stats)
+      if (queues < of) notes.push(`Jobs that fail again and again were looked for in ${queues} of ${of} failing queues so far.`)
       items.push(...jobs.map((job) => retriedJob(job, stats.queues[job.queue])))
       const explained = new Set(items.filter(({ kind, tone }) => tone === 'bad' && kind !== 'job').map(({ subject }) => subject))
       const others = workers.filter(({ name }) => !explained.has(name))
       return service?.enabled === true ? failing(service, others, stats, jobs) : []
     })
     items.sort((a, b) => Number(a.tone === 'warn') - Number(b.tone === 'warn') || (a.subject < b.subject ? -1 : 1))
-    return { items, unknown, at: new Date(at).toISOString() }
+    return { items, unknown, notes, at: new Date(at).toISOString() }
   }
 }
 

@@ -2,38 +2,65 @@ import type { JobDetails, QueueEntry, QueueMonitor, QueueStats } from 'zin/plugi
 
 /** From this many failed attempts on, a job that is tried again needs a person. */
 const leastAttempts = 5
-/** Queues that are looked at, those with the most failed attempts first; jobs of each list, and jobs of a queue that are named. */
-const mostQueues = 5
+/** Failing queues that every look looks at, those with the most failed attempts, and how many of the others each time, in turn. */
+const mostFailing = 10
+const inTurn = 10
+/** Queues that are asked at once; jobs of each list, and jobs of a queue that are named. */
+const atOnce = 5
 const mostRead = 20
 const mostNamed = 3
+/** Most jobs of all queues that are named. */
+const mostJobs = 50
 const lists = ['active', 'waiting', 'delayed'] as const
 
 type Reads = Pick<QueueMonitor, 'jobs' | 'job'>
 
+export interface Retried {
+  /** The ones with the most attempts first. */
+  readonly jobs: readonly JobDetails[]
+  /** Failing queues that have been looked at, of all of them. */
+  readonly queues: number
+  readonly of: number
+}
+
 /** Finds jobs that fail again and again, and are tried again all the same. */
 export class RetriedJobs {
   readonly #monitor: () => Reads
-  /** A job between two lists is missed by a look: those that were found are asked for by their id. */
-  #found: readonly JobDetails[] = []
+  /** By failing queue, when it was looked at. A job between two lists is missed by a look: those that were found are asked for by their id. */
+  readonly #looked = new Map<string, { readonly look: number; readonly jobs: readonly JobDetails[] }>()
+  #look = 0
 
   constructor(monitor: () => Reads) {
     this.#monitor = monitor
   }
 
-  /** The jobs with the most attempts first. Reads nothing while no attempt fails. */
-  async find(stats: QueueStats): Promise<readonly JobDetails[]> {
-    const queues = Object.entries(stats.queues)
-      .filter(([queue, entry]) => entry.active + entry.size > 0 && (mayFail(entry) || this.#found.some((job) => job.queue === queue)))
+  /** Reads nothing while no attempt fails. */
+  async find(stats: QueueStats): Promise<Retried> {
+    const failing = Object.entries(stats.queues)
+      .filter(([queue, entry]) => entry.active + entry.size > 0 && (mayFail(entry) || this.#jobsOf(queue).length > 0))
       .sort(([, a], [, b]) => failedAttempts(b) - failedAttempts(a))
-      .slice(0, mostQueues)
-    const found = await Promise.all(queues.map(([queue]) => this.#findIn(queue)))
-    this.#found = found.flat().sort((a, b) => b.attempts - a.attempts)
-    return this.#found
+      .map(([queue]) => queue)
+    for (const queue of this.#looked.keys()) if (!failing.includes(queue)) this.#looked.delete(queue)
+    const lastLook = (queue: string): number => this.#looked.get(queue)?.look ?? 0
+    const others = failing.slice(mostFailing).sort((a, b) => lastLook(a) - lastLook(b))
+    const chosen = [...failing.slice(0, mostFailing), ...others.slice(0, inTurn)]
+    const look = ++this.#look
+    for (let from = 0; from < chosen.length; from += atOnce) {
+      const some = chosen.slice(from, from + atOnce)
+      const found = await Promise.all(some.map((queue) => this.#findIn(queue)))
+      for (const [i, queue] of some.entries()) this.#looked.set(queue, { look, jobs: found[i] ?? [] })
+    }
+    const jobs = failing.flatMap((queue) => this.#jobsOf(queue)).sort((a, b) => b.attempts - a.attempts)
+    return { jobs: jobs.slice(0, mostJobs), queues: this.#looked.size, of: failing.length }
+  }
+
+  #jobsOf(queue: string): readonly JobDetails[] {
+    return this.#looked.get(queue)?.jobs ?? []
   }
 
   async #findIn(queue: string): Promise<readonly JobDetails[]> {
     const monitor = this.#monitor()
-    const before = this.#found.filter((job) => job.queue === queue)
+    const before = this.#jobsOf(queue)
     const pages = await Promise.all(lists.map((list) => monitor.jobs(list, { queue, limit: mostRead })))
     const known = await Promise.all(before.map(({ id }) => monitor.job(id, { queue }).catch(unlessGone)))
     const jobs = [...pages.flatMap((page) => page.jobs), ...known.flatMap((job) => job ?? [])]

@@ -106,6 +106,11 @@ function NeedsYou() {
       )}
       {needs.length === 0 && !isKnown && error === undefined && <p class="quiet dim">Looking…</p>}
       {unknown.length > 0 && <p class="quiet dim">Could not look at {unknown.join(', ')}.</p>}
+      {attention.data?.notes.map((note) => (
+        <p key={note} class="quiet dim">
+          {note}
+        </p>
+      ))}
     </Card>
   )
 }
