@@ -144,6 +144,8 @@ export interface FirstSlot<A extends readonly unknown[], V> extends SlotBase {
 }
 export interface WaterfallSlot<V, A extends readonly unknown[]> extends SlotBase {
   call(value: V, ...args: A): Promise<V>
+  /** As `call`, for hot paths: a promise only when a listener returns one, and a failure is thrown when none did. */
+  pass(value: V, ...args: A): V | Promise<V>
 }
 export interface GateSlot<A extends readonly unknown[]> extends SlotBase {
   call(...args: A): Promise<Verdict>

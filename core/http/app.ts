@@ -42,7 +42,7 @@ export interface HttpAppOptions {
   readonly responders?: Responders
   /** Called for 5xx only. */
   readonly onError: (error: Error, failed: FailedRequest) => void
-  readonly transformErrorBody: WaterfallSlot<ErrorBody, [Error, FailedRequest]>
+  readonly transformErrorBody: Pick<WaterfallSlot<ErrorBody, [Error, FailedRequest]>, 'active' | 'call'>
   readonly requestEnd: NotifySlot<[EndedRequest]>
 }
 

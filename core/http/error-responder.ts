@@ -9,7 +9,7 @@ export interface ErrorResponderOptions {
   readonly log: Logger
   readonly production: boolean
   readonly onError: (error: Error, failed: FailedRequest) => void
-  readonly transformErrorBody: WaterfallSlot<ErrorBody, [Error, FailedRequest]>
+  readonly transformErrorBody: Pick<WaterfallSlot<ErrorBody, [Error, FailedRequest]>, 'active' | 'call'>
 }
 
 /** Headers that describe a body which an error response replaces. */

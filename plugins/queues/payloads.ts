@@ -52,7 +52,7 @@ export class Payloads {
     try {
       return await transformJobData.call(data, queue)
     } catch (error) {
-      throw queueErrors.JOB_PAYLOAD_UNSTORABLE(queue, 'data', messageOf(error), error)
+      throw unstorable(queue, 'data', error)
     }
   }
 
@@ -68,7 +68,7 @@ export class Payloads {
     try {
       return await transformJobResult.call(result, queue)
     } catch (error) {
-      throw queueErrors.JOB_PAYLOAD_UNSTORABLE(queue, 'result', messageOf(error), error)
+      throw unstorable(queue, 'result', error)
     }
   }
 
@@ -79,7 +79,7 @@ export class Payloads {
     try {
       return await transformJobText.call(text, queue, part)
     } catch (error) {
-      throw queueErrors.JOB_PAYLOAD_UNSTORABLE(queue, part, messageOf(error), error)
+      throw unstorable(queue, part, error)
     }
   }
 
@@ -100,7 +100,7 @@ export class Payloads {
     try {
       return await restoreJobText.call(text, queue, part)
     } catch (error) {
-      throw queueErrors.JOB_PAYLOAD_UNREADABLE(queue, part, reasonOf(error), error)
+      throw unreadable(queue, part, error)
     }
   }
 
@@ -128,15 +128,15 @@ export class Payloads {
    * stored fails its job permanently: another attempt would fail as well, or repeat the work. A job that a hook wants kept is put off.
    */
   around(processor: Processor): Processor {
-    const { restoreJobData, transformJobResult } = this.#slots
-    const through: Processor = async (job, token, signal) => {
-      await this.#open(job, token)
-      return this.#storable(job.queueName, await processor(job, token, signal))
-    }
+    const storable = (job: Job, work: Promise<unknown>): Promise<unknown> => work.then((result) => this.#storable(job.queueName, result))
     const run: Processor = (job, token, signal) => {
-      if (restoreJobData.active || transformJobResult.active) return through(job, token, signal)
-      // The common path: no extra turns of the event loop.
-      return Promise.resolve(processor(job, token, signal)).then((result) => checked(job.queueName, result))
+      const opening = this.#open(job, token)
+      // The common path: no promise but one for the result.
+      if (opening === undefined) return storable(job, Promise.resolve(processor(job, token, signal)))
+      return storable(
+        job,
+        opening.then(() => processor(job, token, signal)),
+      )
     }
     // BullMQ creates a signal for each job when the processor declares three parameters.
     return processor.length >= 3 ? (job, token, signal) => run(job, token, signal) : (job, token) => run(job, token)
@@ -148,36 +148,60 @@ export class Payloads {
     try {
       return await slot.call(stored, queue)
     } catch (error) {
-      throw queueErrors.JOB_PAYLOAD_UNREADABLE(queue, what, reasonOf(error), error)
+      throw unreadable(queue, what, error)
     }
   }
 
-  /** Gives the job its original data. */
-  async #open(job: Job, token: string | undefined): Promise<void> {
+  /** Gives the job its original data; without a promise where that is possible. */
+  #open(job: Job, token: string | undefined): Promise<void> | undefined {
+    const { restoreJobData } = this.#slots
+    if (!restoreJobData.active) return undefined
+    const refuse = (error: unknown): Promise<never> => this.#refuse(job, token, unreadable(job.queueName, 'data', error))
     try {
-      job.data = await this.restoreData(job.queueName, job.data)
+      const data = restoreJobData.pass(job.data, job.queueName)
+      if (data instanceof Promise) return data.then((original) => void (job.data = original), refuse)
+      job.data = data
+      return undefined
     } catch (error) {
-      if (!KeepJobError.isBehind(error)) throw unrecoverable(error as Error)
-      await job.moveToDelayed(this.#clock.now() + keptMs, token)
-      this.#onKept(job.queueName, error as Error)
-      throw new (loadBullmq().DelayedError)()
+      return refuse(error)
     }
   }
 
-  async #storable(queue: string, result: unknown): Promise<unknown> {
+  /** A job whose data cannot be restored fails for good, or is put off. */
+  async #refuse(job: Job, token: string | undefined, error: Error): Promise<never> {
+    if (!KeepJobError.isBehind(error)) throw unrecoverable(error)
+    await job.moveToDelayed(this.#clock.now() + keptMs, token)
+    this.#onKept(job.queueName, error)
+    throw new (loadBullmq().DelayedError)()
+  }
+
+  /** A result in stored form; a promise where a listener gives one. */
+  #storable(queue: string, result: unknown): unknown {
+    const { transformJobResult } = this.#slots
+    if (!transformJobResult.active) return checked(queue, result)
+    const fail = (error: unknown): never => {
+      throw unrecoverable(unstorable(queue, 'result', error))
+    }
     let stored: unknown
     try {
-      stored = await this.transformResult(queue, result)
+      stored = transformJobResult.pass(result, queue)
     } catch (error) {
-      throw unrecoverable(error as Error)
+      fail(error)
     }
-    return checked(queue, stored)
+    return stored instanceof Promise ? stored.then((made) => checked(queue, made), fail) : checked(queue, stored)
   }
 }
 
-/** What the listener said, without what the hook adds. */
-function reasonOf(error: unknown): string {
-  return messageOf(error instanceof ZinError && error.cause instanceof Error ? error.cause : error)
+type Part = 'data' | 'result' | JobTextPart
+
+/** With what the listener said, without what the hook adds. */
+function unreadable(queue: string, part: Part, error: unknown): Error {
+  const said = messageOf(error instanceof ZinError && error.cause instanceof Error ? error.cause : error)
+  return queueErrors.JOB_PAYLOAD_UNREADABLE(queue, part, said, error)
+}
+
+function unstorable(queue: string, part: Part, error: unknown): Error {
+  return queueErrors.JOB_PAYLOAD_UNSTORABLE(queue, part, messageOf(error), error)
 }
 
 /** Throws for a result that some store cannot store. */

@@ -41,10 +41,10 @@ function sizeOf({ facts }: Waiting): number {
 /** The next entries of a chain. */
 export function batchOf(waiting: readonly Waiting[], chain: Chain, key: DerivedKey): Batch {
   let previous = chain.lastHash
-  const entries = waiting.map(({ facts }, index) => {
-    const entry = { ...facts, id: idOf(chain.chain, chain.entries + index + 1) }
-    previous = hashOf(key.key, previous, entry)
-    return { ...entry, hash: previous }
+  const entries = waiting.map(({ facts }, index): AuditEntry => {
+    const id = idOf(chain.chain, chain.entries + index + 1)
+    previous = hashOf(key.key, previous, id, facts)
+    return { ...facts, id, hash: previous }
   })
   return { waiting, entries, chain: withHead(key, chain, { entries: chain.entries + entries.length, lastHash: previous }) }
 }

@@ -49,8 +49,8 @@ export const numberOf = (id: number): number => id % perChain
 export const noHash = '0'.repeat(64)
 
 /** The hash of an entry, from the one before it. Another order of the fields is another hash: never change it. */
-export function hashOf(key: Buffer, previous: string, entry: Omit<AuditEntry, 'hash'>): string {
-  const { id, at, action, target, outcome, actor, device, via, before, after, reason, address, requestId, ref } = entry
+export function hashOf(key: Buffer, previous: string, id: number, facts: AuditFacts): string {
+  const { at, action, target, outcome, actor, device, via, before, after, reason, address, requestId, ref } = facts
   const fields = [previous, id, at, action, target, outcome, actor, device, via, before, after, reason, address, requestId, ref]
   return createHmac('sha256', key).update(JSON.stringify(fields)).digest('hex')
 }
@@ -71,12 +71,17 @@ const printable = /^[ -~]*$/
 
 /** The facts as the table can hold them: longer texts are cut, on one line, without control characters and half characters. */
 export function fitted(facts: AuditFacts): AuditFacts {
-  const fits: { -readonly [K in keyof AuditFacts]: AuditFacts[K] } = { ...facts }
+  if (lengths.every(([name, length]) => fits(facts[name], length))) return facts
+  const fitting: { -readonly [K in keyof AuditFacts]: AuditFacts[K] } = { ...facts }
   for (const [name, length] of lengths) {
-    const text = fits[name]
-    if (text !== null && !(text.length <= length && printable.test(text))) fits[name] = cut(text, length)
+    const text = facts[name]
+    if (text !== null && !fits(text, length)) fitting[name] = cut(text, length)
   }
-  return fits
+  return fitting
+}
+
+function fits(text: string | null, length: number): boolean {
+  return text === null || (text.length <= length && printable.test(text))
 }
 
 function cut(text: string, length: number): string {

@@ -132,7 +132,7 @@ async function readChain({ keys, onProgress, signal, store }: VerifyOptions, cha
     const page = await store.entries({ after: last, to: idOf(number + 1, 0), limit: pageSize })
     for (const entry of page) {
       if (entry.id !== last + 1) return { id: last + 1, problem: `it is missing; the next entry is ${entry.id}` }
-      if (hashOf(key.key, previous, entry) !== entry.hash)
+      if (hashOf(key.key, previous, entry.id, entry) !== entry.hash)
         return { id: entry.id, problem: 'it was altered, or is not where it was written' }
       previous = entry.hash
       last = entry.id

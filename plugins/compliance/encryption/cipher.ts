@@ -15,6 +15,8 @@ const nonceBytes = 12
 const tagBytes = 16
 /** Nonces that are made at once. */
 const noncesAtOnce = 256
+/** Places whose binding is kept; an app has a few for each queue. */
+const mostBindings = 5_000
 
 /** Whether a text is one that {@link Cipher} made, as far as its form says. */
 export function isEncrypted(text: string): boolean {
@@ -23,13 +25,14 @@ export function isEncrypted(text: string): boolean {
 
 /** The id of the key of an encrypted text. */
 export function keyIdOf(text: string): string {
-  return text.split('.', 2)[1] ?? ''
+  return text.slice(scheme.length + 1, text.indexOf('.', scheme.length + 1))
 }
 
 /** Encrypts texts with AES-256-GCM as `zc1.<key id>.<nonce, ciphertext and tag as base64url>`. */
 export class Cipher {
   readonly #keys: EncryptionKeys
   readonly #nonces = Buffer.allocUnsafe(nonceBytes * noncesAtOnce)
+  readonly #bindings = new Map<string, Buffer>()
   #used = noncesAtOnce
 
   constructor(keys: EncryptionKeys) {
@@ -44,7 +47,7 @@ export class Cipher {
   encrypt(text: string, place: Place): string {
     const { current } = this.#keys
     const nonce = this.#nonce()
-    const cipher = createCipheriv(algorithm, current.key, nonce).setAAD(boundTo(current, place))
+    const cipher = createCipheriv(algorithm, current.key, nonce, { authTagLength: tagBytes }).setAAD(this.#boundTo(current, place))
     const body = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
     return `${scheme}.${current.id}.${body.toString('base64url')}`
   }
@@ -60,13 +63,27 @@ export class Cipher {
     }
     const body = Buffer.from(text.slice(scheme.length + id.length + 2), 'base64url')
     const decipher = createDecipheriv(algorithm, key.key, body.subarray(0, nonceBytes), { authTagLength: tagBytes })
-      .setAAD(boundTo(key, place))
+      .setAAD(this.#boundTo(key, place))
       .setAuthTag(body.subarray(-tagBytes))
     try {
       return Buffer.concat([decipher.update(body.subarray(nonceBytes, -tagBytes)), decipher.final()]).toString('utf8')
     } catch {
       throw new Error(`it does not open with the key "${id}": it was changed in the store, or taken from another queue or part`)
     }
+  }
+
+  /**
+   * The queue and the part, but not the job: a payload is encrypted before its job has an id, all jobs of a schedule share one, and a retry
+   * or a duplicate keeps it. What moves to another queue (a dead letter, a schedule) is decrypted and encrypted again on the way.
+   */
+  #boundTo({ id }: EncryptionKey, { part, queue }: Place): Buffer {
+    const place = `${id}/${part}/${queue}`
+    const known = this.#bindings.get(place)
+    if (known !== undefined) return known
+    const made = Buffer.from(JSON.stringify([scheme, id, queue, part]))
+    if (this.#bindings.size >= mostBindings) this.#bindings.clear()
+    this.#bindings.set(place, made)
+    return made
   }
 
   #nonce(): Buffer {
@@ -77,12 +94,4 @@ export class Cipher {
     const from = this.#used++ * nonceBytes
     return this.#nonces.subarray(from, from + nonceBytes)
   }
-}
-
-/**
- * The queue and the part, but not the job: a payload is encrypted before its job has an id, all jobs of a schedule share one, and a retry
- * or a duplicate keeps it. What moves to another queue (a dead letter, a schedule) is decrypted and encrypted again on the way.
- */
-function boundTo({ id }: EncryptionKey, { part, queue }: Place): Buffer {
-  return Buffer.from(JSON.stringify([scheme, id, queue, part]))
 }
