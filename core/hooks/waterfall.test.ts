@@ -22,6 +22,26 @@ describe('a waterfall hook', () => {
     assert.equal(await busWith<Hook>('waterfall').slot.call(value, 'emails'), value)
   })
 
+  it('passes without a promise while no listener returns one', async () => {
+    const { bus, slot } = busWith<Hook>('waterfall')
+    bus.on('first', 'onTest', (value: readonly string[], worker: string) => [...value, worker])
+    bus.on('third', 'onTest', () => undefined)
+    assert.deepEqual(slot.pass(['start'], 'emails'), ['start', 'emails'])
+    bus.on('second', 'onTest', async (value: readonly string[]) => [...value, 'second'])
+    const passed = slot.pass(['start'], 'emails')
+    assert.ok(passed instanceof Promise)
+    assert.deepEqual(await passed, ['start', 'emails', 'second'])
+    bus.on('third', 'onTest', () => {
+      throw new Error('no such queue')
+    })
+    await assert.rejects(slot.call([], 'emails'), { code: 'ZIN_HOOK_FAILED', details: { plugin: 'third', hook: 'onTest' } })
+    const throwing = busWith<Hook>('waterfall')
+    throwing.bus.on('first', 'onTest', () => {
+      throw new Error('no such queue')
+    })
+    assert.throws(() => throwing.slot.pass([], 'emails'), { code: 'ZIN_HOOK_FAILED' })
+  })
+
   it('rejects with the plugin and the hook when a listener fails or is late', async () => {
     const { bus, slot } = busWith<Hook>('waterfall')
     const cause = new Error('no such queue')

@@ -74,6 +74,7 @@ export function tracesContract(store: string, env: () => Readonly<Record<string,
         host.host.log.info('shipping')
         await host.service(tracesService).fetch(`http://127.0.0.1:${(other.address() as AddressInfo).port}/parcel?key=${secret}`)
         finished()
+        return { code: secret }
       })
       await service.create({ name: 'ship', queueName: 'ship' })
       service.register('quiet', async () => {
