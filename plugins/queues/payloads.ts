@@ -156,12 +156,13 @@ export class Payloads {
   #open(job: Job, token: string | undefined): Promise<void> | undefined {
     const { restoreJobData } = this.#slots
     if (!restoreJobData.active) return undefined
+    const give = (data: unknown): undefined => {
+      job.data = data
+    }
     const refuse = (error: unknown): Promise<never> => this.#refuse(job, token, unreadable(job.queueName, 'data', error))
     try {
       const data = restoreJobData.pass(job.data, job.queueName)
-      if (data instanceof Promise) return data.then((original) => void (job.data = original), refuse)
-      job.data = data
-      return undefined
+      return data instanceof Promise ? data.then(give, refuse) : give(data)
     } catch (error) {
       return refuse(error)
     }
