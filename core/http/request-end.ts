@@ -10,7 +10,8 @@ export function reportEnd(slot: NotifySlot<[EndedRequest]>, clock: Clock, ctx: C
   const began = clock.monotonic()
   const { req, res } = ctx
   const { method = 'GET', url = '' } = req
-  res.once('close', () => {
+  // It comes once, so that taking the listener off again would be lost work.
+  res.on('close', () => {
     const { requestId: id, route, traceId } = context
     slot.call({
       id,

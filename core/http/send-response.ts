@@ -23,8 +23,10 @@ export function sendResponse(koa: Koa, ctx: Context): void {
   const { req, res, body } = ctx
   if (isJson(body) && isOrdinary(ctx, req, res)) {
     const text = JSON.stringify(body)
-    res.setHeader('Content-Length', Buffer.byteLength(text))
-    res.end(text)
+    const bytes = Buffer.byteLength(text)
+    res.setHeader('Content-Length', bytes)
+    // ASCII is the same in both, and Node copies Latin-1 where it would encode UTF-8 anew.
+    res.end(text, bytes === text.length ? 'latin1' : 'utf8')
     return
   }
   const status = res.statusCode

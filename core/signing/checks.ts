@@ -42,10 +42,14 @@ export function signedTarget(target: string, prefix = '', authority = ''): Signe
   const mark = target.indexOf('?')
   const pathname = mark < 0 ? target : target.slice(0, mark)
   const search = mark < 0 || mark === target.length - 1 ? '' : target.slice(mark)
-  if (plainPath.test(target)) return { pathname: prefix + target, search: '', ...(authority === '' ? {} : { authority }) }
+  if (plainPath.test(target)) return targetOf(prefix + target, '', authority)
   const parsed = URL.canParse(target, 'http://localhost') ? new URL(target, 'http://localhost') : undefined
   if (parsed === undefined || parsed.pathname !== pathname || parsed.search !== search) return undefined
-  return { pathname: prefix + pathname, search, ...(authority === '' ? {} : { authority }) }
+  return targetOf(prefix + pathname, search, authority)
+}
+
+function targetOf(pathname: string, search: string, authority: string): SignedTarget {
+  return authority === '' ? { pathname, search } : { pathname, search, authority }
 }
 
 /** The text that the client signed, in the profile of the claim. */

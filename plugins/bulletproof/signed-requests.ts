@@ -60,8 +60,9 @@ export class HttpChecks implements SignedRequests {
     const keyId = ctx.req.headers[names.keyId] ?? ctx.req.headers[names.deviceId]
     const keyIdHash = result.ok ? this.#knownHashOf(keyId) : hashOfKeyId(keyId)
     const layer = result.ok ? undefined : result.layer
-    if (!result.ok) log.info({ layer, reason: result.reason, keyIdHash, path: ctx.path }, 'signed request refused')
-    if (decisions.active) decisions.call({ layer, outcome: result.ok ? 'accepted' : 'refused', keyIdHash, path: ctx.path })
+    const path = pathOf(ctx.url)
+    if (!result.ok) log.info({ layer, reason: result.reason, keyIdHash, path }, 'signed request refused')
+    if (decisions.active) decisions.call({ layer, outcome: result.ok ? 'accepted' : 'refused', keyIdHash, path })
     return result
   }
 
@@ -73,6 +74,12 @@ export class HttpChecks implements SignedRequests {
     this.#keyIdHashes.set(keyId, hash)
     return hash
   }
+}
+
+/** In origin form, which others are refused before. */
+function pathOf(url: string): string {
+  const end = url.indexOf('?')
+  return end < 0 ? url : url.slice(0, end)
 }
 
 const noBytes = new Uint8Array(0)

@@ -7,25 +7,25 @@ const timezone = '+00:00'
 const ms = (value: number): number => Math.round(value * 1000) / 1000
 
 /** The body of a read. */
-export function queryResult({ collected, dbMs }: RunResult, meta: ResultMeta = {}): QueryResult {
+export function queryResult({ collected, dbMs }: RunResult, requestId?: string): QueryResult {
   const { rows, columns } = collected
-  return { ok: true, rows, rowCount: rows.length, columns, meta: { ...meta, dbMs: ms(dbMs), timezone, rowsReturned: rows.length } }
+  return { ok: true, rows, rowCount: rows.length, columns, meta: readMeta(requestId, dbMs, rows.length) }
 }
 
 /** The body of a read of one row; further rows are counted as `multiple`. */
-export function oneResult({ collected, dbMs }: RunResult, meta: ResultMeta = {}): OneResult {
+export function oneResult({ collected, dbMs }: RunResult, requestId?: string): OneResult {
   const { rows, columns } = collected
-  const multiple = rows.length > 1 ? { multiple: true } : {}
-  return {
-    ok: true,
-    row: rows[0] ?? null,
-    columns,
-    meta: { ...meta, ...multiple, dbMs: ms(dbMs), timezone, rowsReturned: Math.min(1, rows.length) },
-  }
+  const meta = readMeta(requestId, dbMs, Math.min(1, rows.length))
+  return { ok: true, row: rows[0] ?? null, columns, meta: rows.length > 1 ? { ...meta, multiple: true } : meta }
+}
+
+/** Written out: spreading costs more than the rest of a small result. */
+function readMeta(requestId: string | undefined, dbMs: number, rowsReturned: number): ResultMeta {
+  return requestId === undefined ? { dbMs: ms(dbMs), timezone, rowsReturned } : { requestId, dbMs: ms(dbMs), timezone, rowsReturned }
 }
 
 /** The body of a write. A statement with RETURNING has changed as many rows as it returns. */
-export function execResult({ changes, collected, dbMs }: RunResult, meta: ResultMeta = {}): ExecResult {
+export function execResult({ changes, collected, dbMs }: RunResult, requestId?: string): ExecResult {
   const { rows, columns } = collected
   const rowCount = changedBy(changes, rows.length)
   const lastInsertId = insertIdOf(changes?.insertId)
@@ -36,7 +36,7 @@ export function execResult({ changes, collected, dbMs }: RunResult, meta: Result
     rows,
     columns,
     meta: {
-      ...meta,
+      ...(requestId === undefined ? {} : { requestId }),
       changes: rowCount,
       changedRows: changes?.changedRows ?? 0,
       lastRowId: lastInsertId,

@@ -126,8 +126,7 @@ export class RdbProxy {
     if (checking !== undefined) await checking
     try {
       const result = await gateway.run(this.runOf(call, allowed, options))
-      const meta = { requestId: call.requestId }
-      return one ? oneResult(result, meta) : queryResult(result, meta)
+      return one ? oneResult(result, call.requestId) : queryResult(result, call.requestId)
     } catch (error) {
       throw this.#wire(error, true)
     }
@@ -139,7 +138,7 @@ export class RdbProxy {
     if (idempotencyKey === undefined && maxChanges === undefined) {
       const repeatable = allowed.registered?.idempotent === true
       const result = await this.#guarded(repeatable, () => this.#parts.gateway.run(this.runOf(call, allowed, options)))
-      return execResult(result, { requestId: call.requestId })
+      return execResult(result, call.requestId)
     }
     if (allowed.ddl || commitsImplicitly(scanSql(allowed.sql, 'mysql'))) throw ddlInTransaction()
     const work = async (session: Session): Promise<StatementResult> => {

@@ -119,8 +119,13 @@ export class Transactions {
     const { value, keep, end } = this.#open.take(request.baton, call.key.id)
     try {
       const result = await proxy.parts.gateway.runOn(value.session, { ...proxy.runOf(call, allowed, options), reads: value.reads })
-      const meta = { requestId: call.requestId }
-      const body = action === 'exec' ? execResult(result, meta) : action === 'query' ? queryResult(result, meta) : oneResult(result, meta)
+      const { requestId } = call
+      const body =
+        action === 'exec'
+          ? execResult(result, requestId)
+          : action === 'query'
+            ? queryResult(result, requestId)
+            : oneResult(result, requestId)
       return { ...body, tx: keep() }
     } catch (error) {
       end()
