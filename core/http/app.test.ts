@@ -40,6 +40,21 @@ test('what a handler returns is the body of a 200 response', async (t) => {
   assert.equal(await text('date'), '"1970-01-01T00:00:00.000Z"')
 })
 
+test('JSON is sent as UTF-8 with its length in bytes, under its own type unless the handler names one', async (t) => {
+  const texts = ['ascii', 'Latin-1: é', 'further: €', 'pair: 😀', 'half: \ud83d', 'control: \u0000\u007f\u0080']
+  const { app } = makeApp(t, [
+    route({ method: 'GET', path: '/texts', handler: (ctx) => ({ text: texts[Number(ctx.query.at)] }) }),
+    route({ method: 'GET', path: '/problem', handler: (ctx) => ((ctx.type = 'application/problem+json'), { title: 'No' }) }),
+  ])
+  for (const [at, text] of texts.entries()) {
+    const { body, headers } = await app.inject({ path: `/texts?at=${at}` })
+    assert.deepEqual(body, { text })
+    assert.equal(headers['content-type'], 'application/json; charset=utf-8')
+    assert.equal(headers['content-length'], String(Buffer.byteLength(JSON.stringify({ text }))))
+  }
+  assert.match(String((await app.inject({ path: '/problem' })).headers['content-type']), /^application\/problem\+json/)
+})
+
 test('a handler may set status, body and headers on the context instead', async (t) => {
   const { app } = makeApp(t, [
     route({ method: 'POST', path: '/created', handler: (ctx) => ((ctx.status = 201), { id: 1 }) }),

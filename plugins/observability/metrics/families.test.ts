@@ -158,7 +158,22 @@ describe('series', () => {
     const counter = new SeriesCounter({ name: 'a_total', help: 'A', labels: ['x', 'y'] })
     counter.add(['a', 'b,c'])
     counter.add(['a,b', 'c'])
-    assert.equal(counter.samples().length, 2)
+    counter.add(['a', 'b,c'])
+    const values = counter.samples().map(({ labels, value }) => [labels?.x, labels?.y, value])
+    assert.deepEqual(values, [
+      ['a', 'b,c', 2],
+      ['a,b', 'c', 1],
+    ])
+  })
+
+  it('counts without labels, too', () => {
+    const counter = new SeriesCounter({ name: 'a_total', help: 'A', labels: [] })
+    counter.add([])
+    counter.add([], 2)
+    assert.deepEqual(
+      counter.samples().map(({ labels, value }) => [labels, value]),
+      [[{}, 3]],
+    )
   })
 
   it('limits what plugins report; a series that is in stays in', () => {
