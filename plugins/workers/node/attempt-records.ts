@@ -141,7 +141,7 @@ export class AttemptRecords {
   /** @param attempt undefined: the job was failed before it ran. */
   #record(job: Job, attempt: Attempt | undefined, { error, final, outcome }: Facts): void {
     const { clock, counters, hooks, node } = this.#parts
-    const runMs = attempt?.runMs(clock.monotonic()) ?? 0
+    const runMs = attempt?.runMs(clock) ?? 0
     const column = countedAs[outcome]
     if (attempt !== undefined && column !== undefined) counters[column](attempt.version, runMs)
     if (!hooks.onAttemptEnd.active && !hooks.afterAttempt.active) return

@@ -1,4 +1,5 @@
 import type { Job } from 'bullmq'
+import type { Clock } from 'zin'
 import type { AttemptOutcome } from '../jobs/types.js'
 
 /** How an attempt ended in this process; the store has yet to accept that. */
@@ -79,7 +80,7 @@ export class Attempt {
   }
 
   /** How long it ran, or has run so far, in ms. */
-  runMs(now: number): number {
-    return (this.#ended === undefined ? now : this.#endedAt) - this.begunAt
+  runMs(clock: Clock): number {
+    return (this.#ended === undefined ? clock.monotonic() : this.#endedAt) - this.begunAt
   }
 }

@@ -14,7 +14,7 @@ export class RunningJobs {
   readonly #attempts = new Set<Attempt>()
   #begun = 0
   /** When the last one ended, by the monotonic clock. */
-  #endedAt = Number.NEGATIVE_INFINITY
+  #emptySince = Number.NEGATIVE_INFINITY
   #whenEmpty: (() => void)[] = []
 
   constructor(clock: Clock) {
@@ -36,8 +36,9 @@ export class RunningJobs {
   end(attempt: Attempt): void {
     if (attempt.ended !== undefined) (attempt.job as JobWithAttempt)[unrecorded] = attempt
     this.#attempts.delete(attempt)
-    this.#endedAt = this.#clock.monotonic()
-    if (this.#attempts.size === 0) for (const tell of this.#whenEmpty.splice(0)) tell()
+    if (this.#attempts.size > 0) return
+    this.#emptySince = this.#clock.monotonic()
+    for (const tell of this.#whenEmpty.splice(0)) tell()
   }
 
   /** The attempt whose outcome the store has accepted, once. Undefined: the job ended without one. */
@@ -69,7 +70,7 @@ export class RunningJobs {
   /** Resolves once the last job ended and `ms` have passed since, in which its outcome is stored. For those that take no more jobs. */
   async settled(ms: number): Promise<void> {
     await this.#empty()
-    const left = this.#endedAt + ms - this.#clock.monotonic()
+    const left = this.#emptySince + ms - this.#clock.monotonic()
     if (left > 0) await delay(left)
   }
 
