@@ -14,20 +14,36 @@ export class WaterfallSlot extends Slot {
     this.#clock = clock
   }
 
-  async call(value: unknown, ...args: unknown[]): Promise<unknown> {
-    return this.pass(value, ...args)
+  call(value: unknown, ...args: unknown[]): Promise<unknown> {
+    return this.#run(this.listeners, value, args)
   }
 
   /** As `call`, but without a promise unless a listener returns one. */
   pass(value: unknown, ...args: unknown[]): unknown {
-    return this.#passFrom(0, this.listeners, value, args)
+    const { listeners } = this
+    let current = value
+    let called = 0
+    for (const listener of listeners) {
+      called++
+      const answer = ask(listener, [current, ...args], this.#clock)
+      if (isThenable(answer)) return this.#resume(answer, listeners.slice(called), current, args)
+      if (answer !== undefined) current = answer
+    }
+    return current
   }
 
-  #passFrom(index: number, listeners: readonly Listener[], value: unknown, args: readonly unknown[]): unknown {
-    const listener = listeners[index]
-    if (listener === undefined) return value
-    const answer = ask(listener, [value, ...args], this.#clock)
-    const next = (given: unknown): unknown => this.#passFrom(index + 1, listeners, given === undefined ? value : given, args)
-    return isThenable(answer) ? Promise.resolve(answer).then(next) : next(answer)
+  async #run(listeners: readonly Listener[], value: unknown, args: readonly unknown[]): Promise<unknown> {
+    let current = value
+    for (const listener of listeners) {
+      const answer = ask(listener, [current, ...args], this.#clock)
+      const next = isThenable(answer) ? await answer : answer
+      if (next !== undefined) current = next
+    }
+    return current
+  }
+
+  async #resume(answer: PromiseLike<unknown>, rest: readonly Listener[], value: unknown, args: readonly unknown[]): Promise<unknown> {
+    const next = await answer
+    return this.#run(rest, next === undefined ? value : next, args)
   }
 }
