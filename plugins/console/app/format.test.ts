@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { bytes, count, duration, percent, rate, relative } from './format.js'
-import { rowWindow } from './ui/window.js'
+import { rowWindow, windowTop } from './ui/window.js'
 
 const plain = (text: string): string => text.replaceAll('\u00a0', ' ')
 
@@ -23,9 +23,14 @@ test('numbers read as a person would write them', () => {
   assert.deepEqual([relative(0, 180_000), relative(7_500_000, 0), relative(5, 0)].map(plain), ['3 min ago', 'in 2 h 05', 'now'])
 })
 
-test('of a long list only the rows in sight are drawn, and the rest has its height', () => {
-  const { after, before, end, first } = rowWindow(10_000, 32, 160_000, 640)
-  assert.deepEqual([first, end], [4_988, 5_032])
-  assert.equal(before + after + (end - first) * 32, 10_000 * 32)
-  assert.deepEqual(rowWindow(3, 32, 0, 640), { first: 0, end: 3, before: 0, after: 0 })
+test('of a long list only the rows around those in sight are drawn, and the rest has its height', () => {
+  const [count, row, view] = [10_000, 32, 640]
+  const { after, before, end, first } = rowWindow(count, row, 160_000, view)
+  assert.deepEqual([first, end], [4_992, 5_032])
+  assert.equal(before + after + (end - first) * row, count * row)
+  assert.deepEqual(rowWindow(3, row, 0, view), { first: 0, end: 3, before: 0, after: 0 })
+  for (let top = 0; top < 1_000; top++) {
+    const window = rowWindow(count, row, windowTop(top, row), view)
+    assert.ok(window.first * row <= top && window.end * row >= top + view, `at ${top} px`)
+  }
 })

@@ -30,6 +30,8 @@ export function usePagedRows<Row>(path: string | undefined, rowsOf: (body: never
     error: undefined,
     abort: new AbortController(),
   })
+  /** The first row of the window before. */
+  const seen = useRef(0)
   const ask = (page: number): void => {
     if (path === undefined || pages.current.has(page)) return
     pages.current.set(page, 'asked')
@@ -73,7 +75,13 @@ export function usePagedRows<Row>(path: string | undefined, rowsOf: (body: never
       return page === undefined || page === 'asked' ? undefined : page[index % pageSize]
     },
     onWindow: (first, end) => {
-      for (let page = Math.floor(first / pageSize); page <= Math.floor(Math.max(first, end - 1) / pageSize); page++) ask(page)
+      const pageOf = (index: number): number => Math.floor(index / pageSize)
+      const [from, to] = [pageOf(first), pageOf(Math.max(first, end - 1))]
+      for (let page = from; page <= to; page++) ask(page)
+      // The next one in the direction of scrolling, so that most rows are here before they are in sight.
+      const next = first > seen.current ? to + 1 : first < seen.current ? from - 1 : -1
+      if (next >= 0 && next * pageSize < (state.current.total ?? 0)) ask(next)
+      seen.current = first
     },
     reload: start,
   }

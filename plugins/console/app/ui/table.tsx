@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { ConsoleColumn } from '../../contract.js'
 import { router } from '../router.js'
 import { classOf, type RowActs, TableRow } from './table-row.js'
-import { rowWindow } from './window.js'
+import { rowWindow, windowTop } from './window.js'
 
 const rowHeight = 32
 /** Lists that are not longer are in the document as a whole. */
@@ -97,17 +97,19 @@ interface RowsTableProps<Row> extends TableProps<Row> {
 export function RowsTable<Row>(props: RowsTableProps<Row>) {
   const { columns, count, empty, href, label, onSort, onWindow, rowAt, rowKey, selection, sorting } = props
   const box = useRef<HTMLDivElement>(null)
-  const [view, setView] = useState({ top: 0, height: 800 })
+  const [top, setTop] = useState(0)
+  const [height, setHeight] = useState(800)
   const [active, setActive] = useState(0)
   const isLong = count > shortList
-  const { after, before, end, first } = isLong
-    ? rowWindow(count, rowHeight, view.top, view.height)
-    : { first: 0, end: count, before: 0, after: 0 }
+  const { after, before, end, first } = isLong ? rowWindow(count, rowHeight, top, height) : { first: 0, end: count, before: 0, after: 0 }
   useEffect(() => onWindow?.(first, end), [first, end, count])
   useEffect(() => {
     const element = box.current
     if (element === null || !isLong) return undefined
-    const measure = (): void => setView({ top: element.scrollTop, height: element.clientHeight })
+    const measure = (): void => {
+      setTop(windowTop(element.scrollTop, rowHeight))
+      setHeight(element.clientHeight)
+    }
     const observer = new ResizeObserver(measure)
     observer.observe(element)
     return () => observer.disconnect()
@@ -168,7 +170,7 @@ export function RowsTable<Row>(props: RowsTableProps<Row>) {
     <div
       ref={box}
       class={isLong ? 'table-box long' : 'table-box'}
-      onScroll={(event) => setView({ top: event.currentTarget.scrollTop, height: event.currentTarget.clientHeight })}
+      onScroll={isLong ? (event) => setTop(windowTop(event.currentTarget.scrollTop, rowHeight)) : undefined}
     >
       <table
         class={columns[0]?.width === undefined ? undefined : 'fixed'}

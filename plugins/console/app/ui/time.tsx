@@ -1,16 +1,41 @@
-import { useNow } from '../data/clock.js'
+import { Component } from 'preact'
+import { now } from '../data/clock.js'
 import { absolute, count, duration, exact, relative } from '../format.js'
 
 /** Relative to now; the absolute time in the viewer's zone on hover. */
 export function Time({ at }: { readonly at: string | number | null | undefined }) {
-  const now = useNow()
   if (at === null || at === undefined) return <span class="dim">–</span>
-  const ms = typeof at === 'number' ? at : Date.parse(at)
-  return (
-    <time dateTime={new Date(ms).toISOString()} title={absolute(ms)}>
-      {relative(ms, now)}
-    </time>
-  )
+  return <RelativeTime ms={typeof at === 'number' ? at : Date.parse(at)} />
+}
+
+/** Drawn again only when it reads differently: a long list has many, and the time moves every second. */
+class RelativeTime extends Component<{ readonly ms: number }> {
+  #text = ''
+  #stop: (() => void) | undefined
+
+  override componentDidMount(): void {
+    this.#stop = now.on(() => {
+      if (relative(this.props.ms, now.value) !== this.#text) this.forceUpdate()
+    })
+  }
+
+  override componentWillUnmount(): void {
+    this.#stop?.()
+  }
+
+  override shouldComponentUpdate({ ms }: { readonly ms: number }): boolean {
+    return ms !== this.props.ms || relative(ms, now.value) !== this.#text
+  }
+
+  override render() {
+    const { ms } = this.props
+    this.#text = relative(ms, now.value)
+    return (
+      <time dateTime={new Date(ms).toISOString()} title={absolute(ms)}>
+        {this.#text}
+      </time>
+    )
+  }
 }
 
 /** The absolute time, with its zone. */
