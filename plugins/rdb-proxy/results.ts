@@ -19,9 +19,14 @@ export function oneResult({ collected, dbMs }: RunResult, requestId?: string): O
   return { ok: true, row: rows[0] ?? null, columns, meta: rows.length > 1 ? { ...meta, multiple: true } : meta }
 }
 
-/** Written out: spreading costs more than the rest of a small result. */
 function readMeta(requestId: string | undefined, dbMs: number, rowsReturned: number): ResultMeta {
-  return requestId === undefined ? { dbMs: ms(dbMs), timezone, rowsReturned } : { requestId, dbMs: ms(dbMs), timezone, rowsReturned }
+  return ofRequest({ dbMs: ms(dbMs), timezone, rowsReturned }, requestId)
+}
+
+/** Takes over meta data that were just made: a copy would cost more than the rest of a small result. */
+function ofRequest(meta: ResultMeta & { requestId?: string }, requestId: string | undefined): ResultMeta {
+  if (requestId !== undefined) meta.requestId = requestId
+  return meta
 }
 
 /** The body of a write. A statement with RETURNING has changed as many rows as it returns. */
@@ -29,22 +34,15 @@ export function execResult({ changes, collected, dbMs }: RunResult, requestId?: 
   const { rows, columns } = collected
   const rowCount = changedBy(changes, rows.length)
   const lastInsertId = insertIdOf(changes?.insertId)
-  return {
-    ok: true,
-    rowCount,
-    lastInsertId,
-    rows,
-    columns,
-    meta: {
-      ...(requestId === undefined ? {} : { requestId }),
-      changes: rowCount,
-      changedRows: changes?.changedRows ?? 0,
-      lastRowId: lastInsertId,
-      warnings: changes?.warningStatus ?? 0,
-      replayed: false,
-      dbMs: ms(dbMs),
-    },
+  const meta = {
+    changes: rowCount,
+    changedRows: changes?.changedRows ?? 0,
+    lastRowId: lastInsertId,
+    warnings: changes?.warningStatus ?? 0,
+    replayed: false,
+    dbMs: ms(dbMs),
   }
+  return { ok: true, rowCount, lastInsertId, rows, columns, meta: ofRequest(meta, requestId) }
 }
 
 /** Rows that a statement matched, inserted or returned. */

@@ -183,7 +183,7 @@ export class RdbProxy {
   }
 
   async #runOn(session: Session, call: Call, allowed: Allowed, options: StatementOptions, maxBytes: number): Promise<RunResult> {
-    const run = { ...this.runOf(call, allowed, options), maxBytes: Math.max(1, maxBytes) }
+    const run = this.runOf(call, allowed, options, Math.max(1, maxBytes))
     const result = await this.#guarded(false, () => this.#parts.gateway.runOn(session, run))
     const most = allowed.registered?.maxChanges
     const changed = changedBy(result.changes, result.collected.rows.length)
@@ -195,7 +195,7 @@ export class RdbProxy {
   }
 
   /** What the database is asked to do, within the limits of the key, the statement and the request. */
-  runOf({ key, client }: Call, { sql, params, reads, registered }: Allowed, options: StatementOptions): Run {
+  runOf({ key, client }: Call, { sql, params, reads, registered }: Allowed, options: StatementOptions, maxBytes = key.maxBytes): Run {
     const asked = options.timeoutMs ?? registered?.timeoutMs ?? key.timeoutMs
     return {
       sql,
@@ -205,7 +205,7 @@ export class RdbProxy {
       rowMode: options.rowMode ?? 'object',
       encoding: options.encoding ?? 'typed',
       maxRows: Math.min(options.maxRows ?? key.maxRows, registered?.maxRows ?? key.maxRows, key.maxRows),
-      maxBytes: key.maxBytes,
+      maxBytes,
       timeoutMs: Math.min(asked, registered?.timeoutMs ?? asked, this.#parts.maxTimeoutMs),
     }
   }

@@ -3,7 +3,9 @@ import { paramFault } from './param.js'
 import type {
   BatchOptions,
   BatchStatement,
+  Encoding,
   Isolation,
+  RowMode,
   StatementOptions,
   StatementRequest,
   StatementSource,
@@ -39,6 +41,9 @@ type ParsedSource = StatementSource & { readonly params: readonly WireParam[] }
 type Fields = Readonly<Record<string, unknown>>
 
 const isolations: readonly Isolation[] = ['read uncommitted', 'read committed', 'repeatable read', 'serializable']
+const modes = ['transaction', 'sequence']
+const rowModes: readonly RowMode[] = ['object', 'array']
+const encodings: readonly Encoding[] = ['typed', 'plain']
 const sourceFields = ['sql', 'statementId', 'params']
 const statementFields: ReadonlySet<string> = new Set([...sourceFields, 'options'])
 const batchFields: ReadonlySet<string> = new Set(['statements', 'options'])
@@ -93,8 +98,7 @@ export function parseTx(body: unknown, limits: WireLimits = defaultLimits): TxRe
   const { action } = fieldsOf(body, 'The body', txFields)
   if (action === 'begin') {
     const { options } = fieldsOf(body, 'The body', beginFields)
-    const fields = options === undefined ? {} : fieldsOf(options, '"options"', beginOptionFields)
-    return { action, options: { ...isolationOf(fields), ...flag(fields, 'readOnly') } }
+    return { action, options: beginOptions(options) }
   }
   if (action === 'commit' || action === 'rollback') return { action, baton: batonOf(fieldsOf(body, 'The body', endFields)) }
   if (action !== 'query' && action !== 'queryOne' && action !== 'exec')
@@ -156,62 +160,58 @@ const optionFields: ReadonlySet<string> = new Set(optionNames)
 const batchOptionFields: ReadonlySet<string> = new Set([...optionNames, 'mode', 'isolation', 'readOnly'])
 const noOptions: StatementOptions = {}
 
+/** Every field is known and checked, so the options are what came. */
 function statementOptions(options: unknown): StatementOptions {
-  return options === undefined ? noOptions : ownOptions(fieldsOf(options, '"options"', optionFields))
+  if (options === undefined) return noOptions
+  const fields = fieldsOf(options, '"options"', optionFields)
+  checkOptions(fields)
+  return fields as StatementOptions
 }
 
 function batchOptions(options: unknown): BatchOptions {
-  if (options === undefined) return {}
+  if (options === undefined) return noOptions
   const fields = fieldsOf(options, '"options"', batchOptionFields)
-  return {
-    ...ownOptions(fields),
-    ...choice(fields, 'mode', ['transaction', 'sequence']),
-    ...isolationOf(fields),
-    ...flag(fields, 'readOnly'),
-  }
+  checkOptions(fields)
+  checkChoice(fields, 'mode', modes)
+  checkTransaction(fields)
+  return fields as BatchOptions
 }
 
-function ownOptions(fields: Fields): StatementOptions {
-  return {
-    ...choice(fields, 'rowMode', ['object', 'array']),
-    ...choice(fields, 'encoding', ['typed', 'plain']),
-    ...count(fields, 'maxRows'),
-    ...count(fields, 'timeoutMs'),
-    ...keyOf(fields),
-  }
+function beginOptions(options: unknown): BatchOptions {
+  if (options === undefined) return noOptions
+  const fields = fieldsOf(options, '"options"', beginOptionFields)
+  checkTransaction(fields)
+  return fields as BatchOptions
 }
 
-const isolationOf = (fields: Fields): { readonly isolation?: Isolation } => choice(fields, 'isolation', isolations)
+function checkOptions(fields: Fields): void {
+  checkChoice(fields, 'rowMode', rowModes)
+  checkChoice(fields, 'encoding', encodings)
+  checkCount(fields, 'maxRows')
+  checkCount(fields, 'timeoutMs')
+  const { idempotencyKey } = fields
+  if (idempotencyKey !== undefined && (typeof idempotencyKey !== 'string' || !/^[\u0021-\u007e]{1,128}$/.test(idempotencyKey)))
+    throw invalid('"options.idempotencyKey" must be 1 to 128 printable ASCII characters')
+}
 
-function choice<Name extends string, Value extends string>(fields: Fields, name: Name, values: readonly Value[]) {
+function checkTransaction(fields: Fields): void {
+  checkChoice(fields, 'isolation', isolations)
+  booleanOf(fields, 'readOnly', '"options"')
+}
+
+function checkChoice(fields: Fields, name: string, values: readonly string[]): void {
   const value = fields[name]
-  if (value === undefined) return {}
-  if (!values.includes(value as Value)) throw invalid(`"options.${name}" must be one of ${values.join(', ')}`)
-  return { [name]: value } as { readonly [key in Name]: Value }
+  if (value !== undefined && !values.includes(value as string)) throw invalid(`"options.${name}" must be one of ${values.join(', ')}`)
 }
 
-function count<Name extends string>(fields: Fields, name: Name) {
+function checkCount(fields: Fields, name: string): void {
   const value = fields[name]
-  if (value === undefined) return {}
-  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1)
+  if (value !== undefined && (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1))
     throw invalid(`"options.${name}" must be an integer from 1 on`)
-  return { [name]: value } as { readonly [key in Name]: number }
-}
-
-function flag<Name extends string>(fields: Fields, name: Name) {
-  const value = booleanOf(fields, name, '"options"')
-  return value === undefined ? {} : ({ [name]: value } as { readonly [key in Name]: boolean })
 }
 
 function booleanOf(fields: Fields, name: string, what: string): boolean | undefined {
   const value = fields[name]
   if (value !== undefined && typeof value !== 'boolean') throw invalid(`"${name}" of ${what} must be true or false`)
   return value
-}
-
-function keyOf({ idempotencyKey }: Fields): { readonly idempotencyKey?: string } {
-  if (idempotencyKey === undefined) return {}
-  if (typeof idempotencyKey !== 'string' || !/^[\u0021-\u007e]{1,128}$/.test(idempotencyKey))
-    throw invalid('"options.idempotencyKey" must be 1 to 128 printable ASCII characters')
-  return { idempotencyKey }
 }
