@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import { createTestHost, type TestHost, type TestHostOptions } from 'zin/testing'
 import { eventually } from '../../scripts/testing/eventually.js'
 import type { DeletedStep, JobOptions, ListedState, Queues, RestoredStep } from './index.js'
-import { queuesService } from './index.js'
+import { mostDeleted, queuesService } from './index.js'
 
 const hour = 3_600_000
 
@@ -41,7 +41,7 @@ export function deletionContract(name: string, makeOptions: () => Promise<TestHo
     it('are restored in each state with their place, data, options, log and result', async () => {
       const queue = fresh()
       const worker = queues.worker(queue, async (job) => {
-        await job.log('a line')
+        for (const line of ['first', 'second']) await job.log(line)
         if (job.data.n === 1) throw new Error('no luck')
         return { n: job.data.n }
       })
@@ -61,29 +61,81 @@ export function deletionContract(name: string, makeOptions: () => Promise<TestHo
         assert.deepEqual(await ids(queue, state), [])
       }
       assert.equal((await queues.deletedJobs(queue, { offset: 0, limit: 100 })).length, 10)
+      const logsOf = (id = '') => queues.logs(queue, id, { offset: 0, limit: 9 })
+      assert.deepEqual(await logsOf(before[3]?.[0]), { logs: [], count: 0 })
       const later = await queues.add(queue, 'later', {})
       assert.deepEqual(await sums(queues.restoreJobs(queue, one.batch)), { restored: 10, blocked: 0 })
       await later.remove()
       assert.deepEqual(await queues.counts(queue), counts)
       assert.deepEqual(await Promise.all(states.map((state) => ids(queue, state))), before)
       assert.deepEqual(await jobs(), originals)
-      assert.deepEqual((await queues.logs(queue, before[3]?.[0] ?? '', { offset: 0, limit: 9 })).logs, ['a line'])
+      assert.deepEqual((await logsOf(before[3]?.[0])).logs, ['first', 'second'])
+      assert.deepEqual(await queues.undoRoom(queue), mostDeleted)
       assert.deepEqual(await queues.deletedJobs(queue, { offset: 0, limit: 100 }), [])
       assert.deepEqual(await sums(queues.restoreJobs(queue, one.batch)), {})
     })
 
-    it('are run by an idle worker once they are restored, delayed ones when they are due', async () => {
+    it('wake an idle worker once they are restored, delayed ones when they are due', async () => {
+      for (const delay of [0, 300]) {
+        const queue = fresh()
+        const [id = ''] = await add(queue, [delay === 0 ? {} : { delay }])
+        const one = undo()
+        assert.equal(await queues.deleteJob(queue, id, one), 'restorable')
+        // Without being woken, it would look again after an hour.
+        const worker = queues.worker(queue, async (job) => job.id, { drainDelay: 3_600 })
+        const ran: unknown[] = []
+        worker.on('completed', (job) => ran.push(job.id))
+        await queues.add(queue, 'before', {}, { jobId: 'before' })
+        await eventually('the worker is idle', () => ran.length === 1)
+        await sums(queues.restoreJobs(queue, one.batch))
+        await eventually('it runs', () => ran.length === 2)
+        assert.deepEqual(ran, ['before', id])
+        await worker.close()
+      }
+    })
+
+    it('stay once they are restored, beyond the time in which they could be', async () => {
       const queue = fresh()
-      const [waiting = '', delayed = ''] = await add(queue, [{}, { delay: 300 }])
-      const one = undo()
-      for (const id of [waiting, delayed]) assert.equal(await queues.deleteJob(queue, id, one), 'restorable')
-      const ran: unknown[] = []
-      const worker = queues.worker(queue, async ({ id }) => ran.push(id))
-      await worker.waitUntilReady()
-      await sums(queues.restoreJobs(queue, one.batch))
-      await eventually('both run', () => ran.length === 2)
-      assert.deepEqual([...ran].sort(), [waiting, delayed].sort())
+      const [id = ''] = await add(queue, [{}])
+      await (await queues.job(queue, id))?.job.log('a line')
+      const one = undo(1_000)
+      const until = Date.now() + 1_100
+      await queues.deleteJob(queue, id, one)
+      assert.deepEqual(await sums(queues.restoreJobs(queue, one.batch)), { restored: 1, blocked: 0 })
+      await eventually('that time is up', () => Date.now() > until)
+      assert.equal((await queues.job(queue, id))?.state, 'waiting')
+      assert.equal((await queues.logs(queue, id, { offset: 0, limit: 9 })).count, 1)
+    })
+
+    it('are restored by the batch that deleted them, with what they had then', async () => {
+      const queue = fresh()
+      const [, other = ''] = await add(queue, [{ jobId: 'same' }, {}])
+      await (await queues.job(queue, 'same'))?.job.log('of the first')
+      const [first, second] = [undo(), undo()]
+      for (const id of ['same', other]) await queues.deleteJob(queue, id, first)
+      await queues.add(queue, 'again', { again: true }, { jobId: 'same' })
+      await queues.deleteJob(queue, 'same', second)
+      assert.deepEqual(await sums(queues.restoreJobs(queue, second.batch)), { restored: 1, blocked: 0 })
+      assert.deepEqual((await queues.job(queue, 'same'))?.job.data, { again: true })
+      assert.equal((await queues.logs(queue, 'same', { offset: 0, limit: 9 })).count, 0)
+      assert.equal(await queues.job(queue, other), undefined)
+      await sums(queues.restoreJobs(queue, first.batch))
+      assert.deepEqual([(await queues.job(queue, other))?.state, (await queues.job(queue, 'same'))?.job.name], ['waiting', 'again'])
+    })
+
+    it('keep the results of the children that they have waited for', async () => {
+      const queue = fresh()
+      const worker = queues.worker(queue, async (job) => job.name)
+      const { job } = await queues.addFlow({ name: 'parent', queueName: queue, children: [{ name: 'child', queueName: queue }] })
+      const id = job.id ?? ''
+      await eventually('the parent completes', async () => (await queues.job(queue, id))?.state === 'completed')
       await worker.close()
+      const values = async () => Object.values((await (await queues.job(queue, id))?.job.getChildrenValues()) ?? {})
+      assert.deepEqual(await values(), ['child'])
+      const one = undo()
+      assert.equal(await queues.deleteJob(queue, id, one), 'restorable')
+      await sums(queues.restoreJobs(queue, one.batch))
+      assert.deepEqual(await values(), ['child'])
     })
 
     it('are the ones of the range only, in any number, and the others keep their order', async () => {

@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
 import { Queue } from 'bullmq'
 import { createTestHost, type TestHost } from 'zin/testing'
-import { deletionContract } from './deletion.contract.js'
 import { type Queues, queues, queuesService } from './index.js'
 import { queuesContract } from './queues.contract.js'
 import { seamsContract } from './seams.contract.js'
@@ -13,7 +12,6 @@ const REDIS_URL = process.env.TEST_REDIS_URL ?? 'TEST_REDIS_URL is not set'
 
 queuesContract('Redis', async () => ({ plugins: [queues()], env: { REDIS_URL, APP_NAME: `test-${randomUUID()}` } }))
 seamsContract('Redis', async () => ({ plugins: [queues()], env: { REDIS_URL, APP_NAME: `test-${randomUUID()}` } }))
-deletionContract('Redis', async () => ({ plugins: [queues()], env: { REDIS_URL, APP_NAME: `test-${randomUUID()}` } }))
 
 describe('queues on an unreachable Redis', () => {
   it('stop the boot after a bounded time, without user or password in the message', async () => {

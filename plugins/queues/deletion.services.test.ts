@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { describe, it } from 'node:test'
+import { Redis } from 'ioredis'
+import { createTestHost } from 'zin/testing'
+import { deletionContract } from './deletion.contract.js'
+import { queues, queuesService } from './index.js'
+
+const REDIS_URL = process.env.TEST_REDIS_URL ?? 'TEST_REDIS_URL is not set'
+
+deletionContract('Redis', async () => ({ plugins: [queues()], env: { REDIS_URL, APP_NAME: `test-${randomUUID()}` } }))
+
+describe('deleted jobs in the keys of Redis', () => {
+  it('all expire while they are deleted, and leave nothing on the jobs that are restored', async () => {
+    const APP_NAME = `test-${randomUUID()}`
+    const host = await createTestHost({ plugins: [queues()], env: { REDIS_URL, APP_NAME } })
+    const redis = new Redis(REDIS_URL)
+    try {
+      const service = host.service(queuesService)
+      const { id = '' } = await service.add('q', 'x', { n: 1 }, { deduplication: { id: 'd' } })
+      await (await service.job('q', id))?.job.log('a line')
+      const before = await redis.hgetall(`{${APP_NAME}}:q:${id}`)
+      await service.deleteJob('q', id, { batch: 'b', ms: 60_000 })
+      const keys = await redis.keys(`{${APP_NAME}}-delet*`)
+      assert.ok(keys.length >= 5, keys.join(', '))
+      for (const key of keys) {
+        const ms = await redis.pttl(key)
+        assert.ok(ms > 0 && ms <= 120_000, `${key} expires in ${ms} ms`)
+      }
+      for await (const { restored } of service.restoreJobs('q', 'b')) assert.equal(restored, 1)
+      assert.deepEqual(await redis.hgetall(`{${APP_NAME}}:q:${id}`), before)
+    } finally {
+      redis.disconnect()
+      await host.stop()
+    }
+  })
+})
