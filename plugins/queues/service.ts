@@ -1,18 +1,20 @@
 import { randomUUID } from 'node:crypto'
-import type { FlowJob, FlowProducer, Job, JobsOptions, KeepJobs, Queue, QueueEvents, Telemetry, Worker } from 'bullmq'
+import type { FlowProducer, Job, Queue, QueueEvents, Telemetry, Worker } from 'bullmq'
 import { type Clock, type Logger, messageOf, withDeadline } from 'zin'
+import { createAdding } from './adding.js'
 import type { QueueBackend } from './backend.js'
 import { loadBullmq } from './bullmq.js'
 import { type Canceller, cancelJob, cancelReason, type QueueJob, removed } from './cancel.js'
-import type { NewJob, QueueCounts, QueueSample, Queues } from './contract.js'
+import type { Queues } from './contract.js'
+import { createCounting } from './counting.js'
 import { createDeletion } from './deletion/service.js'
 import { queueErrors } from './errors.js'
 import { beforeAll, readEvents } from './event-stream.js'
-import type { JobAddition } from './hooks.js'
-import { checkJob, isStorableText } from './job-check.js'
+import { isStorableText } from './job-check.js'
 import { type PayloadSlots, Payloads } from './payloads.js'
 import { purgeJobs } from './purge.js'
 import { quietErrors } from './quiet-errors.js'
+import { defaultRetention, keepCompleted, keepFailed } from './retention.js'
 import { rewriteParts } from './rewrite.js'
 import { Search } from './search/service.js'
 import { closeWorker, within } from './shutdown.js'
@@ -34,19 +36,11 @@ export interface OwnedQueues extends Queues {
   close(): Promise<void>
 }
 
-const day = 24 * 3600
-const keepCompleted: KeepJobs = { age: day, count: 1000 }
-const keepFailed: KeepJobs = { age: 7 * day }
 const closeMs = 1500
 /** Deadline of a call; slightly longer than that of a Redis command. */
 const callMs = 5500
 /** How long the lock on a job that is being failed keeps workers away; after that a worker fails it. */
 const failMs = 30_000
-/** Most priorities that are read to find the oldest waiting job. */
-const maxLevels = 50
-/** Queues counted in one round trip. */
-const countedAtOnce = 1_000
-
 export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, search: declared }: QueuesDeps): OwnedQueues {
   const onError = quietErrors(log, clock)
   const payloads = new Payloads(hooks, clock, (queue, error) => onError({ queue, kept: true }, error))
@@ -76,48 +70,8 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
     if (!/^[A-Za-z0-9_.-]{1,100}$/.test(name)) throw queueErrors.QUEUE_INVALID_NAME(name)
   }
 
-  const keepAs = (wanted: JobsOptions['removeOnComplete'], fallback: KeepJobs): boolean | KeepJobs => {
-    if (typeof wanted === 'boolean') return wanted
-    if (wanted === undefined) return opened().keep(fallback)
-    return opened().keep(typeof wanted === 'number' ? { count: wanted } : wanted)
-  }
-
-  /** The options with their retention adapted to the store. */
-  const kept = ({ removeOnComplete, removeOnFail, ...others }: JobsOptions): JobsOptions => ({
-    ...others,
-    ...(removeOnComplete !== undefined && { removeOnComplete: keepAs(removeOnComplete, keepCompleted) }),
-    ...(removeOnFail !== undefined && { removeOnFail: keepAs(removeOnFail, keepFailed) }),
-  })
-
-  /** A job in stored form: checked, its data transformed by the hooks, its retention adapted to the store. */
-  const stored = async (queueName: string, { name, data, options = {} }: NewJob) => {
-    checkJob(queueName, name, data, options, maxJobBytes)
-    const transformed = payloads.transformsData ? await payloads.transformData(queueName, data) : data
-    return { name, data: transformed, opts: kept(options) }
-  }
-
-  /** Jobs as plugins want them added, in stored form. */
-  const prepared = async (queueName: string, jobs: readonly NewJob[], addition: JobAddition = {}) =>
-    Promise.all((await payloads.prepare(queueName, jobs, addition)).map((job) => stored(queueName, job)))
-
-  const preparedOne = async (queueName: string, job: NewJob, addition?: JobAddition) => {
-    const [only] = await prepared(queueName, [job], addition)
-    if (only === undefined) throw queueErrors.QUEUE_INVALID_JOB(queueName, 'a plugin dropped it while it was added')
-    return only
-  }
-
-  /** Each job of a tree in stored form, with default retention: BullMQ's flow producer does not apply the defaults of queues. */
-  const storedTree = async (node: FlowJob): Promise<FlowJob> => {
-    const { queueName, data, opts: options = {}, children } = node
-    const job = await preparedOne(queueName, { name: node.name, data, options })
-    queue(queueName)
-    return {
-      ...node,
-      ...job,
-      opts: { removeOnComplete: keepAs(undefined, keepCompleted), removeOnFail: keepAs(undefined, keepFailed), ...job.opts },
-      ...(children !== undefined && { children: await Promise.all(children.map(storedTree)) }),
-    }
-  }
+  /** In the form of the store. */
+  const keep: QueueBackend['keep'] = (wanted) => opened().keep(wanted)
 
   const traced = (): { readonly telemetry?: Telemetry } => (telemetry === undefined ? {} : { telemetry })
 
@@ -131,8 +85,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
     if (existing) return existing
     checkName(name)
     const { makeQueue, remember } = opened()
-    const defaultJobOptions = { removeOnComplete: keepAs(undefined, keepCompleted), removeOnFail: keepAs(undefined, keepFailed) }
-    const made = throughHooks(makeQueue(name, { ...traced(), defaultJobOptions }))
+    const made = throughHooks(makeQueue(name, { ...traced(), defaultJobOptions: defaultRetention(keep) }))
     made.on('error', (error) => onError({ queue: name }, error))
     queues.set(name, made)
     remember(name)
@@ -170,21 +123,6 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
 
   const failNext: Queues['failNext'] = (name, id, reason) => ask(() => opened().failNext(queue(name), id, reason))
 
-  /** Reads many queues, a bounded number of them in each round trip. */
-  const ofMany = async <T>(
-    names: readonly string[],
-    read: (names: readonly string[]) => Promise<readonly T[]>,
-  ): Promise<ReadonlyMap<string, T>> => {
-    const found = new Map<string, T>()
-    for (let from = 0; from < names.length; from += countedAtOnce) {
-      const some = names.slice(from, from + countedAtOnce)
-      some.forEach(checkName)
-      // By name: a producer for each queue would stay in memory.
-      const values = await ask(() => read(some))
-      for (const [i, name] of some.entries()) found.set(name, values[i] as T)
-    }
-    return found
-  }
   const search = new Search({
     declared,
     slot: hooks.placeJobField,
@@ -193,8 +131,6 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
     ask,
     onError: (name, error) => onError({ queue: name, search: true }, error),
   })
-  const counts = (names: readonly string[]) => ofMany<QueueCounts>(names, (some) => opened().counts(some))
-
   return {
     backend: kind,
     queue,
@@ -206,8 +142,8 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
         ...traced(),
         ...others,
         // For jobs without their own retention, such as those of other producers.
-        removeOnComplete: opened().keep(removeOnComplete ?? keepCompleted),
-        removeOnFail: opened().keep(removeOnFail ?? keepFailed),
+        removeOnComplete: keep(removeOnComplete ?? keepCompleted),
+        removeOnFail: keep(removeOnFail ?? keepFailed),
       })
       throughHooks(made)
       made.on('error', (error) => onError({ queue: name, worker: made.name }, error))
@@ -224,32 +160,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
       return made
     },
     flow: flowProducer,
-    async add(name, jobName, data, options = {}) {
-      const job = await preparedOne(name, { name: jobName, data, options })
-      const added = await ask(() => queue(name).add(job.name, job.data, job.opts))
-      if (search.covers(name)) await search.added(name, [added])
-      return added
-    },
-    async addBulk(name, jobs) {
-      const all = await prepared(name, jobs)
-      const added = all.length === 0 ? [] : await ask(() => queue(name).addBulk(all))
-      if (search.covers(name)) await search.added(name, added)
-      return added
-    },
-    async addFlow(tree) {
-      const checked = await storedTree(tree)
-      const added = await ask(() => flowProducer().add(checked))
-      await search.addedTree(added)
-      return added
-    },
-    async schedule(name, id, timing, { name: jobName, data, options = {} }) {
-      const job = await preparedOne(name, { name: jobName, data, options: { ...options, jobId: id } }, { schedule: id })
-      const { jobId: _, ...opts } = job.opts
-      // Typed as always defined, but undefined when the last date is past.
-      const first = await ask(() => queue(name).upsertJobScheduler(id, timing, { name: job.name, data: job.data, opts }))
-      if (first !== undefined && search.covers(name)) await search.added(name, [first])
-      return first
-    },
+    ...createAdding({ payloads, maxJobBytes, search, queue, flow: flowProducer, keep, ask }),
     fail,
     failNext,
     async job(name, id) {
@@ -306,9 +217,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
       return () => void cancellers.delete(canceller)
     },
     nextRun: (pattern, tz, after) => loadBullmq().getNextMillis(after, { pattern, tz }),
-    counts: async (name) => (await counts([name])).get(name) as QueueCounts,
-    countsOf: (names) => counts([...new Set(names)]),
-    sample: (names) => ofMany<QueueSample>([...new Set(names)], (some) => opened().samples(some)),
+    ...createCounting({ store: opened, queue, checkName, ask }),
     async follow(name, { after, signal } = {}) {
       const from = after ?? (await ask(() => opened().lastEvent(queue(name)))) ?? beforeAll
       const reachesBack = (id: string): Promise<boolean> => ask(() => opened().reachesBack(queue(name), id))
@@ -333,18 +242,6 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
       const jobs = limit < 1 ? [] : await ask(() => opened().page(queue(name), state, offset, limit))
       return Promise.all(jobs.map((job) => payloads.readable(job)))
     },
-    oldestWaiting: (name) =>
-      ask(async () => {
-        let oldest: number | undefined
-        let priority = -1
-        for (let level = 0; level < maxLevels; level++) {
-          const first = await opened().firstAbove(queue(name), priority)
-          if (first === undefined) break
-          oldest = Math.min(oldest ?? Number.POSITIVE_INFINITY, waitsSince(first))
-          priority = first.priority
-        }
-        return oldest
-      }),
     names: () => ask(async () => [...new Set([...queues.keys(), ...(await opened().names())])].sort()),
     async ping(signal) {
       signal?.throwIfAborted()
@@ -385,11 +282,6 @@ function isJobId(id: string): boolean {
 /** `<ms>-<n>` on Redis, a number on the embedded store. */
 function isEventId(id: string): boolean {
   return /^\d{1,19}(-\d{1,19})?$/.test(id)
-}
-
-/** A job that has been attempted waits for its next attempt. */
-function waitsSince({ timestamp, opts, processedOn = 0 }: Job): number {
-  return Math.max(timestamp + (opts.delay ?? 0), processedOn)
 }
 
 function isOwnUnavailable(error: unknown): boolean {
