@@ -136,6 +136,8 @@ export function subjectsContract(name: string, env: Env, leaksOf: (dataDir: stri
       const deleted = await add(data, { name: 'completes' })
       const undo = { batch: 'gone', ms: 3_600_000 }
       assert.equal(await queues().deleteJob('orders', deleted, undo), 'restorable')
+      const restorable = (await exported('ann')).jobs.find(({ id }) => id === deleted)
+      assert.deepEqual([restorable?.state, restorable?.name, restorable?.data], ['deleted', 'completes', data])
       assert.ok((await leaksOf(dataDir, marker)).length > 0)
 
       const started = await erase('ann', 2_000)

@@ -14,7 +14,7 @@ import type {
 } from 'bullmq'
 import { defineService } from 'zin'
 import type { Cancellation, Canceller, QueueJob } from './cancel.js'
-import type { DeletedJob, DeletedStep, DeleteOutcome, DeleteRange, RestoredStep, UndoOptions, UndoRoom } from './deletion/contract.js'
+import type { DeletedJob, DeletedJobDetails, DeletedStep, DeleteOutcome, DeleteRange, RestoredStep, UndoOptions, UndoRoom } from './deletion/contract.js'
 import type { FollowOptions, QueueEvent } from './event-stream.js'
 import type { JobTextPart } from './hooks.js'
 import type { FoundJobs } from './search/contract.js'
@@ -191,6 +191,8 @@ export interface Queues {
   undoRoom(queue: string): Promise<UndoRoom>
   /** Deleted jobs that can still be restored. */
   deletedJobs(queue: string, page: { readonly offset: number; readonly limit: number }): Promise<readonly DeletedJob[]>
+  /** A deleted job that can still be restored; undefined: there is none of that id. */
+  deletedJob(queue: string, id: string): Promise<DeletedJobDetails | undefined>
   /** Overwrites what removed jobs have left in files of this process; does nothing on Redis. May take seconds for a large store. */
   scrub(): Promise<void>
   /**

@@ -63,6 +63,10 @@ export function deletionContract(name: string, makeOptions: () => Promise<TestHo
       assert.equal((await queues.deletedJobs(queue, { offset: 0, limit: 100 })).length, 10)
       const logsOf = (id = '') => queues.logs(queue, id, { offset: 0, limit: 9 })
       assert.deepEqual(await logsOf(before[3]?.[0]), { logs: [], count: 0 })
+      const [ended, failed] = await Promise.all([before[2]?.[0], before[3]?.[0]].map((id = '') => queues.deletedJob(queue, id)))
+      assert.deepEqual([ended?.name, ended?.data, ended?.result, ended?.error, ended?.logs], ['n2', { n: 2 }, { n: 2 }, null, ['a line']])
+      assert.deepEqual([failed?.name, failed?.error, typeof failed?.finishedAt], ['n1', 'no luck', 'number'])
+      assert.equal(await queues.deletedJob(queue, 'none'), undefined)
       const later = await queues.add(queue, 'later', {})
       assert.deepEqual(await sums(queues.restoreJobs(queue, one.batch)), { restored: 10, blocked: 0 })
       await later.remove()
@@ -205,6 +209,16 @@ export function deletionContract(name: string, makeOptions: () => Promise<TestHo
       assert.deepEqual(await queues.purge(queue, [purged]), { removed: [purged], running: [] })
       await eventually('its time is up', async () => (await queues.undoRoom(queue)).jobs === 20_000)
       for (const { batch } of [soonGone, long]) assert.equal((await sums(queues.restoreJobs(queue, batch))).restored ?? 0, 0)
+    })
+
+    it('are listed past those whose time is up', async () => {
+      const queue = fresh()
+      const [short = '', long = ''] = await add(queue, [{}, {}])
+      await queues.deleteJob(queue, short, undo(50))
+      await queues.deleteJob(queue, long, undo())
+      const first = async () => (await queues.deletedJobs(queue, { offset: 0, limit: 1 })).map(({ id }) => id)
+      await eventually('the first one is the one that is left', async () => (await first())[0] === long)
+      assert.equal(await queues.deletedJob(queue, short), undefined)
     })
 
     it('are final beyond the room of their queue', async () => {

@@ -25,6 +25,7 @@ export type {
 export { queuesService } from './contract.js'
 export type {
   DeletedJob,
+  DeletedJobDetails,
   DeletedStep,
   DeleteOutcome,
   DeleteRange,

@@ -20,12 +20,11 @@ export interface ExportedJob {
 /** Lines of a log in an export. */
 const logLines = 1_000
 
-/** Undefined: the job is gone. */
+/** Undefined: the job is gone, and cannot be restored either. */
 export async function exportedJob(queues: Queues, queue: string, id: string): Promise<ExportedJob | undefined> {
   const found = await queues.job(queue, id)
-  if (found === undefined) return undefined
+  if (found === undefined) return exportedDeletedJob(queues, queue, id)
   const { job, state } = found
-  const readable = (value: Promise<unknown>): Promise<unknown> => value.catch((error: unknown) => `(${messageOf(error)})`)
   return {
     queue,
     id,
@@ -39,6 +38,31 @@ export async function exportedJob(queues: Queues, queue: string, id: string): Pr
     createdAt: new Date(job.timestamp).toISOString(),
     finishedAt: finishedAt(job),
   }
+}
+
+/** One that was deleted, and can still be restored. */
+async function exportedDeletedJob(queues: Queues, queue: string, id: string): Promise<ExportedJob | undefined> {
+  const job = await queues.deletedJob(queue, id)
+  if (job === undefined) return undefined
+  const { error, finishedAt: ended, logs, name, progress, result, timestamp } = job
+  return {
+    queue,
+    id,
+    name,
+    state: 'deleted',
+    data: (await readable(queues.restoredData(job))) ?? null,
+    result: (await readable(queues.restoredResult({ queueName: queue, returnvalue: result }))) ?? null,
+    error: error === null ? null : await queues.restoredText(queue, error, 'error'),
+    progress: (await readable(queues.restoredData({ queueName: queue, data: progress }))) ?? null,
+    logs: await Promise.all(logs.slice(0, logLines).map((line) => queues.restoredText(queue, line, 'log'))),
+    createdAt: new Date(timestamp).toISOString(),
+    finishedAt: ended === null ? null : new Date(ended).toISOString(),
+  }
+}
+
+/** A value, or why it cannot be restored. */
+function readable(value: Promise<unknown>): Promise<unknown> {
+  return value.catch((error: unknown) => `(${messageOf(error)})`)
 }
 
 function finishedAt({ finishedOn }: Job): string | null {

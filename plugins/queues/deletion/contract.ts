@@ -57,6 +57,18 @@ export interface DeletedJob {
   readonly timestamp: number
 }
 
+/** All that is kept of a deleted job; values and texts are in stored form. */
+export interface DeletedJobDetails extends DeletedJob {
+  readonly name: string
+  readonly result: unknown
+  readonly progress: unknown
+  readonly error: string | null
+  /** Oldest first. */
+  readonly logs: readonly string[]
+  /** ms since 1970; null: it had not ended. */
+  readonly finishedAt: number | null
+}
+
 /** Deletes jobs in short steps, and restores them for a time; see `Queues`. */
 export interface Deletion {
   deleteJob(queue: string, id: string, undo: UndoOptions): Promise<DeleteOutcome>
@@ -65,6 +77,8 @@ export interface Deletion {
   undoRoom(queue: string): Promise<UndoRoom>
   /** In the order of their deletion. */
   deletedJobs(queue: string, page: { readonly offset: number; readonly limit: number }): Promise<readonly DeletedJob[]>
+  /** Undefined: it does not exist, or its time is up. */
+  deletedJob(queue: string, id: string): Promise<DeletedJobDetails | undefined>
 }
 
 /** The part of a backend that deletes and restores jobs. */

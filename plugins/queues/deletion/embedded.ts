@@ -1,6 +1,7 @@
 import type { PglitePool } from '../embedded/pool.js'
 import {
   type DeletedJob,
+  type DeletedJobDetails,
   type DeleteOutcome,
   type DeletionBackend,
   mostDeleted,
@@ -82,6 +83,13 @@ const restoring = (columns: string): string => `
 const events = `
   select publish_event($1, case e.state when 'delayed' then 'delayed' else 'waiting' end,
     jsonb_build_object('jobId', e.id, 'prev', 'deleted')) from unnest($2::text[], $3::text[]) as e(id, state)`
+
+/** Of a deleted job; the driver gives 64-bit numbers as text. */
+interface StoredDetails extends Pick<DeletedJobDetails, 'name' | 'data' | 'opts' | 'result' | 'progress' | 'error'> {
+  readonly logs: readonly string[] | null
+  readonly at: string
+  readonly finishedAt: string | null
+}
 
 /** A deleted job is a row with the columns of a job in a table of its own. */
 export function embeddedDeletion(pool: PglitePool): DeletionBackend {
@@ -175,6 +183,20 @@ export function embeddedDeletion(pool: PglitePool): DeletionBackend {
         [queue, Date.now(), offset, limit],
       )
       return rows.map(({ at, data, id, opts }) => ({ id, queueName: queue, data, opts, timestamp: Number(at) }))
+    },
+    async deletedJob(queue, id) {
+      await opened()
+      const { rows } = await pool.query<StoredDetails>(
+        `select name, data, opts, return_value as result, progress, failed_reason as error, logs, added_at_ms as at,
+           finished_at_ms as "finishedAt"
+         from zin_deleted_job where queue = $1 and id = $2 and until_ms > $3 order by until_ms desc limit 1`,
+        [queue, id, Date.now()],
+      )
+      const [row] = rows
+      if (row === undefined) return undefined
+      const { at, error, finishedAt, logs, ...same } = row
+      const times = { timestamp: Number(at), finishedAt: finishedAt === null ? null : Number(finishedAt) }
+      return { ...same, ...times, id, queueName: queue, error: error || null, logs: logs ?? [] }
     },
     async forget(queue, ids) {
       await opened()

@@ -232,6 +232,10 @@ export const usedScript = `${shared}
 expire()
 return { call('ZCARD', index), tonumber(call('HGET', sizes, '') or '0') }`
 
+/** The ids of deleted jobs that can still be restored, in the order of their expiry. ARGV: how many are skipped, how many are read. */
+export const listScript = `${shared}
+return call('ZRANGEBYSCORE', index, string.format('%.0f', now), '+inf', 'LIMIT', ARGV[1], ARGV[2])`
+
 /** Deletes deleted jobs for good. ARGV: their ids. Returns the ids of those that existed. */
 export const forgetScript = `${shared}
 local gone = {}

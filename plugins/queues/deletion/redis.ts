@@ -8,7 +8,7 @@ import {
   stepJobs,
   type UndoOptions,
 } from './contract.js'
-import { deleteOneScript, deleteStepScript, forgetScript, restoreStepScript, usedScript } from './redis-scripts.js'
+import { deleteOneScript, deleteStepScript, forgetScript, listScript, restoreStepScript, usedScript } from './redis-scripts.js'
 
 /** BullMQ's keys of each state, in the order in which their jobs run. */
 const keysOf = {
@@ -79,7 +79,7 @@ export function redisDeletion(redis: RedisClient, prefix: string): DeletionBacke
       return { jobs: Math.max(0, mostDeleted.jobs - jobs), bytes: Math.max(0, mostDeleted.bytes - bytes) }
     },
     async deletedJobs(queue, { limit, offset }) {
-      const ids = limit < 1 ? [] : await redis.zrange(indexKey(queue), String(offset), String(offset + limit - 1))
+      const ids = limit < 1 ? [] : ((await run(listScript, queue, '', [offset, limit])) as string[])
       const found = await Promise.all(ids.map((id) => redis.hmget(deletedKey(prefix, queue, id), 'data', 'opts', 'timestamp')))
       return found.flatMap(([data, opts, timestamp], i): readonly DeletedJob[] => {
         // Its time is up.
@@ -87,6 +87,24 @@ export function redisDeletion(redis: RedisClient, prefix: string): DeletionBacke
         const id = ids[i] ?? ''
         return [{ id, queueName: queue, data: JSON.parse(data), opts: JSON.parse(opts), timestamp: Number(timestamp) }]
       })
+    },
+    async deletedJob(queue, id) {
+      const key = deletedKey(prefix, queue, id)
+      const { data, failedReason, finishedOn, name, opts, progress, returnvalue, timestamp } = await redis.hgetall(key)
+      if (data === undefined || opts === undefined) return undefined
+      return {
+        id,
+        queueName: queue,
+        name: name ?? '',
+        data: JSON.parse(data),
+        opts: JSON.parse(opts),
+        result: returnvalue === undefined ? undefined : JSON.parse(returnvalue),
+        progress: progress === undefined ? undefined : JSON.parse(progress),
+        error: failedReason || null,
+        logs: await redis.lrange(`${key}:logs`, 0, -1),
+        timestamp: Number(timestamp),
+        finishedAt: finishedOn === undefined ? null : Number(finishedOn),
+      }
     },
     forget: async (queue, ids) => (ids.length === 0 ? [] : ((await run(forgetScript, queue, '', ids)) as string[])),
     // Redis does it.

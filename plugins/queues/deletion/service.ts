@@ -26,5 +26,6 @@ export function createDeletion({ ask, checkName, store }: DeletionParts): Deleti
     restoreJobs: (queue, batch) => steps(queue, () => store().restoreJobs(queue, batch)),
     undoRoom: (queue) => ask(() => store().undoRoom(queue)),
     deletedJobs: (queue, page) => ask(() => store().deletedJobs(queue, page)),
+    deletedJob: (queue, id) => ask(() => store().deletedJob(queue, id)),
   }
 }
