@@ -33,6 +33,13 @@ describe('the check of a job', () => {
     }
   })
 
+  it('accepts the priorities that BullMQ has', () => {
+    for (const priority of [0, 1, 2_097_151]) checkJob('q', 'job', null, { priority }, 100)
+    for (const priority of [-1, 0.5, 2_097_152, Number.NaN]) {
+      assert.throws(() => checkJob('q', 'job', null, { priority }, 100), { code: 'QUEUE_INVALID_JOB', message: /its priority is .* 2097151/ })
+    }
+  })
+
   it('rejects values that JSON cannot represent, and accepts missing data', () => {
     for (const data of [() => 1, Symbol('x'), 1n]) assert.throws(() => checkJob('q', 'job', data, {}, 100), { code: 'QUEUE_INVALID_JOB' })
     for (const data of [undefined, null, 0, '']) checkJob('q', 'job', data, {}, 100)

@@ -2,6 +2,9 @@ import type { JobsOptions } from 'bullmq'
 import { messageOf } from 'zin'
 import { queueErrors } from './errors.js'
 
+/** BullMQ's number of the least urgent jobs. */
+const mostPriority = 2 ** 21 - 1
+
 /** Throws when a job is too large or cannot be stored identically on every backend. Pure. */
 export function checkJob(queue: string, jobName: string, data: unknown, options: JobsOptions, maxBytes: number): void {
   const json = jsonOf(queue, data)
@@ -15,6 +18,10 @@ export function checkJob(queue: string, jobName: string, data: unknown, options:
   ]
   const [part] = unstorable.find(([, refused]) => refused) ?? []
   if (part !== undefined) throw queueErrors.QUEUE_INVALID_JOB(queue, `its ${part} contains ${unstorableText}`)
+  const { priority = 0 } = options
+  if (!Number.isInteger(priority) || priority < 0 || priority > mostPriority) {
+    throw queueErrors.QUEUE_INVALID_JOB(queue, `its priority is ${priority} instead of an integer between 0 and ${mostPriority}`)
+  }
   if ('repeat' in options && options.repeat !== undefined) {
     throw queueErrors.QUEUE_INVALID_JOB(
       queue,

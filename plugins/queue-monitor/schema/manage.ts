@@ -32,7 +32,7 @@ export const bulkBody = Type.Object(
 const jobOptions = Type.Object(
   {
     delay: Type.Optional(Type.Integer({ minimum: 0, description: 'ms' })),
-    priority: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_097_152, description: 'BullMQ priority: 0 runs first' })),
+    priority: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_097_151, description: 'BullMQ priority: 0 runs first' })),
     attempts: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
   },
   closed,
