@@ -14,7 +14,16 @@ import type {
 } from 'bullmq'
 import { defineService } from 'zin'
 import type { Cancellation, Canceller, QueueJob } from './cancel.js'
-import type { DeletedJob, DeletedJobDetails, DeletedStep, DeleteOutcome, DeleteRange, RestoredStep, UndoOptions, UndoRoom } from './deletion/contract.js'
+import type {
+  DeletedJob,
+  DeletedJobDetails,
+  DeletedStep,
+  DeleteOutcome,
+  DeleteRange,
+  RestoredStep,
+  UndoOptions,
+  UndoRoom,
+} from './deletion/contract.js'
 import type { FollowOptions, QueueEvent } from './event-stream.js'
 import type { JobTextPart } from './hooks.js'
 import type { FoundJobs } from './search/contract.js'

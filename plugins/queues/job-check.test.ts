@@ -36,7 +36,10 @@ describe('the check of a job', () => {
   it('accepts the priorities that BullMQ has', () => {
     for (const priority of [0, 1, 2_097_151]) checkJob('q', 'job', null, { priority }, 100)
     for (const priority of [-1, 0.5, 2_097_152, Number.NaN]) {
-      assert.throws(() => checkJob('q', 'job', null, { priority }, 100), { code: 'QUEUE_INVALID_JOB', message: /its priority is .* 2097151/ })
+      assert.throws(() => checkJob('q', 'job', null, { priority }, 100), {
+        code: 'QUEUE_INVALID_JOB',
+        message: /its priority is .* 2097151/,
+      })
     }
   })
 
