@@ -64,7 +64,10 @@ export function deletionContract(name: string, makeOptions: () => Promise<TestHo
       const logsOf = (id = '') => queues.logs(queue, id, { offset: 0, limit: 9 })
       assert.deepEqual(await logsOf(before[3]?.[0]), { logs: [], count: 0 })
       const [ended, failed] = await Promise.all([before[2]?.[0], before[3]?.[0]].map((id = '') => queues.deletedJob(queue, id)))
-      assert.deepEqual([ended?.name, ended?.data, ended?.result, ended?.error, ended?.logs], ['n2', { n: 2 }, { n: 2 }, null, ['first', 'second']])
+      assert.deepEqual(
+        [ended?.name, ended?.data, ended?.result, ended?.error, ended?.logs],
+        ['n2', { n: 2 }, { n: 2 }, null, ['first', 'second']],
+      )
       assert.deepEqual([failed?.name, failed?.error, typeof failed?.finishedAt], ['n1', 'no luck', 'number'])
       assert.equal(await queues.deletedJob(queue, 'none'), undefined)
       const later = await queues.add(queue, 'later', {})
