@@ -23,7 +23,15 @@ export function manageContract(title: string, env: () => Readonly<Record<string,
     }
 
     before(async () => {
-      app = await monitoredApp(env(), {}, { beforeJobRetry: (queue) => (queue === 'held' ? deny('on hold') : undefined) })
+      app = await monitoredApp(
+        env(),
+        {},
+        {
+          beforeJobRetry: (queue) => (queue === 'held' ? deny('on hold') : undefined),
+          beforeManagementAction: ({ action, target }) =>
+            action === 'jobs.undo' && target === 'queue:locked' ? deny('locked for the audit') : undefined,
+        },
+      )
     })
     after(() => app.host.stop())
 
@@ -175,6 +183,48 @@ export function manageContract(title: string, env: () => Readonly<Record<string,
       assert.deepEqual([tied.status, tied.body.code], [409, 'JOB_STATE_CONFLICT'])
       assert.match(tied.body.message, /now=true/)
       assert.equal((await app.call('DELETE', `/api/jobs/purged:${child.job.id}?now=true`)).body.outcome, 'deleted')
+    })
+
+    it('see how many jobs an undo has left because others have their ids, and can undo again', async () => {
+      const jobs = [{ jobId: 'taken' }, { jobId: 'free' }].map((options) => ({ name: 'x', options }))
+      await app.queues.addBulk('left', jobs)
+      const { operation } = (await post('/api/queue/left/purge?wait=30000', { status: 'waiting' })).body
+      await app.queues.add('left', 'other', {}, { jobId: 'taken', delay: 3_600_000 })
+      const first = (await post(`/api/operations/${operation.id}/undo?wait=30000`)).body
+      assert.deepEqual([first.operation.changed, first.operation.left], [1, 1])
+      assert.match(first.message, /^1 were not restored: other jobs have their ids/)
+      assert.equal((await app.call('DELETE', '/api/jobs/left:taken?now=true')).body.outcome, 'deleted')
+      const second = (await post(`/api/operations/${operation.id}/undo?wait=30000`)).body.operation
+      assert.deepEqual([second.changed, second.left], [1, 0])
+    })
+
+    it('are told what is deleted for good because the queue keeps no more', async () => {
+      const data = { large: 'x'.repeat(900_000) }
+      for (let n = 0; n < 75; n++) await app.queues.add('large', 'x', data)
+      const dry = (await post('/api/queue/large/purge', { status: 'waiting', dryRun: true })).body
+      assert.ok(dry.final > 0 && dry.final < 75, dry.message)
+      const { body } = await post('/api/queue/large/purge?wait=30000', { status: 'waiting' })
+      const { final, jobs } = body.operation.undo
+      assert.deepEqual([body.operation.changed, jobs + final, final > 0], [75, 75, true])
+      assert.match(body.message, new RegExp(`${final} were deleted for good: a queue keeps at most 20000 jobs and 64 MiB`))
+      const { id } = await app.queues.add('large', 'x', data)
+      const single = (await app.call('DELETE', `/api/jobs/large:${id}`)).body
+      assert.deepEqual([single.outcome, single.operation, single.undo], ['deleted', null, null])
+      assert.match(single.message, /^It was deleted for good/)
+    })
+
+    it('cannot undo what a plugin refuses, nor with a key that only reads', async () => {
+      await app.queues.add('locked', 'x', {}, { jobId: 'one' })
+      const locked = (await app.call('DELETE', '/api/jobs/locked:one')).body
+      const refused = await post(`/api/operations/${locked.operation}/undo`)
+      assert.ok(refused.status >= 400)
+      assert.match(refused.body.message, /locked for the audit/)
+      assert.equal((await app.call('GET', '/api/jobs/locked:one')).status, 404)
+      await app.queues.add('mails-a', 'x', {}, { jobId: 'read', delay: 3_600_000 })
+      const own = (await app.call('DELETE', '/api/jobs/mails-a:read')).body
+      const path = `/api/operations/${own.operation}/undo?wait=30000`
+      assert.equal((await post(path, {}, keys.readA)).body.code, 'MONITOR_FORBIDDEN')
+      assert.equal((await post(path, {}, keys.writeA)).body.operation.changed, 1)
     })
 
     it('pause and resume a queue, and add jobs to it', async () => {
