@@ -13,7 +13,7 @@ import { queuesService } from 'zin/plugins/queues'
 import { createTestHost, describePlugin, fake, type TestHost } from 'zin/testing'
 import { writeProcessors } from '../../scripts/testing/processor-files.js'
 import { workers, workersService } from './index.js'
-import { createBody } from './schema.js'
+import { createBody } from './schema/workers.js'
 
 // No job runs here: opening a queue store for each host would only take time.
 const withoutSchedules = { getJobSchedulers: async () => [] } as unknown as Queue

@@ -1,6 +1,7 @@
 import { type Clock, defineRoute, type Route } from 'zin'
 import type { Workers } from '../contract.js'
-import { countsAnswer, countsQuery, nameParams } from '../schema.js'
+import { nameParams } from '../schema/common.js'
+import { countsAnswer, countsQuery } from '../schema/counts.js'
 import type { WorkerCounts } from '../shared/contract.js'
 import { percentile } from '../shared/durations.js'
 import { tag, use } from './shared.js'

@@ -1,6 +1,6 @@
 import { defineRoute, type EventStreams, type Route } from 'zin'
 import type { Workers } from '../contract.js'
-import { eventsQuery } from '../schema.js'
+import { eventsQuery } from '../schema/events.js'
 import { tag, use } from './shared.js'
 
 /** What happens to workers, as it happens. */

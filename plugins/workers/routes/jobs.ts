@@ -2,20 +2,18 @@ import { defineRoute, type Route } from 'zin'
 import type { Workers } from '../contract.js'
 import { documented } from '../documented.js'
 import type { CancelOutcome } from '../jobs/types.js'
+import { jobParams, messageAnswer, nameParams } from '../schema/common.js'
 import {
   cancelBody,
   cancelledAnswer,
   enqueueBody,
   enqueuedAnswer,
   jobAnswer,
-  jobParams,
-  messageAnswer,
-  nameParams,
   scheduleAnswer,
   scheduleBody,
   scheduleParams,
   schedulesAnswer,
-} from '../schema.js'
+} from '../schema/jobs.js'
 import { tag, use } from './shared.js'
 
 const outcomes: Readonly<Record<CancelOutcome, string>> = {

@@ -1,7 +1,8 @@
 import { defineRoute, type Route } from 'zin'
 import type { Workers } from '../contract.js'
 import { documented } from '../documented.js'
-import { activateQuery, nameParams, operationAnswer, versionAnswer, versionBody, versionParams, versionsAnswer } from '../schema.js'
+import { nameParams, operationAnswer } from '../schema/common.js'
+import { activateQuery, versionAnswer, versionBody, versionParams, versionsAnswer } from '../schema/versions.js'
 import { answerOf, type Demand, onMissing, recordLimit, tag, use } from './shared.js'
 
 /** Versions of a worker. */

@@ -1,24 +1,20 @@
 import { defineRoute, type Route } from 'zin'
 import type { Workers } from '../contract.js'
 import { documented } from '../documented.js'
+import { jobParams, messageAnswer, nameParams, operationAnswer, waitQuery } from '../schema/common.js'
 import {
   createBody,
-  jobParams,
   listAnswer,
   listQuery,
-  messageAnswer,
   metricsAnswer,
-  nameParams,
   nodesAnswer,
-  operationAnswer,
   operationStateAnswer,
   scaleBody,
   statusAnswer,
   updateBody,
-  waitQuery,
   workerAnswer,
   workerNodesAnswer,
-} from '../schema.js'
+} from '../schema/workers.js'
 import { answerOf, type Demand, onMissing, recordLimit, tag, use } from './shared.js'
 
 const verbs = {

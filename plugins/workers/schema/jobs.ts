@@ -1,0 +1,79 @@
+import { Type } from 'typebox'
+import { anything, iso, literals, ok } from './common.js'
+
+export const enqueueBody = Type.Object(
+  {
+    data: anything('Any JSON; default null'),
+    options: anything(
+      '{name?, priority?: Critical | High | Normal | Low | 0 to 10, attempts?, backoff?, delay? in ms, timeout? in ms, deduplication?: {id, ttl?}, subject?}',
+    ),
+    children: anything('Jobs that must be done before this one: [{worker, data?, options?, children?}]'),
+  },
+  { additionalProperties: false },
+)
+
+export const enqueuedAnswer = Type.Object({ ok, job: Type.Object({ id: Type.String(), queue: Type.String() }) })
+
+export const cancelledAnswer = Type.Object({
+  ok,
+  message: Type.String(),
+  outcome: literals(['removed', 'failed', 'cancelled', 'orphaned']),
+})
+
+export const jobAnswer = Type.Object({
+  ok,
+  job: Type.Object({
+    id: Type.String(),
+    name: Type.String(),
+    queue: Type.String(),
+    status: literals(['waiting', 'active', 'completed', 'failed', 'delayed']),
+    priority: Type.Union([Type.Integer(), Type.Null()]),
+    attempts: Type.Integer(),
+    maxAttempts: Type.Integer(),
+    stalls: Type.Integer({ description: 'How often the job stalled' }),
+    progress: Type.Unknown(),
+    createdAt: iso,
+    startedAt: Type.Union([iso, Type.Null()]),
+    finishedAt: Type.Union([iso, Type.Null()]),
+    result: Type.Unknown(),
+    error: Type.Union([Type.String(), Type.Null()]),
+  }),
+})
+
+export const scheduleParams = Type.Object({ name: Type.String(), id: Type.String({ minLength: 1, maxLength: 200 }) })
+
+export const scheduleBody = Type.Object(
+  {
+    pattern: anything('Cron pattern of five or six fields; either this or every'),
+    every: anything('ms, at least 1000'),
+    tz: anything('IANA time zone of the pattern, default UTC'),
+    startDate: anything('ISO 8601'),
+    endDate: anything('ISO 8601'),
+    limit: anything('Most jobs it adds'),
+    data: anything('Any JSON; default null'),
+    options: anything('{name?, priority?, attempts?, backoff?, timeout?} of each job'),
+  },
+  { additionalProperties: false },
+)
+
+const schedule = Type.Object({
+  id: Type.String(),
+  worker: Type.String(),
+  name: Type.String(),
+  pattern: Type.Optional(Type.String()),
+  every: Type.Optional(Type.Integer()),
+  tz: Type.Optional(Type.String()),
+  startDate: Type.Optional(iso),
+  endDate: Type.Optional(iso),
+  limit: Type.Optional(Type.Integer()),
+  nextAt: Type.Union([iso, Type.Null()]),
+})
+
+export const scheduleAnswer = Type.Object({ ok, schedule })
+
+export const schedulesAnswer = Type.Object({ ok, schedules: Type.Array(schedule) })
+
+export const cancelBody = Type.Object(
+  { reason: Type.Optional(Type.String({ maxLength: 200, description: 'Reason of the abort signal' })) },
+  { additionalProperties: false },
+)
