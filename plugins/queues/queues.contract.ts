@@ -1,17 +1,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
-import type { Job, Worker } from 'bullmq'
+import type { Job } from 'bullmq'
 import { createTestHost, type TestHost, type TestHostOptions } from 'zin/testing'
 import { type Queues, queuesService } from './index.js'
-
-const done = (worker: Worker, count: number): Promise<void> =>
-  new Promise((resolve) => {
-    let left = count
-    worker.on('completed', () => {
-      if (--left === 0) resolve()
-    })
-  })
+import { done } from './testing/done.js'
 
 /** What both stores must do, through the service of a booted host. */
 export function queuesContract(name: string, makeOptions: () => Promise<TestHostOptions>): void {
@@ -111,29 +104,6 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
       await worker.close()
       assert.deepEqual(ids(await queues.list(queue, 'completed', { offset: 0, limit: 3 })), ['n5', 'n4', 'n3'])
       assert.deepEqual(ids(await queues.list(queue, 'completed', { offset: 3, limit: 9 })), ['n2', 'n1', 'n0'])
-    })
-
-    it('counts and lists waiting jobs the same whether the queue is paused or not', async () => {
-      const queue = fresh()
-      for (let i = 0; i < 3; i++) await queues.add(queue, `n${i}`, {})
-      await queues.add(queue, 'later', {}, { delay: 60_000 })
-      await queues.add(queue, 'prioritised', {}, { priority: 5 })
-      const before = await queues.counts(queue)
-      await queues.queue(queue).pause()
-      assert.deepEqual(await queues.counts(queue), before)
-      assert.deepEqual(before, { waiting: 4, active: 0, delayed: 1, completed: 0, failed: 0, waitingChildren: 0 })
-      await queues.add(queue, 'n3', {})
-      assert.deepEqual(ids(await queues.list(queue, 'waiting', { offset: 0, limit: 10 })), ['n0', 'n1', 'n2', 'n3', 'prioritised'])
-      assert.deepEqual(ids(await queues.list(queue, 'delayed', { offset: 0, limit: 10 })), ['later'])
-      const ran: string[] = []
-      const worker = queues.worker(queue, async (job) => void ran.push(job.name))
-      await worker.waitUntilReady()
-      assert.deepEqual(ran, [])
-      const finished = done(worker, 5)
-      await queues.queue(queue).resume()
-      await finished
-      assert.deepEqual(ran, ['n0', 'n1', 'n2', 'n3', 'prioritised'])
-      await worker.close()
     })
 
     it('runs a delayed job after its delay, not before', async () => {
@@ -251,120 +221,11 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
       assert.deepEqual(ids(await queues.list(queue, 'waiting', { offset: 0, limit: 5 })), ['waiting'])
     })
 
-    it('runs the children of a flow before their parent', async () => {
-      const parents = fresh()
-      const children = fresh()
-      const child = queues.worker(children, async (job) => job.data.n * 2)
-      const parent = queues.worker(parents, async (job) => Object.values(await job.getChildrenValues()).sort())
-      const finished = once(parent, 'completed')
-      await queues.flow().add({
-        name: 'sum',
-        queueName: parents,
-        children: [
-          { name: 'a', queueName: children, data: { n: 1 } },
-          { name: 'b', queueName: children, data: { n: 2 } },
-        ],
-      })
-      const [, result] = await finished
-      assert.deepEqual(result, [2, 4])
-      await Promise.all([child.close(), parent.close()])
-    })
-
-    it('adds a flow atomically, with the retention of its queues', async () => {
-      const parents = fresh()
-      const children = fresh()
-      const added = await queues.addFlow({ name: 'sum', queueName: parents, children: [{ name: 'a', queueName: children, data: 1 }] })
-      const plain = await queues.add(parents, 'plain', {})
-      for (const job of [added.job, ...(added.children ?? []).map((node) => node.job)]) {
-        assert.deepEqual([job.opts.removeOnComplete, job.opts.removeOnFail], [plain.opts.removeOnComplete, plain.opts.removeOnFail])
-      }
-      assert.ok((await queues.names()).includes(children))
-      const bad = [
-        { name: 'fine', queueName: children },
-        { name: 'bad', queueName: children, data: 'a\0b' },
-      ]
-      await assert.rejects(queues.addFlow({ name: 'sum', queueName: parents, children: bad }), { code: 'QUEUE_INVALID_JOB' })
-      assert.equal((await queues.counts(children)).waiting, 1)
-      assert.equal((await queues.counts(parents)).waitingChildren, 1)
-    })
-
     it('keeps every option of a job, including those unknown to BullMQ', async () => {
       const queue = fresh()
       const { id } = await queues.add(queue, 'x', {}, { priority: 51, timeout: 1234 } as object)
       const job = await queues.queue(queue).getJob(id ?? '')
       assert.deepEqual([job?.priority, (job?.opts as { timeout?: number }).timeout], [51, 1234])
-    })
-
-    it('reports since when the oldest job of all priorities has been waiting', async () => {
-      const queue = fresh()
-      assert.equal(await queues.oldestWaiting(queue), undefined)
-      await queues.add(queue, 'later', {}, { delay: 60_000, timestamp: 1 })
-      assert.equal(await queues.oldestWaiting(queue), undefined)
-      for (const [priority, timestamp] of [
-        [1, 5000],
-        [101, 3000],
-        [91, 4000],
-        [0, 6000],
-      ] as const) {
-        await queues.add(queue, 'x', {}, { priority, timestamp })
-      }
-      assert.equal(await queues.oldestWaiting(queue), 3000)
-    })
-
-    it('samples queues: counts, the oldest waiting job of all priorities and whether they are paused', async () => {
-      const [busy, empty] = [fresh(), fresh()]
-      for (const [priority, timestamp] of [
-        [0, 6000],
-        [91, 4000],
-      ] as const) {
-        await queues.add(busy, 'x', {}, { priority, timestamp })
-      }
-      await queues.add(busy, 'later', {}, { delay: 60_000, timestamp: 1 })
-      await queues.queue(busy).pause()
-      const samples = await queues.sample([busy, empty])
-      const none = { waiting: 0, active: 0, delayed: 0, completed: 0, failed: 0, waitingChildren: 0 }
-      assert.deepEqual(samples.get(busy), { counts: { ...none, waiting: 2, delayed: 1 }, paused: true, oldestWaiting: 4000 })
-      assert.deepEqual(samples.get(empty), { counts: none, paused: false, oldestWaiting: undefined })
-      await queues.queue(busy).resume()
-      assert.equal((await queues.sample([busy])).get(busy)?.paused, false)
-    })
-
-    it('schedules with the checks and retention of add, and reports which job cannot be removed', async () => {
-      const queue = fresh()
-      await assert.rejects(queues.schedule(queue, 's', { every: 1000 }, { name: 'x', data: 'a\0b' }), { code: 'QUEUE_INVALID_JOB' })
-      const job = await queues.schedule(
-        queue,
-        's',
-        { pattern: '0 0 1 1 *', tz: 'UTC' },
-        { name: 'tick', data: { n: 1 }, options: { attempts: 2 } },
-      )
-      const plain = await queues.add(queue, 'plain', {})
-      assert.deepEqual([job?.name, job?.opts.attempts, job?.opts.removeOnFail], ['tick', 2, plain.opts.removeOnFail])
-      await assert.rejects((await queues.queue(queue).getJob(job?.id ?? ''))?.remove() ?? Promise.resolve(), { code: -8 })
-    })
-
-    it('computes when a pattern is due in a time zone with daylight saving time', () => {
-      const next = (pattern: string, after: string): string =>
-        new Date(queues.nextRun(pattern, 'Europe/Berlin', Date.parse(after)) ?? 0).toISOString()
-      assert.equal(next('0 9 * * *', '2026-03-28T12:00:00Z'), '2026-03-29T07:00:00.000Z')
-      // A time that is left out comes an hour later, and one that comes twice counts once.
-      assert.equal(next('30 2 * * *', '2026-03-28T12:00:00Z'), '2026-03-29T01:30:00.000Z')
-      assert.equal(next('30 2 * * *', '2026-10-24T12:00:00Z'), '2026-10-25T00:30:00.000Z')
-      assert.equal(next('30 2 * * *', '2026-10-25T00:30:00Z'), '2026-10-26T01:30:00.000Z')
-      // What is due in every hour is due in both.
-      assert.equal(next('30 * * * *', '2026-10-25T00:30:00Z'), '2026-10-25T01:30:00.000Z')
-      assert.throws(() => queues.nextRun('nonsense', 'UTC', 0))
-    })
-
-    it('repeats a scheduled job until the scheduler is removed', async () => {
-      const queue = fresh()
-      const worker = queues.worker(queue, async () => undefined)
-      const thrice = done(worker, 3)
-      await queues.queue(queue).upsertJobScheduler('often', { every: 60 }, { name: 'tick', data: { n: 1 } })
-      await thrice
-      assert.equal(await queues.queue(queue).removeJobScheduler('often'), true)
-      assert.deepEqual(await queues.queue(queue).getJobSchedulers(), [])
-      await worker.close()
     })
 
     it('rejects jobs that cannot be stored on every backend', async () => {

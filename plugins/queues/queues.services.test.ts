@@ -4,14 +4,20 @@ import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
 import { Queue } from 'bullmq'
 import { createTestHost, type TestHost } from 'zin/testing'
+import { countsContract } from './counts.contract.js'
+import { eventsContract } from './events.contract.js'
+import { flowsContract } from './flows.contract.js'
 import { type Queues, queues, queuesService } from './index.js'
 import { queuesContract } from './queues.contract.js'
+import { schedulesContract } from './schedules.contract.js'
 import { seamsContract } from './seams.contract.js'
+import { telemetryContract } from './telemetry.contract.js'
 
 const REDIS_URL = process.env.TEST_REDIS_URL ?? 'TEST_REDIS_URL is not set'
 
-queuesContract('Redis', async () => ({ plugins: [queues()], env: { REDIS_URL, APP_NAME: `test-${randomUUID()}` } }))
-seamsContract('Redis', async () => ({ plugins: [queues()], env: { REDIS_URL, APP_NAME: `test-${randomUUID()}` } }))
+const onRedis = async () => ({ plugins: [queues()], env: { REDIS_URL, APP_NAME: `test-${randomUUID()}` } })
+for (const contract of [queuesContract, countsContract, eventsContract, flowsContract, schedulesContract, seamsContract, telemetryContract])
+  contract('Redis', onRedis)
 
 describe('queues on an unreachable Redis', () => {
   it('stop the boot after a bounded time, without user or password in the message', async () => {

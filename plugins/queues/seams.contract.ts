@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
-import type { Telemetry, Worker } from 'bullmq'
 import { createTestHost, type TestHost, type TestHostOptions } from 'zin/testing'
 import { eventually } from '../../scripts/testing/eventually.js'
 import { KeepJobError, type QueueEvent, type Queues, queuesService } from './index.js'
@@ -291,101 +290,5 @@ export function seamsContract(name: string, makeOptions: () => Promise<TestHostO
       end()
       await Promise.all([worker.close(), other.close()])
     })
-
-    const take = async (stream: AsyncIterator<QueueEvent>, count: number): Promise<QueueEvent[]> => {
-      const events: QueueEvent[] = []
-      while (events.length < count) events.push((await stream.next()).value as QueueEvent)
-      return events
-    }
-    const addedIds = (events: readonly QueueEvent[]) => events.filter(({ event }) => event === 'added').map(({ jobId }) => jobId)
-
-    it('stream every event of a queue from the start of the stream, or from after any event', async () => {
-      const queue = fresh()
-      await queues.add(queue, 'before', {})
-      const stream = await queues.follow(queue)
-      // More than one read of either store, and none asked for yet.
-      const jobs = await queues.addBulk(
-        queue,
-        Array.from({ length: 150 }, (_, n) => ({ name: `n${n}` })),
-      )
-      const ids = jobs.map(({ id }) => id)
-      const events = await take(stream, 300)
-      assert.deepEqual(addedIds(events), ids)
-      await stream.return?.()
-      const half = events[149] as QueueEvent
-      const again = await queues.follow(queue, { after: half.id })
-      assert.deepEqual(await take(again, 150), events.slice(150))
-      await again.return?.()
-      const all = await queues.follow(queue, { after: '0' })
-      assert.deepEqual((await take(all, 302)).slice(2), events)
-      await all.return?.()
-    })
-
-    it('end a waiting stream with its signal, and with the host', async () => {
-      const end = new AbortController()
-      const stream = await queues.follow(fresh(), { signal: end.signal })
-      const next = stream.next()
-      end.abort()
-      assert.equal((await next).done, true)
-      const other = await createTestHost(await makeOptions())
-      const left = await other.service(queuesService).follow('left')
-      const last = left.next()
-      await other.stop()
-      assert.equal((await last).done, true)
-    })
-
-    it('refuse to continue where events are missing', async () => {
-      const queue = fresh()
-      await queues.add(queue, 'x', {})
-      const stream = await queues.follow(queue, { after: '0' })
-      const [first] = await take(stream, 1)
-      await stream.return?.()
-      const behind = await queues.follow(queue, { after: first?.id ?? '' })
-      await queues.queue(queue).obliterate()
-      await queues.add(queue, 'y', {})
-      const rest = (async () => {
-        for await (const _ of behind);
-      })()
-      await assert.rejects(rest, { code: 'QUEUE_EVENTS_LOST', status: 410 })
-      for (const after of [first?.id ?? '', 'nonsense', '$'])
-        await assert.rejects(queues.follow(queue, { after }), { code: 'QUEUE_EVENTS_LOST', status: 410 })
-    })
-
-    it('trace added and processed jobs with one telemetry at a time', async () => {
-      const spans: string[] = []
-      const telemetry = tracing(spans)
-      const withdraw = queues.setTelemetry(telemetry)
-      assert.throws(() => queues.setTelemetry(telemetry), { code: 'QUEUE_TELEMETRY_SET', status: 409 })
-      const queue = fresh()
-      const worker: Worker = queues.worker(queue, async () => 1)
-      const done = once(worker, 'completed')
-      await queues.add(queue, 'traced', {})
-      await done
-      await worker.close()
-      withdraw()
-      assert.ok(spans.includes(`add ${queue}.traced`) && spans.includes(`process ${queue}`), spans.join())
-      queues.setTelemetry(telemetry)()
-    })
   })
-}
-
-/** Records the names of spans. */
-function tracing(spans: string[]): Telemetry {
-  const span = {
-    setSpanOnContext: (context: unknown) => context,
-    setAttribute() {},
-    setAttributes() {},
-    addEvent() {},
-    recordException() {},
-    end() {},
-  }
-  return {
-    tracer: { startSpan: (name: string) => (spans.push(name), span) },
-    contextManager: {
-      with: (_context: unknown, run: () => unknown) => run(),
-      active: () => ({}),
-      getMetadata: () => '',
-      fromMetadata: () => ({}),
-    },
-  } as unknown as Telemetry
 }

@@ -26,7 +26,7 @@ describe('the index of declared fields on Redis', () => {
     await host.stop()
   })
 
-  /** Commands of clients, without those that scripts run. */
+  /** Commands of clients on the keys of the app, without those that scripts run. */
   const commands = async (work: () => Promise<unknown>): Promise<number> => {
     const monitor = await redis.monitor()
     const ended = randomUUID()
@@ -35,7 +35,7 @@ describe('the index of declared fields on Redis', () => {
       const all = new Promise<void>((resolve) => {
         monitor.on('monitor', (_time: string, args: readonly string[], source: string) => {
           if (args.includes(ended)) resolve()
-          else if (source !== 'lua') count++
+          else if (source !== 'lua' && args.some((arg) => arg.includes(APP_NAME))) count++
         })
       })
       await work()

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { createTestHost, type TestHost, type TestHostOptions } from 'zin/testing'
+import { type Queues, queuesService } from './index.js'
+import { done } from './testing/done.js'
+
+/** Recurring jobs, on both stores. */
+export function schedulesContract(name: string, makeOptions: () => Promise<TestHostOptions>): void {
+  describe(`schedules on ${name}`, () => {
+    let host: TestHost
+    let queues: Queues
+    let number = 0
+    const fresh = (): string => `q${++number}`
+
+    before(async () => {
+      host = await createTestHost(await makeOptions())
+      queues = host.service(queuesService)
+    })
+    after(() => host.stop())
+
+    it('schedules with the checks and retention of add, and reports which job cannot be removed', async () => {
+      const queue = fresh()
+      await assert.rejects(queues.schedule(queue, 's', { every: 1000 }, { name: 'x', data: 'a\0b' }), { code: 'QUEUE_INVALID_JOB' })
+      const job = await queues.schedule(
+        queue,
+        's',
+        { pattern: '0 0 1 1 *', tz: 'UTC' },
+        { name: 'tick', data: { n: 1 }, options: { attempts: 2 } },
+      )
+      const plain = await queues.add(queue, 'plain', {})
+      assert.deepEqual([job?.name, job?.opts.attempts, job?.opts.removeOnFail], ['tick', 2, plain.opts.removeOnFail])
+      await assert.rejects((await queues.queue(queue).getJob(job?.id ?? ''))?.remove() ?? Promise.resolve(), { code: -8 })
+    })
+
+    it('computes when a pattern is due in a time zone with daylight saving time', () => {
+      const next = (pattern: string, after: string): string =>
+        new Date(queues.nextRun(pattern, 'Europe/Berlin', Date.parse(after)) ?? 0).toISOString()
+      assert.equal(next('0 9 * * *', '2026-03-28T12:00:00Z'), '2026-03-29T07:00:00.000Z')
+      // A time that is left out comes an hour later, and one that comes twice counts once.
+      assert.equal(next('30 2 * * *', '2026-03-28T12:00:00Z'), '2026-03-29T01:30:00.000Z')
+      assert.equal(next('30 2 * * *', '2026-10-24T12:00:00Z'), '2026-10-25T00:30:00.000Z')
+      assert.equal(next('30 2 * * *', '2026-10-25T00:30:00Z'), '2026-10-26T01:30:00.000Z')
+      // What is due in every hour is due in both.
+      assert.equal(next('30 * * * *', '2026-10-25T00:30:00Z'), '2026-10-25T01:30:00.000Z')
+      assert.throws(() => queues.nextRun('nonsense', 'UTC', 0))
+    })
+
+    it('repeats a scheduled job until the scheduler is removed', async () => {
+      const queue = fresh()
+      const worker = queues.worker(queue, async () => undefined)
+      const thrice = done(worker, 3)
+      await queues.queue(queue).upsertJobScheduler('often', { every: 60 }, { name: 'tick', data: { n: 1 } })
+      await thrice
+      assert.equal(await queues.queue(queue).removeJobScheduler('often'), true)
+      assert.deepEqual(await queues.queue(queue).getJobSchedulers(), [])
+      await worker.close()
+    })
+  })
+}
