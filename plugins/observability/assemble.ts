@@ -86,13 +86,13 @@ export async function traceApp(app: ObservedApp, target: OtlpTarget, facts: Work
     clock,
     log,
   })
-  const { requests, tracer, traces } = telemetry
+  const { roots, tracer, traces } = telemetry
   const stops: (() => void)[] = []
-  app.use(requestSpans(requests))
+  app.use(requestSpans(roots))
   if (database !== undefined) stops.push(database.observe(querySpans(tracer)))
-  if (queues !== undefined) stops.push(queues.setTelemetry(queueTelemetry(tracer)))
+  if (queues !== undefined) stops.push(queues.setTelemetry(queueTelemetry(roots)))
   if (workers !== undefined && facts !== undefined) {
-    const middleware = jobSpans({ isTraced: facts.own.has, onTraced: facts.traces.note })
+    const middleware = jobSpans({ contexts: roots.contexts, isTraced: facts.own.has, onTraced: facts.traces.note })
     onStart(() => {
       stops.push(workers.useJobMiddleware(middleware, { plugin: plugin.name, order: 'pre' }))
     })

@@ -145,17 +145,18 @@ describe('limits of calls', () => {
   })
 
   it('let a stop wait for calls in flight', async (t) => {
-    let end = (): void => undefined
+    let end: (() => void) | undefined
     const slow = await serve(t, (_request, response) => {
       end = () => void response.end()
     })
     const { services } = await servicesApp(t, { options: { services: { slow: { url: slow.url } } } })
     const call = services.callService('slow', { path: '/' })
-    await eventually('it has arrived', () => services.list()[0]?.instances[0]?.inFlight === 1)
+    await eventually('it has arrived', () => end !== undefined)
+    assert.equal(services.list()[0]?.instances[0]?.inFlight, 1)
     const stop = services.stopService('slow')
     await eventually('it drains', () => services.list()[0]?.state === 'draining')
     await assert.rejects(services.callService('slow', { path: '/' }), { code: 'SERVICE_NOT_RUNNING' })
-    end()
+    end?.()
     assert.equal((await call).status, 200)
     assert.equal((await stop).state, 'stopped')
   })

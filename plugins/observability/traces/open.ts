@@ -14,7 +14,7 @@ import { metricProducer } from './metric-producer.js'
 import { OtelTraces } from './otel-traces.js'
 import { W3cPropagator } from './propagator.js'
 import { ExportFailures } from './quiet-exporter.js'
-import { type RequestSpansOptions, unsent } from './spans.js'
+import { type RootSpans, unsent } from './spans.js'
 import type { OtlpTarget } from './target.js'
 
 export { queueTelemetry } from './queue-telemetry.js'
@@ -36,7 +36,7 @@ export interface OpenTelemetry {
   readonly traces: Traces
   readonly tracer: Tracer
   /** What {@link requestSpans} needs. */
-  readonly requests: RequestSpansOptions
+  readonly roots: RootSpans
   /** Begins to send metrics. */
   start(): void
   /** Sends the metrics once more, for at most `ms`, and then none. Never rejects. */
@@ -116,8 +116,8 @@ export function openTelemetry(options: OpenOptions): OpenTelemetry {
 
   // Of another SDK's context manager nothing is known but that it carries contexts.
   const contexts = contextManager.isGlobal() ? contextManager : undefined
-  const requests = { tracer, propagator, sampling, contexts }
-  return { traces: new OtelTraces(tracer, propagator), tracer, requests, start, stopMetrics, close }
+  const roots = { tracer, propagator, sampling, contexts }
+  return { traces: new OtelTraces(tracer, propagator), tracer, roots, start, stopMetrics, close }
 }
 
 function quietSpans(exporter: SpanExporter, failures: ExportFailures): SpanExporter {

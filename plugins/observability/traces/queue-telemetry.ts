@@ -1,20 +1,22 @@
-import { type Context, context, type Span as OtelSpan, ROOT_CONTEXT, SpanKind, type Tracer, trace } from '@opentelemetry/api'
+import { type Context, context, type Span as OtelSpan, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api'
 import type { Telemetry } from 'bullmq'
 import { BullMQOTelSpan, BullMQOtel } from 'bullmq-otel'
+import { contextOf, type Held } from './context-manager.js'
+import type { RootSpans } from './spans.js'
+import { UnrecordedTrace } from './unrecorded.js'
 
 type QueueSpan = ReturnType<Telemetry['tracer']['startSpan']>
 
 /** A span that is not recorded costs no more than its place in the context. */
 class Unrecorded {
-  readonly #span: OtelSpan | undefined
+  readonly #onContext: (given: Held) => Held
 
-  /** @param span what is done below it belongs to it, and is not recorded either; undefined: the context stays as it is. */
-  constructor(span?: OtelSpan) {
-    this.#span = span
+  constructor(onContext: (given: Held) => Held) {
+    this.#onContext = onContext
   }
 
-  setSpanOnContext(given: Context): Context {
-    return this.#span === undefined ? given : trace.setSpan(given, this.#span)
+  setSpanOnContext(given: Held): Held {
+    return this.#onContext(given)
   }
 
   setAttribute(): void {}
@@ -24,39 +26,55 @@ class Unrecorded {
   end(): void {}
 }
 
-/** BullMQ puts the results of jobs into events: they are nobody's business. */
 class Recorded extends BullMQOTelSpan {
+  override setSpanOnContext(given: Held): Context {
+    return super.setSpanOnContext(contextOf(given))
+  }
+
+  /** BullMQ puts the results of jobs into events: they are nobody's business. */
   override addEvent(name: string): void {
     super.addEvent(name, {})
   }
 }
 
-const nothing = new Unrecorded()
+/** Of what is part of nothing that is traced. */
+const nothing = new Unrecorded((given) => given)
 
 /**
  * Spans of BullMQ on our tracer. What a queue or worker does for itself (looking for jobs, extending locks) has no span, unless it is part
  * of something that is traced.
  */
-export function queueTelemetry(tracer: Tracer): Telemetry {
-  const { contextManager } = new BullMQOtel({ tracerName: 'bullmq' })
+export function queueTelemetry({ contexts, sampling, tracer }: RootSpans): Telemetry {
+  const bull = new BullMQOtel({ tracerName: 'bullmq' }).contextManager
+  const active = (): Held => contexts?.held ?? context.active()
+  const isRecording = (): boolean => !(active() instanceof UnrecordedTrace) && trace.getActiveSpan()?.isRecording() === true
+  const spanOf = (span: OtelSpan): QueueSpan =>
+    span.isRecording() ? new Recorded(span) : new Unrecorded((given) => trace.setSpan(contextOf(given), span))
+
   const startSpan = (name: string, options?: { kind?: SpanKind }, parent?: Context): QueueSpan => {
     const { kind = SpanKind.INTERNAL } = options ?? {}
-    if (kind === SpanKind.INTERNAL && (isUpkeep.test(name) || trace.getActiveSpan()?.isRecording() !== true)) return nothing
+    if (kind === SpanKind.INTERNAL && (isUpkeep.test(name) || !isRecording())) return nothing
+    if (kind !== SpanKind.CONSUMER) return spanOf(tracer.startSpan(name, { kind }, parent ?? context.active()))
     // A worker may have been started by a request, whose trace is not that of its jobs.
-    const span = tracer.startSpan(name, { kind }, parent ?? (kind === SpanKind.CONSUMER ? ROOT_CONTEXT : context.active()))
-    return span.isRecording() ? new Recorded(span) : new Unrecorded(span)
+    const caller = parent ?? ROOT_CONTEXT
+    const unrecorded = sampling.leaveOut(caller)
+    return unrecorded === undefined ? spanOf(tracer.startSpan(name, { kind }, caller)) : new Unrecorded(() => unrecorded)
+  }
+  const within = <T>(held: Held, work: () => T): T => {
+    if (held === active()) return work()
+    return contexts === undefined ? context.with(contextOf(held), work) : contexts.within(held, work)
   }
   return {
     tracer: { startSpan } as Telemetry['tracer'],
     contextManager: {
-      active: () => contextManager.active(),
-      with: (given, work) => (given === context.active() ? work() : contextManager.with(given, work)),
-      getMetadata: (given) => contextManager.getMetadata(given),
+      active,
+      with: within,
+      getMetadata: (given: Held) => bull.getMetadata(contextOf(given)),
       root: () => ROOT_CONTEXT,
       // Metadata come from whoever added the job.
-      fromMetadata: (active, metadata) => {
+      fromMetadata: (_active, metadata) => {
         try {
-          return contextManager.fromMetadata(active, metadata)
+          return bull.fromMetadata(ROOT_CONTEXT, metadata)
         } catch {
           return ROOT_CONTEXT
         }

@@ -16,13 +16,15 @@ import type { contextManager } from './context-manager.js'
 import type { HeadSampling } from './head-sampling.js'
 import type { W3cPropagator } from './propagator.js'
 import { operationOf, sqlText } from './sql-text.js'
+import { UnrecordedTrace } from './unrecorded.js'
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 const fromHeaders = { get: (headers: object, name: string) => (headers as Record<string, string>)[name], keys: Object.keys }
 /** Attribute of spans that are not sent. */
 export const unsent = 'zin.unsent'
 
-export interface RequestSpansOptions {
+/** What the spans are made with that begin a trace in this process, or continue that of a caller. */
+export interface RootSpans {
   readonly tracer: Tracer
   readonly propagator: W3cPropagator
   readonly sampling: HeadSampling
@@ -31,7 +33,7 @@ export interface RequestSpansOptions {
 }
 
 /** A span for each request that reaches the app, within the trace that it came with. */
-export function requestSpans({ tracer, propagator, sampling, contexts }: RequestSpansOptions): Middleware {
+export function requestSpans({ tracer, propagator, sampling, contexts }: RootSpans): Middleware {
   return (ctx: Context, next: Next) => {
     const { method, req } = ctx
     const parent = propagator.extract(ROOT_CONTEXT, req.headers, fromHeaders)
@@ -77,7 +79,7 @@ export function querySpans(tracer: Tracer): (query: ObservedQuery) => void {
   }
 }
 
-export interface JobSpansOptions {
+export interface JobSpansOptions extends Pick<RootSpans, 'contexts'> {
   /** Whether the jobs of a worker are traced. */
   readonly isTraced: (worker: string) => boolean
   /** Hears of each attempt that is recorded. */
@@ -87,8 +89,9 @@ export interface JobSpansOptions {
 const nothing = trace.wrapSpanContext({ traceId: '0'.repeat(32), spanId: '0'.repeat(16), traceFlags: 0 })
 
 /** Names worker, version and attempt in the span of a job, which BullMQ makes. */
-export function jobSpans({ isTraced, onTraced }: JobSpansOptions): JobMiddleware {
+export function jobSpans({ contexts, isTraced, onTraced }: JobSpansOptions): JobMiddleware {
   return ({ attempt, job, version, worker }, next) => {
+    if (contexts?.held instanceof UnrecordedTrace) return next()
     const span = trace.getActiveSpan()
     if (span?.isRecording() !== true) return next()
     if (!isTraced(worker)) {
