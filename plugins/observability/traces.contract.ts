@@ -11,7 +11,7 @@ import { queues } from 'zin/plugins/queues'
 import { workers, workersService } from 'zin/plugins/workers'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { eventually } from '../../scripts/testing/eventually.js'
-import { metricsService, observability, tracesService } from './index.js'
+import { metricsService, observability, type TraceContext, tracesService } from './index.js'
 import { type OtlpReceiver, otlpReceiver, type ReceivedSpan } from './testing/otlp-receiver.js'
 import { parseMetrics } from './testing/parse-metrics.js'
 
@@ -194,6 +194,53 @@ export function tracesContract(store: string, env: () => Readonly<Record<string,
       await began
       await host.stop()
       assert.ok(receiver.spans.some(({ name, attributes }) => name === 'process late' && attributes['zin.worker'] === 'late'))
+    })
+  })
+
+  describe(`jobs on ${store} that are not recorded`, () => {
+    it('have a trace of their own all the same, which goes on to the jobs that they add', async (t) => {
+      const receiver = await otlpReceiver()
+      const host = await createTestHost({
+        plugins: [database(), kv(), cluster(), queues(), ops(), workers(), observability({ traceIntervalMs: 20 })],
+        env: {
+          NODE_ENV: 'test',
+          WORKER_OPENTELEMETRY_ENABLED: 'true',
+          WORKER_OPENTELEMETRY_ENDPOINT: receiver.url,
+          WORKER_OPENTELEMETRY_SAMPLING_RATIO: '0',
+          ...env(),
+        },
+      })
+      t.after(async () => {
+        await host.stop()
+        await receiver.close()
+      })
+      const [service, traces] = [host.service(workersService), host.service(tracesService)]
+      const seen: (TraceContext | undefined)[] = []
+      const work = async ({ data }: { readonly data: { readonly more: number } }) => {
+        seen.push(traces.current())
+        await new Promise(setImmediate)
+        assert.deepEqual(traces.current(), seen.at(-1))
+        if (data.more > 0) await service.enqueue('unseen', { more: data.more - 1 })
+      }
+      service.register('unseen', work)
+      await service.create({ name: 'unseen', queueName: 'unseen' })
+      await service.start('unseen')
+      await service.enqueue('unseen', { more: 1 })
+      await eventually('the added job has run', () => seen.length === 2)
+      await service.enqueue('unseen', { more: 0 })
+      await eventually('another one has run', () => seen.length === 3)
+      const [first, second, other] = seen
+      assert.deepEqual(
+        seen.map((one) => one?.sampled),
+        [false, false, false],
+      )
+      assert.equal(second?.traceId, first?.traceId)
+      assert.notEqual(second?.spanId, first?.spanId)
+      assert.notEqual(other?.traceId, first?.traceId)
+      const inTrace = await traces.span('kept', () => service.enqueue('unseen', { more: 0 }))
+      await eventually('it has run', async () => (await service.job('unseen', inTrace.id)).status === 'completed')
+      await host.stop()
+      assert.deepEqual(receiver.spans, [])
     })
   })
 }
