@@ -271,9 +271,21 @@ describe('the console in Chromium', () => {
     await page.getByRole('textbox', { name: /Type many/ }).fill('many')
     assert.equal(await confirm.isDisabled(), false)
     await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'hidden' })
+    let release = (): void => undefined
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    await page.route(/page=3/, async (route) => {
+      await held
+      await route.continue()
+    })
     await page.locator('tr[data-index="0"]').focus()
     await page.keyboard.press('End')
+    await page.locator('tr.waiting').last().waitFor()
+    release()
     await page.locator('tr[data-index="299"]').getByText('job 299').waitFor()
+    await page.waitForFunction(() => document.activeElement?.getAttribute('data-index') === '299')
     assert.ok((await page.locator('tbody tr').count()) < 120)
     await page.context().close()
   })

@@ -114,6 +114,18 @@ export function RowsTable<Row>(props: RowsTableProps<Row>) {
     observer.observe(element)
     return () => observer.disconnect()
   }, [isLong])
+  /** The row that the keys moved to, until it is here and has the focus. */
+  const wanted = useRef<number | undefined>(undefined)
+  const focusWanted = (): void => {
+    const row = box.current?.querySelector<HTMLElement>(`tr[data-index="${wanted.current}"]`)
+    if (row === null || row === undefined) return
+    wanted.current = undefined
+    // Not when the user has gone elsewhere meanwhile.
+    if (document.activeElement === document.body || box.current?.contains(document.activeElement) === true) row.focus()
+  }
+  useEffect(() => {
+    if (wanted.current !== undefined) focusWanted()
+  })
   const marks = useRef(selection)
   marks.current = selection
   const [acts] = useState<RowActs>(() => ({
@@ -132,7 +144,8 @@ export function RowsTable<Row>(props: RowsTableProps<Row>) {
       if (top < element.scrollTop) element.scrollTop = top
       else if (bottom > element.scrollTop + element.clientHeight) element.scrollTop = bottom - element.clientHeight
     }
-    requestAnimationFrame(() => box.current?.querySelector<HTMLElement>(`tr[data-index="${next}"]`)?.focus())
+    wanted.current = next
+    requestAnimationFrame(focusWanted)
   }
   const extendTo = (index: number): void => {
     const next = Math.max(0, Math.min(count - 1, index))
