@@ -289,7 +289,7 @@ describe('the metrics of an app', () => {
   it('are all that the dashboard and the alert rules name', async () => {
     const families = await scrape(host)
     const named = ['grafana/dashboard.json', 'prometheus/alerts.yml'].flatMap((file) => [
-      ...readFileSync(new URL(file, import.meta.url), 'utf8').matchAll(/\b(?:zin|process|nodejs)_[a-z_]+/g),
+      ...readFileSync(new URL(file, import.meta.url), 'utf8').matchAll(/\b(?:zin|process|nodejs)_[a-z0-9_]+/g),
     ])
     const names = new Set(named.map(([name]) => (families.has(name) ? name : name.replace(/_(bucket|sum|count)$/, ''))))
     assert.ok(names.size >= 15)

@@ -28,7 +28,8 @@ export function checkSample(given: unknown): MetricSample | { readonly problem: 
   if (pairs.length > maxLabels) return { problem: `${of} has ${pairs.length} labels; at most ${maxLabels} are taken` }
   for (const [label, value] of pairs) {
     if (!labelName.test(label)) return { problem: `the label ${shown(label)} of ${of} is not made of letters, digits and "_"` }
-    if (type === 'histogram' && label === 'le') return { problem: `the histogram ${of} has a label "le", which its buckets have` }
+    if (label === 'le') return { problem: `${of} has a label "le", which is reserved for the buckets of histograms` }
+    if (label === 'quantile') return { problem: `${of} has a label "quantile", which is reserved for summaries` }
     if (typeof value !== 'string') return { problem: `the label "${label}" of ${of} is ${shown(value)}, not a text` }
   }
   const head = { name, help, labels: Object.fromEntries(pairs.map(([label, value]) => [label, wellFormed(value as string)])) }

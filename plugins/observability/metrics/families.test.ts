@@ -47,6 +47,7 @@ describe('gather', () => {
     'a label with a dash': [{ ...good, labels: { 'a-b': 'x' } }, /the label "a-b"/],
     'a label of a number': [{ ...good, labels: { code: 200 } }, /the label "code" of "shop_orders_total" is 200, not a text/],
     'a histogram with le': [{ ...histogram, labels: { le: '1' } }, /a label "le"/],
+    'a label of summaries': [{ ...good, labels: { quantile: '0.5' } }, /a label "quantile"/],
     'bounds that fall': [{ ...histogram, bounds: [1, 0.1] }, /rising numbers/],
     'too few counts': [{ ...histogram, counts: [1, 2] }, /one count more than bounds/],
     'a broken count': [{ ...histogram, counts: [1, 2, -3] }, /not a whole number/],

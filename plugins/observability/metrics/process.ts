@@ -3,7 +3,7 @@ import { getHeapStatistics } from 'node:v8'
 import type { MetricSample } from 'zin'
 
 const resolutionMs = 20
-const quantiles = [50, 90, 99] as const
+const percentiles = [50, 90, 99] as const
 
 /** What this process uses. It measures from `open` to `close`. */
 export class ProcessMetrics {
@@ -65,13 +65,16 @@ export class ProcessMetrics {
   #lag(): readonly MetricSample[] {
     const delay = this.#delay
     if (delay !== undefined && delay.count > 0) {
-      this.#lags = quantiles.map((percent) => secondsOf(delay.percentile(percent)))
+      this.#lags = percentiles.map((percent) => secondsOf(delay.percentile(percent)))
       delay.reset()
     }
-    return quantiles.map((percent, index) => ({
-      ...gauge('nodejs_eventloop_lag_seconds', 'How late timers fired since the last collection, by quantile', this.#lags[index] ?? 0),
-      labels: { quantile: String(percent / 100) },
-    }))
+    return percentiles.map((percent, index) =>
+      gauge(
+        `nodejs_eventloop_lag_p${percent}_seconds`,
+        `How late timers fired since the last collection: ${percent}th percentile`,
+        this.#lags[index] ?? 0,
+      ),
+    )
   }
 }
 

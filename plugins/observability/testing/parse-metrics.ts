@@ -60,6 +60,8 @@ export function parseMetrics(body: string, format: 'text' | 'openmetrics'): Read
     if (seen.has(name + labels)) fail('a series twice', one)
     seen.add(name + labels)
     if (Number.isNaN(Number(value.replace('Inf', 'Infinity')))) fail('no number', one)
+    if (family.type !== 'histogram' && /[{,]le="/.test(labels)) fail('a label that only histograms have', one)
+    if (/[{,]quantile="/.test(labels)) fail('a label that only summaries have', one)
     if (exemplarLabels !== undefined && (format === 'text' || !/_(bucket|total)$/.test(name))) fail('an exemplar in the wrong place', one)
     const traceId = /trace_id="([0-9a-f]{32})"/.exec(exemplarLabels ?? '')?.[1]
     family.samples.push({
