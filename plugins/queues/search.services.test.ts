@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
 import { createTestHost, type TestHost } from 'zin/testing'
+import { commandsDuring } from '../../scripts/testing/redis-monitor.js'
 import { type Queues, queues, queuesService } from './index.js'
 import { searchContract } from './search.contract.js'
 
@@ -26,25 +27,10 @@ describe('the index of declared fields on Redis', () => {
     await host.stop()
   })
 
-  /** Commands of clients on the keys of the app, without those that scripts run. */
+  /** Commands on the keys of the app. */
   const commands = async (work: () => Promise<unknown>): Promise<number> => {
-    const monitor = await redis.monitor()
-    const ended = randomUUID()
-    let count = 0
-    try {
-      const all = new Promise<void>((resolve) => {
-        monitor.on('monitor', (_time: string, args: readonly string[], source: string) => {
-          if (args.includes(ended)) resolve()
-          else if (source !== 'lua' && args.some((arg) => arg.includes(APP_NAME))) count++
-        })
-      })
-      await work()
-      await redis.echo(ended)
-      await all
-      return count
-    } finally {
-      monitor.disconnect()
-    }
+    const sent = await commandsDuring(REDIS_URL, work)
+    return sent.filter(({ args }) => args.some((arg) => arg.includes(APP_NAME))).length
   }
 
   it('costs one command for an added job, one for a bulk, and none for a queue without fields', async () => {

@@ -7,31 +7,31 @@ import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
 import { createTestHost, type TestHost } from 'zin/testing'
-import { redisServer } from '../../scripts/testing/redis-server.js'
+import { commandsDuring } from '../../scripts/testing/redis-monitor.js'
+import { type RedisServer, redisServer } from '../../scripts/testing/redis-server.js'
 import { type Workers, workers, workersService } from './index.js'
 
 // A Redis of its own: everything that it is asked comes from the app of this test, whose timers are all too slow to be seen.
 describe('what lists of workers cost Redis', () => {
-  let close: () => Promise<void>
+  let server: RedisServer
   let admin: Redis
   let host: TestHost
   let service: Workers
 
   before(async () => {
-    const started = await redisServer()
-    admin = new Redis(started.url)
+    server = await redisServer()
+    admin = new Redis(server.url)
     host = await createTestHost({
       plugins: [database(), kv(), cluster(), queues(), ops(), workers({ processors: { busy: () => 1 } })],
-      env: { REDIS_URL: started.url, WORKER_PERSISTENCE_DRIVER: 'kvstore', WORKER_INTERVAL_MS: '60000', CLUSTER_HEARTBEAT_MS: '60000' },
+      env: { REDIS_URL: server.url, WORKER_PERSISTENCE_DRIVER: 'kvstore', WORKER_INTERVAL_MS: '60000', CLUSTER_HEARTBEAT_MS: '60000' },
     })
     service = host.service(workersService)
-    close = async () => {
-      await host.stop()
-      admin.disconnect()
-      await started.stop()
-    }
   })
-  after(() => close())
+  after(async () => {
+    await host.stop()
+    admin.disconnect()
+    await server.stop()
+  })
 
   const list = async (query: string) => {
     const answer = await host.inject({ path: `/api/workers${query}` })
@@ -52,8 +52,8 @@ describe('what lists of workers cost Redis', () => {
 
   it('a page costs as many round trips with 10 workers as with 1,000, whichever page it is', async () => {
     const counted = async (query: string, names: number) => {
-      const asked = await commandsDuring(admin, async () => assert.equal((await list(query)).workers.length, names))
-      return asked.map((command) => command.toLowerCase().replace(/^evalsha$/, 'eval'))
+      const asked = await commandsDuring(server.url, async () => assert.equal((await list(query)).workers.length, names))
+      return asked.map(({ name }) => name.replace(/^evalsha$/, 'eval'))
     }
     const create = (first: number, last: number) => createWorkers(service, first, last)
     await create(1, 9)
@@ -73,24 +73,6 @@ describe('what lists of workers cost Redis', () => {
     assert.deepEqual(await counted('?page=10&limit=100&status=inactive', 100), ['eval', 'eval', 'eval'])
   })
 })
-
-/** Commands that clients send meanwhile; not those of scripts. */
-async function commandsDuring(admin: Redis, work: () => Promise<void>): Promise<readonly string[]> {
-  const monitor = await admin.monitor()
-  const seen: string[] = []
-  const done = new Promise<void>((resolve) => {
-    monitor.on('monitor', (_time: string, [command = '', text]: string[], source: string) => {
-      if (source === 'lua') return
-      if (command.toLowerCase() === 'echo' && text === 'the end') resolve()
-      else seen.push(command)
-    })
-  })
-  await work()
-  await admin.echo('the end')
-  await done
-  monitor.disconnect()
-  return seen
-}
 
 /** Creates `many-<first>` to `many-<last>`, and waits until this process has heard of all of them. */
 async function createWorkers(service: Workers, first: number, last: number): Promise<void> {

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { openRedis, type RedisClient, redisTarget } from 'zin/plugins/redis'
 import { memoryLogger } from 'zin/testing'
 import { type RedisServer, redisServer } from './redis-server.js'
@@ -31,41 +30,6 @@ export function storesOnRedis<Store>(url: string, options: RedisClientOptions, s
     },
     async close(): Promise<void> {
       for (const client of clients) client.disconnect()
-    },
-  }
-}
-
-/** The commands that reach a server, without those that scripts run. */
-export interface RedisMonitor {
-  /** The commands since the last call, in lower case. */
-  take(): Promise<readonly string[]>
-  close(): void
-}
-
-export async function monitorRedis(url: string, options: RedisClientOptions): Promise<RedisMonitor> {
-  const watcher = await connectRedis(url, options)
-  assert.ok('monitor' in watcher, 'a Redis Cluster cannot be monitored')
-  const monitor = await watcher.monitor()
-  const commands: string[] = []
-  let onEcho = (): void => undefined
-  monitor.on('monitor', (_time: string, args: readonly string[], source: string) => {
-    if (source === 'lua') return
-    const command = String(args[0]).toLowerCase()
-    if (command === 'echo') onEcho()
-    else commands.push(command)
-  })
-  return {
-    async take() {
-      const echoed = new Promise<void>((resolve) => {
-        onEcho = resolve
-      })
-      await watcher.call('ECHO', 'end')
-      await echoed
-      return commands.splice(0)
-    },
-    close() {
-      monitor.disconnect()
-      watcher.disconnect()
     },
   }
 }

@@ -44,7 +44,7 @@ export interface Lab {
   attempts(count: number): Promise<readonly AttemptEnd[]>
   /** Moves the clock of the app. */
   later(ms: number): void
-  /** Adds jobs, a few at a time, until the promise settles. */
+  /** Adds jobs, a few at a time, until the promise settles, and waits for the last of them. */
   feed<T>(name: string, until: Promise<T>, between?: () => Promise<void>): Promise<{ readonly result: T; readonly ids: readonly string[] }>
   stop(): Promise<void>
 }
@@ -142,6 +142,7 @@ export async function canaryLab(env: Readonly<Record<string, string>>): Promise<
         await until(() => (over || ended(ids.slice(-batch)) ? true : undefined))
         await between?.()
       }
+      await until(() => ended(ids.slice(-batch)) || undefined)
       return { result: await result, ids }
     },
     async stop() {

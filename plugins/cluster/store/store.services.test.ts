@@ -7,7 +7,8 @@ import type { RedisClient } from 'zin/plugins/redis'
 import { createTestHost, memoryLogger } from 'zin/testing'
 import { eventually } from '../../../scripts/testing/eventually.js'
 import { mysqlEnv } from '../../../scripts/testing/mysql-database.js'
-import { connectRedis, monitorRedis, redisClusterServer, storesOnRedis, testRedisUrl } from '../../../scripts/testing/redis-client.js'
+import { connectRedis, redisClusterServer, storesOnRedis, testRedisUrl } from '../../../scripts/testing/redis-client.js'
+import { commandsDuring } from '../../../scripts/testing/redis-monitor.js'
 import { type RedisServer, redisServer } from '../../../scripts/testing/redis-server.js'
 import { defineMessage } from '../contract.js'
 import { createCluster as createClusterTables } from '../migrations/0001-create-cluster.js'
@@ -53,12 +54,14 @@ describe('the cluster on Redis', { timeout: 120_000 }, () => {
     const node = await openNode(storeOn(client))
     const leadership = node.lead('test.role')
     await eventually('it leads', () => leadership.leads)
-    const monitor = await monitorRedis(server.url, asClient)
-    await monitor.take()
-    await node.heartbeat()
-    await node.heartbeat()
-    assert.deepEqual(await monitor.take(), ['eval', 'eval'])
-    monitor.close()
+    const sent = await commandsDuring(server.url, async () => {
+      await node.heartbeat()
+      await node.heartbeat()
+    })
+    assert.deepEqual(
+      sent.map(({ name }) => name),
+      ['eval', 'eval'],
+    )
     await node.close()
   })
 

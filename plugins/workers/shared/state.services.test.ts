@@ -6,7 +6,8 @@ import type { RedisClient } from 'zin/plugins/redis'
 import { createTestHost } from 'zin/testing'
 import { eventually } from '../../../scripts/testing/eventually.js'
 import { mysqlEnv } from '../../../scripts/testing/mysql-database.js'
-import { connectRedis, monitorRedis, redisClusterServer, storesOnRedis, testRedisUrl } from '../../../scripts/testing/redis-client.js'
+import { connectRedis, redisClusterServer, storesOnRedis, testRedisUrl } from '../../../scripts/testing/redis-client.js'
+import { commandsDuring } from '../../../scripts/testing/redis-monitor.js'
 import { type RedisServer, redisServer } from '../../../scripts/testing/redis-server.js'
 import { createStateTables } from '../migrations/0002-create-state.js'
 import { createDurationsTable } from '../migrations/0004-create-durations.js'
@@ -44,7 +45,6 @@ describe('what nodes share of workers on Redis', { timeout: 120_000 }, () => {
   it('takes one command for each thing, whatever the number of workers', async () => {
     const state = stateOn(client)
     const names = Array.from({ length: 100 }, (_, index) => `worker-${index}`)
-    const monitor = await monitorRedis(server.url, asClient)
     const counts = names.map((worker) => ({
       worker,
       version: '1.0.0',
@@ -72,12 +72,14 @@ describe('what nodes share of workers on Redis', { timeout: 120_000 }, () => {
       erase: () => state.erase('worker-1'),
       sweep: () => state.sweep(['a']),
     }
-    await monitor.take()
-    for (const [name, call] of Object.entries(calls)) {
-      await call()
-      assert.deepEqual(await monitor.take(), ['eval'], name)
+    for (const [what, call] of Object.entries(calls)) {
+      const sent = await commandsDuring(server.url, call)
+      assert.deepEqual(
+        sent.map(({ name }) => name),
+        ['eval'],
+        what,
+      )
     }
-    monitor.close()
   })
 
   it('has all keys under one prefix and in one slot, and keeps what is of a day for little longer', async () => {

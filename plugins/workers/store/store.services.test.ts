@@ -6,6 +6,7 @@ import { database, databaseService } from 'zin/plugins/database'
 import { type Kv, kv, kvService } from 'zin/plugins/kv'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { mysqlEnv } from '../../../scripts/testing/mysql-database.js'
+import { commandsDuring } from '../../../scripts/testing/redis-monitor.js'
 import { stored } from '../testing/stored-worker.js'
 import { dbStore } from './db.js'
 import { docStore } from './docstore.js'
@@ -63,26 +64,14 @@ describe('1,000 workers in Redis', () => {
   })
   after(() => host.stop())
 
-  /** Commands that one connection sends while `work` runs, and those inside of scripts. */
+  /** Commands that the connection of the store sends while `work` runs. */
   const commands = async (work: () => Promise<unknown>): Promise<readonly string[]> => {
     const redis = service.redis as Redis
     const clients = String(await redis.client('LIST')).split('\n')
     const own = `id=${await redis.client('ID')} `
     const [, address] = /\baddr=(\S+)/.exec(clients.find((line) => line.startsWith(own)) ?? '') ?? []
-    const monitor = await redis.monitor()
-    const seen: string[] = []
-    const ended = new Promise<void>((resolve) => {
-      monitor.on('monitor', (_time: string, args: readonly string[], source: string) => {
-        if (source !== address) return
-        if (args[0] === 'echo' && args[1] === unique) resolve()
-        else seen.push(String(args[0]).toLowerCase())
-      })
-    })
-    await work()
-    await redis.echo(unique)
-    await ended
-    monitor.disconnect()
-    return seen
+    const sent = await commandsDuring(TEST_REDIS_URL, work)
+    return sent.filter(({ client }) => client === address).map(({ name }) => name)
   }
 
   it('are one command for a page, however many it holds, once the server knows the script', async () => {
