@@ -235,6 +235,18 @@ describe('the console in Chromium', () => {
     await page.context().close()
   })
 
+  it('numbers the errors of a job by its attempts, of which the store keeps the last ten', async () => {
+    const queues = app.host.service(queuesService)
+    const { id = '' } = await queues.add('mails', 'often', { bad: true }, { attempts: 12 })
+    const { page } = await open(`/queues/mails/jobs/${id}?tab=error`)
+    for (const text of ['Last of 12 errors', 'Attempt 11', 'Attempt 3', 'And 2 errors before these']) {
+      await page.getByText(text, { exact: true }).waitFor()
+    }
+    assert.equal(await page.getByText('Attempt 2', { exact: true }).count(), 0)
+    await queues.queue('mails').remove(id)
+    await page.context().close()
+  })
+
   it('retries a job, and deletes all failed ones only after their number was shown and confirmed', async () => {
     await app.fail('again')
     const { page } = await open('/queues/mails?state=failed')

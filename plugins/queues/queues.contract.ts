@@ -138,6 +138,27 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
       assert.equal((await queues.counts(queue)).failed, 1)
     })
 
+    it('keeps the stacks of the last ten failures of a job, or as many as its options say', async () => {
+      const queue = fresh()
+      const worker = queues.worker(queue, async ({ attemptsMade }) => {
+        throw new Error(`no ${attemptsMade + 1}`)
+      })
+      const ended = new Set<string>()
+      const both = new Promise<void>((resolve) =>
+        worker.on('failed', (job) => {
+          if (job?.attemptsMade === 12 && ended.add(job.name).size === 2) resolve()
+        }),
+      )
+      await queues.add(queue, 'plain', {}, { attempts: 12 })
+      await queues.add(queue, 'more', {}, { attempts: 12, stackTraceLimit: 11 })
+      await both
+      await worker.close()
+      const failed = await queues.list(queue, 'failed', { offset: 0, limit: 2 })
+      const errors = new Map(failed.map(({ name, stacktrace }) => [name, stacktrace?.map((stack) => /no \d+/.exec(stack)?.[0])]))
+      const last = (count: number) => Array.from({ length: count }, (_, i) => `no ${13 - count + i}`)
+      assert.deepEqual([errors.get('plain'), errors.get('more')], [last(10), last(11)])
+    })
+
     it('retries and removes a failed job', async () => {
       const queue = fresh()
       let broken = true

@@ -2,6 +2,9 @@ import type { IQueueBackend, Job, QueueEvents } from 'bullmq'
 import { loadBullmq } from './bullmq.js'
 import type { Payloads } from './payloads.js'
 
+/** How many stacks a job keeps: with all of them, each failure of a job that is tried again and again would write more. */
+const keptStacks = 10
+
 /** The class of jobs whose writes and reads pass through the payload hooks, on producers and in workers. */
 export function storedJobClass(payloads: Payloads): typeof Job {
   class StoredJob extends loadBullmq().Job {
@@ -24,9 +27,14 @@ export function storedJobClass(payloads: Payloads): typeof Job {
       return super.log(payloads.transformsTexts ? await payloads.transformText(this.queueName, String(row), 'log') : row)
     }
 
-    /** The store gets the transformed texts; listeners of the worker see the original error, and on the job the original texts. */
+    /**
+     * Keeps the newest stacks. The store gets the transformed texts; listeners of the worker see the original error, and on the job the
+     * original texts.
+     */
     // biome-ignore lint/suspicious/noExplicitAny: the type of the base class
     override async moveToFailed<E extends Error>(error: E, token: string, fetchNext?: boolean): Promise<any> {
+      // Room for the stack of this error.
+      if (this.opts.stackTraceLimit === undefined) this.stacktrace = this.stacktrace?.slice(1 - keptStacks) ?? null
       if (!payloads.transformsTexts) return super.moveToFailed(error, token, fetchNext)
       const text = async (original: unknown, part: 'error' | 'stack'): Promise<string> =>
         payloads

@@ -150,11 +150,15 @@ const mostStacks = 10
 
 function Errors({ job }: { readonly job: JobDetails }) {
   const stacks = job.stacktrace ?? []
-  const earlier = stacks.map((stack, index) => ({ attempt: index + 1, stack })).slice(0, -1)
+  // The store keeps the newest stacks only.
+  const failures = Math.max(stacks.length, job.attempts - (job.status === 'completed' ? 1 : 0))
+  const earlier = stacks.map((stack, index) => ({ attempt: failures - stacks.length + index + 1, stack })).slice(0, -1)
+  const shown = earlier.slice(-mostStacks).toReversed()
+  const older = failures - 1 - shown.length
   const [line = ''] = (job.error ?? '').split('\n')
   return (
     <Card
-      title={stacks.length > 1 ? `Last of ${stacks.length} errors` : 'Error'}
+      title={stacks.length > 1 ? `Last of ${failures} errors` : 'Error'}
       aside={
         line !== '' && (
           <Link
@@ -171,16 +175,13 @@ function Errors({ job }: { readonly job: JobDetails }) {
       ) : (
         <>
           <StackView text={stacks.at(-1) ?? ''} />
-          {earlier
-            .slice(-mostStacks)
-            .toReversed()
-            .map(({ attempt, stack }) => (
-              <details key={attempt}>
-                <summary>Attempt {attempt}</summary>
-                <StackView text={stack} />
-              </details>
-            ))}
-          {earlier.length > mostStacks && <p class="dim">And {plural(earlier.length - mostStacks, 'error')} before these</p>}
+          {shown.map(({ attempt, stack }) => (
+            <details key={attempt}>
+              <summary>Attempt {attempt}</summary>
+              <StackView text={stack} />
+            </details>
+          ))}
+          {older > 0 && <p class="dim">And {plural(older, 'error')} before these</p>}
         </>
       )}
     </Card>
