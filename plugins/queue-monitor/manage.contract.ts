@@ -234,7 +234,10 @@ export function manageContract(title: string, env: () => Readonly<Record<string,
       const added = await post('/api/queue/wide/jobs', { name: 'hand', data: { n: 1 }, options: { delay: 60_000 } })
       assert.equal(added.status, 201)
       assert.equal((await app.call('GET', `/api/jobs/wide:${added.body.id}?include=payload`)).body.payload.n, 1)
-      for (const body of [{}, { name: '' }, { name: 'x', options: { repeat: {} } }, { name: 'a\u0000b' }]) {
+      const year = 365 * 86_400_000
+      assert.equal((await post('/api/queue/wide/jobs', { name: 'late', options: { delay: year } })).status, 201)
+      const options = [{ repeat: {} }, { delay: year + 1 }, { delay: 1e300 }, { attempts: 1001 }]
+      for (const body of [{}, { name: '' }, { name: 'a\u0000b' }, ...options.map((some) => ({ name: 'x', options: some }))]) {
         assert.equal((await post('/api/queue/wide/jobs', body)).status, 400, JSON.stringify(body))
       }
     })

@@ -80,7 +80,16 @@ export function codesContract(api: () => ApiHost): void {
         'options.name',
       )
       assert.match((await refused('QUEUE_INVALID_JOB', 400, ['POST', at('idle', '/jobs'), { data: '\ud800' }])).message, /data/)
-      for (const query of ['page=0', 'page=x', 'limit=0', 'limit=101', 'status=busy', 'driver=db&table=users', 'includeInactive=2']) {
+      for (const query of [
+        'page=0',
+        'page=1000001',
+        'page=x',
+        'limit=0',
+        'limit=101',
+        'status=busy',
+        'driver=db&table=users',
+        'includeInactive=2',
+      ]) {
         await refused('VALIDATION_FAILED', 400, ['GET', `/api/workers?${query}`])
       }
       for (const wait of ['-1', '60001', 'x']) await refused('VALIDATION_FAILED', 400, ['POST', at('idle', `/start?wait=${wait}`)])

@@ -29,9 +29,10 @@ export const bulkBody = Type.Object(
   },
   closed,
 )
+const mostDelayMs = 365 * 86_400_000
 const jobOptions = Type.Object(
   {
-    delay: Type.Optional(Type.Integer({ minimum: 0, description: 'ms' })),
+    delay: Type.Optional(Type.Integer({ minimum: 0, maximum: mostDelayMs, description: 'ms, at most one year' })),
     priority: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_097_151, description: 'BullMQ priority: 0 runs first' })),
     attempts: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
   },

@@ -3,7 +3,7 @@ import { anything, desiredVersion, iso, ok, operation, rollout, scaled, state, v
 
 export const listQuery = Type.Object(
   {
-    page: Type.Integer({ minimum: 1, default: 1 }),
+    page: Type.Integer({ minimum: 1, maximum: 1_000_000, default: 1 }),
     limit: Type.Integer({ minimum: 1, maximum: 100, default: 100 }),
     status: Type.Optional(Type.Union([Type.Literal('active'), Type.Literal('inactive')], { description: 'active: running' })),
     includeInactive: Type.Optional(Type.Boolean({ description: 'Also list workers whose activeStatus is false' })),
