@@ -55,7 +55,7 @@ async function runOn(backend: string, folder: string, env: Env): Promise<boolean
     const summary = await fuzz(routes, clients, total, seed + 1_000_000, () => makeWorkers(target))
     await deleteWorkers(target)
     const after = await settled(target, before)
-    return report(backend, [warm, summary], before, after)
+    return report(backend, warm, summary, before, after)
   } catch (error) {
     console.error(`✗ ${backend}: ${String(error)}; the app printed:\n${target.output().slice(-5_000)}`)
     return false
@@ -92,20 +92,20 @@ async function settled(target: Target, before: Memory): Promise<Memory> {
   return memory
 }
 
-/** A line a route: how often which status and code came back. */
-function responseLines(summaries: readonly Summary[]): readonly string[] {
-  return [...(summaries.at(-1)?.responses ?? [])].map(([route, kinds]) => {
+/** A line a route: how often which status and code came back, and the slowest response. */
+function responseLines({ responses, slowest }: Summary): readonly string[] {
+  return [...responses].map(([route, kinds]) => {
     const counts = [...kinds].sort(([, a], [, b]) => b - a).map(([kind, count]) => `${kind} × ${count}`)
-    return `${route}: ${counts.join(', ')}`
+    return `${route}: ${counts.join(', ')}; at most ${Math.round(slowest.get(route) ?? 0)} ms`
   })
 }
 
-function report(backend: string, summaries: readonly Summary[], before: Memory, after: Memory): boolean {
-  const sent = summaries.reduce((sum, summary) => sum + summary.sent, 0)
-  const findings = summaries.flatMap((summary) => summary.findings)
+function report(backend: string, warm: Summary, summary: Summary, before: Memory, after: Memory): boolean {
+  const sent = warm.sent + summary.sent
+  const findings = [...warm.findings, ...summary.findings]
   const grew = Math.round((after.held - before.held) * 10) / 10
   console.log(`${backend}: ${sent} requests, seed ${seed}`)
-  if (values.verbose) for (const line of responseLines(summaries)) console.log(`  ${line}`)
+  if (values.verbose) for (const line of responseLines(summary)) console.log(`  ${line}`)
   console.log(`  held ${before.held} → ${after.held} MB (${grew} MB), resident ${before.rss} → ${after.rss} MB`)
   for (const { route, what, request, seed: own } of findings)
     console.log(`✗ ${route}: ${what}\n  seed ${own}: ${JSON.stringify(request).slice(0, 600)}`)

@@ -14,6 +14,8 @@ export interface Summary {
   readonly sent: number
   /** Responses by route, then by status and code. */
   readonly responses: ReadonlyMap<string, ReadonlyMap<string, number>>
+  /** The longest time until a response, in ms, by route. */
+  readonly slowest: ReadonlyMap<string, number>
   readonly findings: readonly Finding[]
 }
 
@@ -32,6 +34,7 @@ export async function fuzz(
   prepare: () => Promise<void>,
 ): Promise<Summary> {
   const responses = new Map<string, Map<string, number>>()
+  const slowest = new Map<string, number>()
   const findings = new Map<string, Finding>()
   let sent = 0
   let round = 0
@@ -43,7 +46,9 @@ export async function fuzz(
       await prepare()
       const finding = await tryRoute(route, roundSeed, async (request) => {
         sent += 1
+        const sentAt = performance.now()
         const response = await client.send(request)
+        slowest.set(route.title, Math.max(slowest.get(route.title) ?? 0, performance.now() - sentAt))
         count(responses, route.title, `${response.status} ${errorCode(response.body) ?? ''}`.trim())
         return response
       })
@@ -51,7 +56,7 @@ export async function fuzz(
     }
   }
   await Promise.all(clients.map(lane))
-  return { sent, responses, findings: [...findings.values()] }
+  return { sent, responses, slowest, findings: [...findings.values()] }
 }
 
 function count(responses: Map<string, Map<string, number>>, route: string, kind: string): void {

@@ -58,7 +58,7 @@ export function valuesOf(schema: Schema): fc.Arbitrary<Json> {
     case 'boolean':
       return fc.boolean()
     case 'integer':
-      return fc.integer({ min: number(schema.minimum, -100), max: number(schema.maximum, 2 ** 31 - 1) })
+      return integers(schema)
     case 'number':
       return fc.double({ min: number(schema.minimum, -1e6), max: number(schema.maximum, 1e6), noNaN: true })
     case 'string':
@@ -73,6 +73,12 @@ export function valuesOf(schema: Schema): fc.Arbitrary<Json> {
 }
 
 const number = (value: unknown, otherwise: number): number => (typeof value === 'number' ? value : otherwise)
+
+function integers(schema: Schema): fc.Arbitrary<number> {
+  const usual = fc.integer({ min: number(schema.minimum, -100), max: number(schema.maximum, 2 ** 31 - 1) })
+  // Larger than the integers of a database, and than those that JavaScript tells apart.
+  return typeof schema.maximum === 'number' ? usual : fc.oneof({ weight: 9, arbitrary: usual }, fc.constantFrom(2 ** 53 - 1, 1e300))
+}
 
 function texts(schema: Schema): fc.Arbitrary<string> {
   const format = formats[String(schema.format)]
