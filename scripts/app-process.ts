@@ -154,11 +154,11 @@ export function linkPackages(folder: string): void {
 }
 
 /** A copy of an example with keys of its own, ready to start. */
-export function copyExample(example: string, target: string, { packages = true } = {}): string {
+export function copyExample(example: string, target: string): string {
   const folder = join(target, example)
   const skipped = new Set(['node_modules', '.zin', '.env'])
   cpSync(resolve('examples', example), folder, { recursive: true, filter: (path) => !skipped.has(basename(path)) })
-  if (packages) linkPackages(folder)
+  linkPackages(folder)
   writeFileSync(join(folder, '.env'), generateKeys(readFileSync(join(folder, '.env.example'), 'utf8')))
   return folder
 }

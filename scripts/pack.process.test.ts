@@ -5,21 +5,23 @@ import { join, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { exampleTitles, exampleValues, readmeExample } from '../plugins/bulletproof/testing/readme-example.js'
 import { templateMatches } from '../plugins/queues/embedded/template.js'
-import { copyExample, ownTest, runNode, startApp, temporaryFolder } from './app-process.js'
+import { ownTest, runNode, startApp, temporaryFolder } from './app-process.js'
 import { unpack, withTarball } from './pack.js'
 
-describe('the packed package, installed into examples/custom-plugin', () => {
+describe('the packed package, and an app that its zin new makes of examples/custom-plugin', () => {
   const temporary = temporaryFolder()
-  const modules = join(temporary.path, 'custom-plugin', 'node_modules')
-  let app = ''
+  const modules = join(temporary.path, 'node_modules')
+  const cli = join(modules, 'zin', 'dist', 'cli.js')
+  const app = join(temporary.path, 'app')
 
   before(async () => {
-    app = copyExample('custom-plugin', temporary.path, { packages: false })
     await mkdir(modules)
     for (const name of readdirSync('node_modules').filter((entry) => entry !== 'zin' && !entry.startsWith('.'))) {
       symlinkSync(resolve('node_modules', name), join(modules, name), 'junction')
     }
     await withTarball((tarball) => unpack(tarball, join(modules, 'zin')))
+    const { code, stdout, stderr } = await runNode([cli, 'new', 'app', '--example', 'custom-plugin'], temporary.path)
+    assert.equal(code, 0, stdout + stderr)
   })
   after(() => temporary.remove())
 
@@ -69,13 +71,13 @@ describe('the packed package, installed into examples/custom-plugin', () => {
     assert.equal(code, 0, stdout)
   })
 
-  it("passes the example's own test", async () => {
+  it("passes the app's own tests", async () => {
     const { code, stdout, stderr } = await runNode(ownTest(app), app)
     assert.equal(code, 0, stdout + stderr)
   })
 
-  it('boots the example', async () => {
-    const process = await startApp(app, { cli: join(modules, 'zin', 'dist', 'cli.js') })
+  it('starts the app, which responds and ends cleanly on SIGTERM', async () => {
+    const process = await startApp(app, { cli })
     assert.equal((await fetch(`${process.url}/api/slow-jobs`)).status, 200)
     assert.equal(await process.end('SIGTERM'), 0, process.output())
   })
