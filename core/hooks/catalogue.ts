@@ -148,7 +148,8 @@ export const coreHooks = {
   onManagementAction: {
     kind: 'settle',
     args: ['action', 'end'],
-    summary: 'A management action was done or has failed; its caller hears of it afterwards. `action` is the same object as before it',
+    summary:
+      'A management action was done, was refused or has failed; its caller hears of it afterwards. `action` is the same object as before it',
   },
   authorizeCommand: {
     kind: 'first',

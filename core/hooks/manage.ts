@@ -60,13 +60,13 @@ export async function manage<T>(
 ): Promise<T> {
   if (!before.active && !after.active) return work(() => undefined)
   const action: ManagementAction = { ...asked, plugin }
-  const verdict = await before.call(action)
-  if (verdict.denied) throw verdict.error ?? hookErrors.ACTION_DENIED(action.action, action.target, verdict.plugin, verdict.reason)
   let facts: ActionFacts = {}
   const tell = async (end: ActionEnd): Promise<void> => {
     for (const failure of await after.call(action, end)) onFailure(failure.plugin, action, failure.error)
   }
   try {
+    const verdict = await before.call(action)
+    if (verdict.denied) throw verdict.error ?? hookErrors.ACTION_DENIED(action.action, action.target, verdict.plugin, verdict.reason)
     const result = await work((more) => {
       facts = { ...facts, ...more }
     })

@@ -24,7 +24,7 @@ export function assemble(ctx: ComplianceContext): Assembly {
   const parts: readonly CompliancePart[] = [
     audit,
     encryptionPart(ctx, marks),
-    subjectsPart(ctx, marks),
+    subjectsPart(ctx, marks, audit),
     createRetention(ctx, audit),
     createHipaa(ctx),
     createAccessControls(ctx),

@@ -8,6 +8,7 @@ import { definePlugin } from 'zin'
 import { queuesService } from 'zin/plugins/queues'
 import { workersService } from 'zin/plugins/workers'
 import { eventually } from '../../scripts/testing/eventually.js'
+import { complianceService } from './contract.js'
 import type { Erasure } from './store/erasures.js'
 import type { SubjectExport } from './subjects/service.js'
 import { type ComplianceApp, complianceApp, type Env } from './testing/app.js'
@@ -21,7 +22,7 @@ export function subjectsContract(name: string, env: Env, leaksOf: (dataDir: stri
     const bodies = new Map([['ann', ['a webhook about ann']]])
     const boot = async (more: Env = {}): Promise<void> => {
       app = await complianceApp({
-        env: { ...env, WORKER_GDPR: 'true', APP_KEY: 'a master key of more than 32 bytes, for tests', ...more },
+        env: { ...env, WORKER_GDPR: 'true', WORKER_AUDIT_LOG: 'true', APP_KEY: 'a master key of more than 32 bytes, for tests', ...more },
         dataDir,
         options: { subjects: { orders: ['user.id', 'others'] } },
         steps: {
@@ -44,6 +45,7 @@ export function subjectsContract(name: string, env: Env, leaksOf: (dataDir: stri
                 (bodies.get(subject) ?? []).map((data, i) => ({ kind: 'webhook', id: String(i), data })),
               )
               hooks.on('eraseSubject', (subject) => {
+                if (subject === 'kept') throw new Error('the archive is read-only')
                 const { length } = bodies.get(subject) ?? []
                 bodies.delete(subject)
                 return length
@@ -166,6 +168,28 @@ export function subjectsContract(name: string, env: Env, leaksOf: (dataDir: stri
       await app.stop()
       assert.deepEqual(await leaksOf(dataDir, marker), [])
       await boot()
+    })
+
+    it('are not said to be erased, neither to the caller nor in the audit log, when a part was not', async () => {
+      const audited = async (action: string) => (await app.host.service(complianceService).entries({ action, limit: 1 })).entries[0]
+      const { status, text } = await erase('kept')
+      const { code, details, message } = JSON.parse(text) as { code: string; details: { erasure: Erasure }; message: string }
+      assert.deepEqual([status, code, details.erasure.state], [503, 'ERASURE_FAILED', 'failed'])
+      assert.match(message, /not erased: .*the archive is read-only/)
+      const entry = await audited('subject.erase')
+      assert.deepEqual([entry?.outcome, entry?.reason], ['failed', 'ERASURE_FAILED'])
+
+      const running = await add({ user: { id: 'kept' }, note: 'x' }, { name: 'runs' })
+      await eventually('it runs', async () => (await state(running)) === 'active')
+      const open = await erase('kept', 500)
+      assert.equal(open.status, 202)
+      assert.match((await audited('subject.erase'))?.reason ?? '', new RegExp(`^erasure ${open.erasure.id} waiting: .*; 1 jobs still run$`))
+      finish()
+      await eventually(
+        'its end is recorded',
+        async () => (await audited('erasure.end'))?.reason?.startsWith(`erasure ${open.erasure.id}`) === true,
+      )
+      assert.equal((await audited('erasure.end'))?.outcome, 'failed')
     })
 
     it('are refused without a name, and where no queue declares them with how to declare', async () => {

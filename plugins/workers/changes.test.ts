@@ -17,6 +17,7 @@ describe('changes of workers', () => {
   let service: Workers
   let gate: (change: WorkerChange) => ReturnType<typeof deny> | undefined
   let told: WorkerChange[] = []
+  let failed: [WorkerChange, Error][] = []
   let note: (change: WorkerChange) => unknown
   before(async () => {
     host = await createTestHost({
@@ -27,6 +28,7 @@ describe('changes of workers', () => {
           told.push(change)
           return note(change)
         },
+        onWorkerChangeFailed: (change, error) => void failed.push([change, error]),
       },
     })
     service = host.service(workersService)
@@ -38,6 +40,7 @@ describe('changes of workers', () => {
     note = () => undefined
     await service.create({ name, queueName: name, processor: () => 1 })
     told = []
+    failed = []
   }
 
   it('are told with what was and what is, by whom and with which request', async () => {
@@ -54,6 +57,27 @@ describe('changes of workers', () => {
     assert.deepEqual(start.actor, { kind: 'plugin', id: 'app', via: 'plugin' })
     assert.deepEqual(scale.actor, { kind: 'plugin', id: 'scaler', via: 'plugin' })
     assert.deepEqual([scale.after?.record.scaled?.reason, scale.after?.generation], ['many wait', (scale.before?.generation ?? 0) + 1])
+  })
+
+  it('that were refused or failed are told with their error, under the id that they had before', async () => {
+    await made('failing')
+    const asked: number[] = []
+    gate = ({ id, action }) => (asked.push(id), action === 'stop' ? deny('not now') : undefined)
+    await assert.rejects(service.create({ name: 'failing', queueName: 'failing' }), { code: 'WORKER_EXISTS' })
+    await service.start('failing')
+    await assert.rejects(service.stop('failing'), { code: 'WORKER_CHANGE_DENIED' })
+    assert.deepEqual(
+      failed.map(([{ action, id }, error]) => [action, id, (error as Error & { code: string }).code]),
+      [
+        ['create', asked[0], 'WORKER_EXISTS'],
+        ['stop', asked[2], 'WORKER_CHANGE_DENIED'],
+      ],
+    )
+    assert.deepEqual(
+      told.map(({ action, id }) => [action, id]),
+      [['start', asked[1]]],
+    )
+    assert.equal(new Set(asked).size, 3)
   })
 
   it('that a plugin makes when it hears of one are not those of the request', async () => {

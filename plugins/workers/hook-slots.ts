@@ -17,6 +17,7 @@ export function hookSlots(hooks: PluginHooks): HookSlots {
     beforeWorkerStart: hooks.slot('beforeWorkerStart'),
     beforeWorkerChange: hooks.slot('beforeWorkerChange'),
     onWorkerChange: hooks.slot('onWorkerChange'),
+    onWorkerChangeFailed: hooks.slot('onWorkerChangeFailed'),
     collectHealthTerms: hooks.slot('collectHealthTerms'),
     transformJobOptions: hooks.slot('transformJobOptions'),
     resolveProcessor: hooks.slot('resolveProcessor'),

@@ -17,6 +17,7 @@ export interface WorkerHooks {
   beforeWorkerStart: Gate<[workerName: string]>
   beforeWorkerChange: Gate<[change: WorkerChange]>
   onWorkerChange: Settle<[change: WorkerChange]>
+  onWorkerChangeFailed: Settle<[change: WorkerChange, error: Error]>
   collectHealthTerms: Collect<[workerName: string], readonly PluginHealthTerm[]>
   transformJobOptions: Waterfall<JobPlan, [workerName: string, data: unknown]>
   resolveProcessor: First<[workerName: string], WorkerProcessor>
@@ -57,6 +58,11 @@ export const workerHooks = {
     kind: 'settle',
     args: ['change'],
     summary: 'A management action has changed a worker, its jobs or schedules; its caller receives the response afterwards',
+  },
+  onWorkerChangeFailed: {
+    kind: 'settle',
+    args: ['change', 'error'],
+    summary: 'A management action that `beforeWorkerChange` was asked about was refused, or failed before it changed anything',
   },
   collectHealthTerms: {
     kind: 'collect',

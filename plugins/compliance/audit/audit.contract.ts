@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
-import { definePlugin, type NewManagementAction, type Plugin } from 'zin'
+import { definePlugin, deny, type NewManagementAction, type Plugin } from 'zin'
 import { cluster } from 'zin/plugins/cluster'
 import { database, databaseService } from 'zin/plugins/database'
 import { decisions, decisionsService } from 'zin/plugins/decisions'
@@ -33,6 +33,14 @@ export async function auditedApp(
       manage = (action, work) => ctx.manage(action, work)
     },
   })
+  // It is asked after the audit log.
+  const lock = definePlugin({
+    name: 'lock',
+    version: '1.0.0',
+    uses: { compliance: complianceService },
+    setup: ({ hooks }) =>
+      void hooks.on('beforeManagementAction', ({ action }) => (action === 'desk.lock' ? deny('it is locked') : undefined)),
+  })
   const fail = async (job: { data: unknown }): Promise<unknown> => {
     if (job.data === 'fail') throw new TypeError('a text with marker-4711')
     return 'marker-4711'
@@ -49,6 +57,7 @@ export async function auditedApp(
       queueMonitor({ apiKeys: { [payloadKey]: { permissions: ['read', 'payload:read'], queues: '*' } } }),
       desk(),
       compliance(options),
+      lock(),
       ...extra,
     ],
     env: { APP_KEY: 'k'.repeat(32), WORKER_ENCRYPTION: 'false', CLUSTER_NAME: `audit-${randomUUID().slice(0, 8)}`, ...env },
@@ -142,6 +151,22 @@ export function auditContract(title: string, env: () => Readonly<Record<string, 
       assert.deepEqual([asked?.outcome, failed?.outcome, failed?.reason, failed?.ref], ['asked', 'failed', 'RangeError', asked?.id])
       assert.equal(failed?.actor, 'plugin:desk')
       assert.equal(failed?.before, asked?.before)
+    })
+
+    it('has actions that somebody else refuses as failed', async () => {
+      await assert.rejects(app.manage({ action: 'desk.lock', target: 'desk:2' }), { code: 'ACTION_DENIED' })
+      const [failed, asked] = await entries({ target: 'desk:2' })
+      assert.deepEqual([asked?.outcome, failed?.outcome, failed?.reason, failed?.ref], ['asked', 'failed', 'ACTION_DENIED', asked?.id])
+    })
+
+    it('has changes of workers that changed nothing as failed, and each second entry refers to the first', async () => {
+      const again = await post('/api/workers', { name: 'mails', queueName: 'mails' })
+      assert.deepEqual([again.status, again.body.code], [409, 'WORKER_EXISTS'])
+      const [failed, asked] = await entries({ action: 'worker.create', target: 'worker:mails' })
+      assert.deepEqual([asked?.outcome, failed?.outcome, failed?.reason, failed?.ref], ['asked', 'failed', 'WORKER_EXISTS', asked?.id])
+      await host.service(workersService).update('mails', { concurrency: 3 })
+      const [done, before] = await entries({ action: 'worker.update', target: 'worker:mails' })
+      assert.deepEqual([before?.outcome, done?.outcome, done?.ref], ['asked', 'done', before?.id])
     })
 
     it('has views of payloads', async () => {

@@ -131,6 +131,7 @@ export function createAudit(ctx: ComplianceContext): Audit {
         if (change.action === 'update' && change.after !== null) optOuts.set(change.worker, change.after.record.features)
         recorder.afterWorkerChange(change)
       })
+      hooks.on('onWorkerChangeFailed', recorder.workerChangeFailed)
       hooks.on('beforeWorkerStart', async (worker) => void (await optOuts.read(worker)))
       hooks.on('onAttemptEnd', recorder.attemptEnded)
     }

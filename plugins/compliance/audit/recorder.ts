@@ -28,6 +28,8 @@ export class Recorder {
   readonly #parts: RecorderParts
   /** Entries `asked` by the action that is under way. */
   readonly #asked = new WeakMap<object, { readonly id: number; readonly actor: ActionActor }>()
+  /** The same of changes of workers, by their number. */
+  readonly #askedChanges = new Map<number, number>()
 
   constructor(parts: RecorderParts) {
     this.#parts = parts
@@ -45,16 +47,32 @@ export class Recorder {
 
   readonly afterAction = (action: ManagementAction, end: ActionEnd): void => {
     const asked = this.#asked.get(action)
-    const actor = end.actor ?? asked?.actor ?? action.actor ?? this.#actor(action.plugin)
+    // It was refused before it was asked here, or because it cannot be written.
+    if (asked === undefined) return
+    const actor = end.actor ?? asked.actor
     const { after = action.after, before = action.before } = end
     const reason = end.outcome === 'failed' ? codeOf(end.error) : (end.reason ?? action.reason ?? null)
     const given = { action: action.action, target: action.target, outcome: end.outcome, ...this.#digests(before, after), reason }
-    this.#parts.writer.put(this.#facts({ ...given, ref: asked?.id ?? null }, actor))
+    this.#parts.writer.put(this.#facts({ ...given, ref: asked.id }, actor))
   }
 
-  readonly beforeWorkerChange = (change: WorkerChange): Promise<Denial | undefined> => this.#store(this.#changeFacts(change, 'asked'))
+  /** Asked again, when its worker was changed meanwhile, the entry refers to the first one. */
+  readonly beforeWorkerChange = (change: WorkerChange): Promise<Denial | undefined> =>
+    this.#store({ ...this.#changeFacts(change, 'asked'), ref: this.#askedChanges.get(change.id) ?? null }, (id) => {
+      if (!this.#askedChanges.has(change.id)) this.#askedChanges.set(change.id, id)
+    })
 
-  readonly afterWorkerChange = (change: WorkerChange): void => this.#parts.writer.put(this.#changeFacts(change, 'done'))
+  readonly afterWorkerChange = (change: WorkerChange): void => {
+    this.#parts.writer.put({ ...this.#changeFacts(change, 'done'), ref: this.#askedChanges.get(change.id) ?? null })
+    this.#askedChanges.delete(change.id)
+  }
+
+  readonly workerChangeFailed = (change: WorkerChange, error: Error): void => {
+    const ref = this.#askedChanges.get(change.id)
+    if (ref === undefined) return
+    this.#askedChanges.delete(change.id)
+    this.#parts.writer.put({ ...this.#changeFacts(change, 'failed'), ref, reason: codeOf(error) })
+  }
 
   readonly beforePayloadView = ({ actor, jobId, queue, what }: PayloadView): Promise<Denial | undefined> =>
     this.#store(this.#facts({ action: `${what}.view`, target: `job:${queue}/${jobId}`, outcome: 'asked' }, actor))
@@ -103,7 +121,10 @@ export class Recorder {
     }
   }
 
-  #changeFacts({ action, actor, after, before, requestId, target, worker }: WorkerChange, outcome: 'asked' | 'done'): AuditFacts {
+  #changeFacts(
+    { action, actor, after, before, requestId, target, worker }: WorkerChange,
+    outcome: 'asked' | 'done' | 'failed',
+  ): AuditFacts {
     const name = action.includes('.') ? action : `worker.${action}`
     const of = target === undefined ? `worker:${worker}` : `worker:${worker}/${target}`
     return this.#facts(

@@ -6,6 +6,10 @@ import type { SubjectExport } from './service.js'
 const subjectArgument = { name: 'subject', summary: 'The id of the subject as it stands in the data of jobs', required: true } as const
 const pathOf = (subject: string): string => `/api/compliance/subjects/${encodeURIComponent(subject)}`
 
+function counted(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? '' : 's'}`
+}
+
 /** Commands that query the running app. */
 export const subjectCommands: readonly Command[] = [
   defineCommand({
@@ -18,7 +22,8 @@ export const subjectCommands: readonly Command[] = [
     run: async ({ app, args: { subject = '' }, print }) => {
       const found = await app.request<SubjectExport>({ method: 'GET', path: `${pathOf(subject)}/export` })
       if (print.json) return print.record(found)
-      print.line(`${found.jobs.length} jobs and ${found.records.length} other records; --json shows them whole`)
+      const what = `${counted(found.jobs.length, 'job')} and ${counted(found.records.length, 'other record')}`
+      print.line(found.jobs.length + found.records.length === 0 ? 'Nothing is kept about this subject' : `${what}; --json shows them whole`)
       for (const { queue, id, state, createdAt } of found.jobs) print.line(`  ${queue} ${id}  ${state}  added ${createdAt}`)
       for (const { plugin, kind, id } of found.records) print.line(`  ${plugin}: ${kind} ${id}`)
       for (const problem of found.problems) print.line(problem)
@@ -43,7 +48,7 @@ export const subjectCommands: readonly Command[] = [
       }
       if (print.json) print.record(erasure)
       else if (erasure.error === null)
-        print.line(`Erased ${erasure.erased} jobs and ${erasure.elsewhere} other records (erasure ${erasure.id})`)
+        print.line(`Erased ${counted(erasure.erased, 'job')} and ${counted(erasure.elsewhere, 'other record')} (erasure ${erasure.id})`)
       else print.line(`The erasure ${erasure.id} failed: ${erasure.error}`)
       return erasure.state === 'completed' ? 0 : 1
     },

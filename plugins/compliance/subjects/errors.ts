@@ -1,4 +1,5 @@
 import { defineErrors } from 'zin'
+import type { Erasure } from '../store/erasures.js'
 
 export const subjectErrors = defineErrors({
   SUBJECT_UNDECLARED: {
@@ -19,6 +20,14 @@ export const subjectErrors = defineErrors({
     message: (id: string) => `No erasure has the id "${id.slice(0, 60)}"`,
     when: 'The id of an erasure is unknown',
     fix: 'Use the id of the response to `DELETE /api/compliance/subjects/:id`',
+  },
+  ERASURE_FAILED: {
+    status: 503,
+    message: ({ erased, error, id }: Erasure) =>
+      `The subject is not erased: ${error ?? 'no reason is known'}. ${erased} jobs and schedules were erased before that (erasure ${id}); repeat the request`,
+    details: (erasure: Erasure) => ({ erasure }),
+    when: 'An erasure failed before the response, as its store or a plugin failed; part of the data may be left',
+    fix: 'Remove the cause that the message names, and repeat the request',
   },
   GDPR_OFF: {
     status: 409,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Clock, type Logger, messageOf, type SlotOf } from 'zin'
+import { type ActionFacts, type Clock, type Logger, messageOf, type SlotOf } from 'zin'
 import type { Actor } from 'zin/plugins/ops'
 import type { Queues } from 'zin/plugins/queues'
 import type { ComplianceHooks, SubjectRecord } from '../hooks.js'
@@ -25,11 +25,16 @@ export interface SubjectsParts {
   readonly scrubDatabase: () => Promise<void>
   /** Lets plugins refuse and record what is done. */
   readonly manage: Manage
+  /** Records how an erasure ended that went on after its request. */
+  readonly onEnded: (erasure: Erasure) => void
   readonly clock: Clock
   readonly log: Logger
 }
 
-type Manage = <T>(action: { readonly action: string; readonly target: string }, work: () => Promise<T>) => Promise<T>
+type Manage = <T>(
+  action: { readonly action: string; readonly target: string },
+  work: (note: (facts: ActionFacts) => void) => Promise<T>,
+) => Promise<T>
 
 /** Everything about a subject. */
 export interface SubjectExport {
@@ -93,10 +98,15 @@ export class Subjects {
     return { subject, exportedAt, jobs: [...found.values()], records, complete: problems.length === 0, problems }
   }
 
-  /** Starts an erasure, and waits up to `waitMs` for its end. The errors of `export`. */
+  /** Starts an erasure, and waits up to `waitMs` for its end. The errors of `export`; 503 ERASURE_FAILED. */
   async erase(subject: string, actor: Actor | undefined, waitMs: number): Promise<Erasure> {
     await this.#check(subject)
-    return this.#managed('subject.erase', subject, () => this.#erase(subject, actor, waitMs))
+    return this.#managed('subject.erase', subject, async (note) => {
+      const erasure = await this.#erase(subject, actor, waitMs)
+      if (erasure.state === 'failed') throw subjectErrors.ERASURE_FAILED(erasure)
+      note({ reason: erasureText(erasure) })
+      return erasure
+    })
   }
 
   async #erase(subject: string, actor: Actor | undefined, waitMs: number): Promise<Erasure> {
@@ -121,7 +131,9 @@ export class Subjects {
     const ended = this.#run(running, () => this.#eraseAll(running, subject))
     Object.assign(running, { ended })
     await Promise.race([ended, wait(waitMs, undefined, { signal: this.#closing.signal, ref: false }).catch(() => undefined)])
-    return running.current
+    const responded = running.current
+    if (isOpen(responded)) void ended.then(() => this.#tellEnd(running.current))
+    return responded
   }
 
   /** 404 ERASURE_NOT_FOUND. */
@@ -139,12 +151,15 @@ export class Subjects {
       // The id of the subject is not stored, so the search cannot be repeated; the caller has to.
       const interrupted = 'its process ended during the search; repeat the request'
       if (erasure.state === 'running') {
-        await this.#save({ current: erasure }, { state: 'failed', error: interrupted })
+        const failed = { current: erasure }
+        await this.#save(failed, { state: 'failed', error: interrupted })
+        this.#tellEnd(failed.current)
         continue
       }
       const running = { current: erasure, ended: Promise.resolve() }
       this.#running.set(erasure.id, running)
-      Object.assign(running, { ended: this.#run(running, () => this.#awaitPending(running)) })
+      const ended = this.#run(running, () => this.#awaitPending(running)).then(() => this.#tellEnd(running.current))
+      Object.assign(running, { ended })
     }
   }
 
@@ -153,7 +168,12 @@ export class Subjects {
     await Promise.all([...this.#running.values()].map(({ ended }) => ended))
   }
 
-  #managed<T>(action: string, subject: string, work: () => Promise<T>): Promise<T> {
+  /** One that did not end goes on after the next start, in another process. */
+  #tellEnd(erasure: Erasure): void {
+    if (!isOpen(erasure)) this.#parts.onEnded(erasure)
+  }
+
+  #managed<T>(action: string, subject: string, work: (note: (facts: ActionFacts) => void) => Promise<T>): Promise<T> {
     return this.#parts.manage({ action, target: `subject:${this.#parts.digests.of(subject)}` }, work)
   }
 
@@ -264,6 +284,16 @@ export class Subjects {
     running.current = { ...running.current, ...changes, updatedAt: new Date(clock.now()).toISOString() }
     await erasures.save(running.current)
   }
+}
+
+function isOpen({ state }: Erasure): boolean {
+  return state === 'running' || state === 'waiting'
+}
+
+/** How far an erasure is, for the audit log: no text of an error. */
+export function erasureText({ elsewhere, erased, id, pending, state }: Erasure): string {
+  const left = state === 'waiting' ? `; ${pending} jobs still run` : ''
+  return `erasure ${id} ${state}: ${erased} jobs and schedules, ${elsewhere} other records${left}`
 }
 
 function byQueue(jobs: readonly PendingJob[]): ReadonlyMap<string, readonly string[]> {

@@ -1,3 +1,4 @@
+import type { Audit } from '../audit/audit.js'
 import { createSubjects } from '../migrations/0003-create-subjects.js'
 import type { ComplianceContext, CompliancePart, Control } from '../part.js'
 import { databaseErasures } from '../store/erasures.js'
@@ -9,14 +10,14 @@ import { SubjectJobs } from './find.js'
 import { indexJobs } from './index-jobs.js'
 import { pruneIndex } from './prune.js'
 import { subjectRoutes } from './routes.js'
-import { Subjects } from './service.js'
+import { erasureText, Subjects } from './service.js'
 
 const resumeMs = 15_000
 const pruneMs = 3_600_000
 const dayMs = 86_400_000
 
 /** The subjects of jobs can be exported and erased. */
-export function subjectsPart(ctx: ComplianceContext, marks: Marks): CompliancePart {
+export function subjectsPart(ctx: ComplianceContext, marks: Marks, audit: Pick<Audit, 'note'>): CompliancePart {
   const { clock, hooks, log, options, services, settings } = ctx
   const { cluster, database, ops, queues } = services
   const enabled = settings.WORKER_GDPR
@@ -41,6 +42,7 @@ export function subjectsPart(ctx: ComplianceContext, marks: Marks): CompliancePa
       await sql`pragma wal_checkpoint(truncate)`.execute(database.tables())
     },
     manage: (action, work) => ctx.manage(action, work),
+    onEnded: (erasure) => audit.note('erasure.end', `subject:${erasure.subject}`, erasureText(erasure), erasure.state),
     clock,
     log,
   })

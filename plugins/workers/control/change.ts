@@ -67,6 +67,8 @@ export type WorkerAction = keyof WorkerActions
 
 /** One management action on a worker. */
 export interface WorkerChangeOf<Action extends WorkerAction> {
+  /** Number of the action in this process, the same before it is done and after it. */
+  readonly id: number
   readonly action: Action
   /** Name of the worker; of a flow, the one of its last job. */
   readonly worker: string

@@ -5,7 +5,7 @@ import type { HookSlots } from '../hook-slots.js'
 import type { WorkerAction, WorkerActions, WorkerChange } from './change.js'
 
 export interface ChangesParts {
-  readonly hooks: Pick<HookSlots, 'beforeWorkerChange' | 'onWorkerChange'>
+  readonly hooks: Pick<HookSlots, 'beforeWorkerChange' | 'onWorkerChange' | 'onWorkerChangeFailed'>
   readonly ops: Pick<Ops, 'actor'>
   readonly log: Logger
 }
@@ -42,39 +42,57 @@ const app: Actor = { kind: 'plugin', id: 'app', via: 'plugin' }
 /** The one way of every management action: plugins may refuse it before it is done, and hear of it before its caller does. */
 export class Changes {
   readonly #parts: ChangesParts
+  #lastId = 0
 
   constructor(parts: ChangesParts) {
     this.#parts = parts
   }
 
-  /** Does `work`, and ends when those who listen have heard of what it did, also when it failed after that. */
+  /** Does `work`, and ends when those who listen have heard of what it did, or that it was refused or failed before it did anything. */
   async run<Action extends WorkerAction, T>(
     asked: Asked<Action>,
     work: (step: ChangeStep<WorkerActions[Action]>) => Promise<T>,
   ): Promise<T> {
     const { beforeWorkerChange, onWorkerChange } = this.#parts.hooks
     const told: Promise<void>[] = []
+    let id: number | undefined
+    let open: WorkerChange | undefined
+    const changeOf = (subjects: Subjects<WorkerActions[Action]>): WorkerChange => {
+      id ??= ++this.#lastId
+      return this.#changeOf(id, asked, subjects)
+    }
     try {
-      return await work({
+      const result = await work({
         active: beforeWorkerChange.active || onWorkerChange.active,
         allow: async (subjects) => {
-          if (beforeWorkerChange.active) await this.#demandLeave(this.#changeOf(asked, subjects()))
+          if (!beforeWorkerChange.active) return
+          open = changeOf(subjects())
+          await this.#demandLeave(open)
         },
         done: (subjects) => {
-          if (onWorkerChange.active) told.push(this.#tell(this.#changeOf(asked, subjects())))
+          open = undefined
+          if (onWorkerChange.active) told.push(this.#tell(changeOf(subjects())))
         },
       })
+      // Somebody else has done the same meanwhile.
+      if (open !== undefined) told.push(this.#tellFailed(open, workerErrors.WORKER_CHANGED(asked.worker)))
+      return result
+    } catch (error) {
+      if (open !== undefined) told.push(this.#tellFailed(open, error instanceof Error ? error : new Error(String(error))))
+      throw error
     } finally {
       await Promise.all(told)
     }
   }
 
   #changeOf<Action extends WorkerAction>(
+    id: number,
     { action, worker, target, actor }: Asked<Action>,
     subjects: Subjects<WorkerActions[Action]>,
   ): WorkerChange {
     const requestId = requestContext()?.requestId
     const change = {
+      id,
       action,
       worker,
       ...(target === undefined ? {} : { target }),
@@ -96,8 +114,15 @@ export class Changes {
   }
 
   async #tell(change: WorkerChange): Promise<void> {
-    const { action, worker } = change
-    for (const { plugin, error } of await this.#parts.hooks.onWorkerChange.call(change)) {
+    this.#logDeaf(change, await this.#parts.hooks.onWorkerChange.call(change))
+  }
+
+  async #tellFailed(change: WorkerChange, error: Error): Promise<void> {
+    this.#logDeaf(change, await this.#parts.hooks.onWorkerChangeFailed.call(change, error))
+  }
+
+  #logDeaf({ action, worker }: WorkerChange, failures: readonly { readonly plugin: string; readonly error: Error }[]): void {
+    for (const { plugin, error } of failures) {
       this.#parts.log.error(
         { plugin, action, worker, err: error },
         `plugin "${plugin}" did not take note of "${action}" of worker "${worker}"`,
