@@ -6,43 +6,34 @@ import { createHipaa } from './hipaa/hipaa.js'
 import { createMarks } from './migrations/0002-create-marks.js'
 import type { ComplianceContext, CompliancePart } from './part.js'
 import { createAccessControls } from './report/own-controls.js'
-import { type ComplianceReport, makeReport } from './report/report.js'
+import { makeReport } from './report/report.js'
 import { createRetention } from './retention/retention.js'
 import { databaseMarks } from './store/marks.js'
 import { subjectsPart } from './subjects/subjects.js'
 
-export interface Assembly {
-  readonly service: Compliance
-  readonly report: () => Promise<ComplianceReport>
-}
-
 /** Creates the parts of the plugin, which are independent of each other; each lives in its own folder. */
-export function assemble(ctx: ComplianceContext): Assembly {
+export function assemble(ctx: ComplianceContext): Compliance {
   const audit = createAudit(ctx)
   const marks = databaseMarks(ctx.services.database)
   ctx.migration(createMarks)
-  const parts: readonly CompliancePart[] = [
+  const parts: Readonly<Record<string, CompliancePart>> = {
     audit,
-    encryptionPart(ctx, marks),
-    subjectsPart(ctx, marks, audit),
-    createRetention(ctx, audit),
-    createHipaa(ctx),
-    createAccessControls(ctx),
-  ]
+    encryption: encryptionPart(ctx, marks),
+    subjects: subjectsPart(ctx, marks, audit),
+    retention: createRetention(ctx, audit),
+    hipaa: createHipaa(ctx),
+    access: createAccessControls(ctx),
+  }
   const { environment, name } = ctx.host.app
-  const report = (): Promise<ComplianceReport> => makeReport({ app: { name, environment }, now: ctx.clock.now(), parts })
   return {
-    report,
-    service: {
-      entries: audit.entries,
-      verify: audit.verify,
-      get audit() {
-        return audit.status
-      },
-      report: async () => {
-        if (!ctx.settings.WORKER_SOC2) throw complianceErrors.REPORT_OFF()
-        return report()
-      },
+    entries: audit.entries,
+    verify: audit.verify,
+    get audit() {
+      return audit.status
+    },
+    report: async () => {
+      if (!ctx.settings.WORKER_SOC2) throw complianceErrors.REPORT_OFF()
+      return makeReport({ app: { name, environment }, now: ctx.clock.now(), parts })
     },
   }
 }

@@ -7,6 +7,7 @@ import { after, before, describe, it } from 'node:test'
 import { queuesService } from 'zin/plugins/queues'
 import { workersService } from 'zin/plugins/workers'
 import { eventually } from '../../scripts/testing/eventually.js'
+import { complianceService } from './contract.js'
 import { type ComplianceApp, complianceApp, type Env } from './testing/app.js'
 
 const marker = `marker-${randomUUID()}`
@@ -137,6 +138,11 @@ export function encryptionContract(name: string, env: Env, leaksOf: (dataDir: st
     it('keeps jobs of an unknown key without failing them, and names the key', async () => {
       const { id } = await app.host.service(workersService).enqueue('orders', { note: 'x' }, { name: 'completes', delay: 500 })
       await reboot({ WORKER_ENCRYPTION_KEYS: key('other') })
+      await eventually('the report says that jobs of the key are left', async () => {
+        const { controls } = await app.host.service(complianceService).report()
+        const control = controls.find(({ id }) => id === 'encryption/jobs')
+        return control?.evidence.reencryption === 'incomplete' && control.state === 'gap'
+      })
       await eventually('it was put off', async () => ((await queues().job('orders', id))?.job.delay ?? 0) > 30_000)
       const { job, state } = (await queues().job('orders', id)) ?? assert.fail('it is kept')
       assert.deepEqual([state, job.attemptsMade], ['delayed', 0])

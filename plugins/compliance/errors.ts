@@ -19,8 +19,14 @@ export const complianceErrors = defineErrors({
   REPORT_OFF: {
     status: 409,
     message: () => 'There is no report: WORKER_SOC2 is false',
-    when: 'The report is requested from the service while `WORKER_SOC2` is false',
+    when: 'The report is requested while `WORKER_SOC2` is false',
     fix: 'Set `WORKER_SOC2` to true',
+  },
+  AUDIT_MISSING: {
+    message: (error: Error) =>
+      `This database has no audit log (${messageOf(error)}): no app with the plugin compliance has migrated it yet, or its tables were dropped. Check ZIN_DATA_DIR or DB_*, and zin migrate --status`,
+    when: '`audit:verify` reads a database without the tables of the audit log',
+    fix: 'Verify the database that the app uses, with the same `.env`',
   },
   COMPLIANCE_KEY_MISSING: {
     message: (settings: string) => `APP_KEY is not set, and ${settings} needs it; set it to 32 random bytes or more`,

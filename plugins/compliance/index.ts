@@ -38,13 +38,11 @@ export const compliance = definePlugin({
   options: complianceOptions,
   setup(ctx) {
     const { services, settings } = ctx
-    const { report, service } = assemble(ctx)
+    const service = assemble(ctx)
     ctx.provide(complianceService, service)
     ctx.describe(() => (settings.WORKER_AUDIT_LOG ? 'audit' : undefined))
-    if (settings.WORKER_SOC2) {
-      ctx.routes(reportRoutes(report))
-      ctx.commands(reportCommands)
-    }
+    ctx.routes(reportRoutes(service.report))
+    ctx.commands(reportCommands)
     ctx.onReady(() => {
       const { workers } = services
       if (workers?.enabled === true) ctx.onStop(workers.offerFeature(complianceFeature))

@@ -43,7 +43,8 @@ describe('settings of compliance', () => {
     const { controls, summary } = on.body as { controls: { id: string; evidence: object; gaps: string[] }[]; summary: { gaps: number } }
     assert.equal(controls.filter(({ gaps }) => gaps.length > 0).length >= summary.gaps, true)
     assert.deepEqual(controls.find(({ id }) => id === 'access/operators')?.evidence && summary.gaps > 0, true)
-    assert.equal((await get({ WORKER_SOC2: 'false' }, '/api/compliance/report')).status, 404)
+    const off = await get({ WORKER_SOC2: 'false' }, '/api/compliance/report')
+    assert.deepEqual([off.status, (off.body as { code?: string }).code], [409, 'REPORT_OFF'])
   })
 
   it('WORKER_HIPAA refuses to start without encryption, audit or a key, and names what is missing', async () => {

@@ -130,7 +130,7 @@ describe('the pages of the audit log and of data subjects in Chromium', () => {
     await setActor('user:other')
     await integrity.getByRole('button', { name: 'Verify' }).click()
     await integrity.getByText('changed', { exact: true }).waitFor()
-    await integrity.getByText(`Entry ${id}: it was altered`, { exact: false }).waitFor()
+    await integrity.getByText(`entry ${id} was altered`, { exact: false }).waitFor()
     await setActor(actor)
     await page.context().close()
   })

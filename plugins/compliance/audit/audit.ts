@@ -71,7 +71,7 @@ export function createAudit(ctx: ComplianceContext): Audit {
     const found = report.fault === undefined ? intactText(report) : report.fault.problem
     const target = report.fault === undefined ? 'audit:log' : `audit:${report.fault.id}`
     if (enabled) recorder.note('audit.verify', target, found, report.intact ? 'intact' : 'broken')
-    if (report.fault !== undefined) log.error({ entry: report.fault.id }, `the audit log was changed: entry ${report.fault.id}: ${found}`)
+    if (report.fault !== undefined) log.error({ entry: report.fault.id }, `the audit log cannot be verified: ${found}`)
     return report
   }
 

@@ -1,4 +1,5 @@
-import { type Command, defineCommand } from 'zin'
+import { type Command, defineCommand, messageOf } from 'zin'
+import { complianceErrors } from '../errors.js'
 import type { KeyRing } from '../keys.js'
 import type { AuditStore } from './store/contract.js'
 import { intactText, verifyAudit } from './verify.js'
@@ -16,6 +17,11 @@ interface ListedEntry {
   readonly target: string
   readonly outcome: string
   readonly reason: string | null
+}
+
+/** As SQLite, MySQL and MariaDB say it. */
+function isTableMissing(error: unknown): boolean {
+  return /no such table|doesn't exist/i.test(messageOf(error))
 }
 
 /** `audit:list` asks the running app; `audit:verify` reads the tables itself, whether or not the app runs. */
@@ -55,14 +61,16 @@ export function auditCommands({ keys, store }: AuditCommandParts): readonly Comm
       starts: ['database'],
       json: true,
       run: async ({ print, signal }) => {
-        const report = await print.waiting('the audit log', verifyAudit({ store, keys, signal }))
+        const report = await print.waiting('the audit log', verifyAudit({ store, keys, signal })).catch((error: unknown) => {
+          throw isTableMissing(error) ? complianceErrors.AUDIT_MISSING(error as Error) : error
+        })
         const { fault, open, purged } = report
         if (print.json) print.record({ ...report, fault: fault ?? null })
         else if (fault === undefined) {
           print.line(intactText(report))
           if (purged > 0) print.line(`${purged} older entries were deleted by retention`)
-          if (open > 0) print.line(`Chains whose process runs, or did not end in order: ${open}`)
-        } else print.line(`Entry ${fault.id}: ${fault.problem}`)
+          if (open > 0) print.line(`Chains whose process still runs or was killed: ${open}`)
+        } else print.line(`not intact: ${fault.problem}`)
         return fault === undefined ? 0 : 1
       },
     }),

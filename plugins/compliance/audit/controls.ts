@@ -37,8 +37,12 @@ export async function auditControls({ audit, keyed, now }: AuditControlsInput): 
   const age = last === undefined ? Number.POSITIVE_INFINITY : now - last.at
   const chainGaps = [
     ...(keyed ? [] : ['The log is not sealed with a secret key: set APP_KEY']),
-    ...(last?.outcome === 'broken' ? [`Its last verification found a change at ${last.target}: ${last.reason}`] : []),
-    ...(age > verifiedMs ? ['It was not verified lately: run zin audit:verify, or POST /api/compliance/audit/verify'] : []),
+    ...(last?.outcome === 'broken' ? [`Its last verification failed: ${last.reason}`] : []),
+    ...(age > verifiedMs
+      ? [
+          'No verification of the last eight days is recorded: verify it in the console, or by POST /api/compliance/audit/verify; zin audit:verify leaves no record',
+        ]
+      : []),
   ]
   return [
     {

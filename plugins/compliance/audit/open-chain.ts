@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Clock, withDeadline } from 'zin'
+import { type Clock, type Logger, withDeadline } from 'zin'
 import type { KeyRing } from '../keys.js'
 import { type Chain, newChain, registerChain, withHead } from './chain.js'
 import type { AuditStore } from './store/contract.js'
@@ -10,6 +10,7 @@ export interface OpenChainInput {
   /** The node that writes it. */
   readonly node: string
   readonly clock: Clock
+  readonly log: Logger
   /** Longest wait for the store, per attempt, in ms. */
   readonly storeMs: number
 }
@@ -29,7 +30,7 @@ export async function openChain(input: OpenChainInput): Promise<Chain> {
   throw new Error(`${node} got no number for its chain in ${openTries} attempts`)
 }
 
-async function tryOpen({ keys, node, store }: OpenChainInput, openedAt: number): Promise<Chain | undefined> {
+async function tryOpen({ keys, log, node, store }: OpenChainInput, openedAt: number): Promise<Chain | undefined> {
   const key = keys.current
   const register = (await store.chain(registerChain)) ?? newChain(key, '', { chain: registerChain, node: 'register', openedAt })
   const [newest] = await store.chains(register.entries, 1)
@@ -37,5 +38,12 @@ async function tryOpen({ keys, node, store }: OpenChainInput, openedAt: number):
   const before = newest ?? { chain: register.entries, opening: register.lastHash }
   const chain = newChain(key, before.opening, { chain: before.chain + 1, node, openedAt })
   const grown = withHead(key, register, { entries: chain.chain, lastHash: chain.opening })
-  return (await store.open(chain, grown)) ? chain : undefined
+  if (!(await store.open(chain, grown))) return undefined
+  if (keys.find(register.keyId) === undefined) {
+    log.warn(
+      { key: register.keyId },
+      `the audit log was sealed with the key ${register.keyId}, which is not configured: what was written before cannot be verified until the earlier APP_KEY is in APP_KEY_BK`,
+    )
+  }
+  return chain
 }

@@ -101,13 +101,26 @@ describe('the verification of an audit log', () => {
       lastHash: (await store.entries({ after: idOf(2, 1), to: idOf(2, 2), limit: 1 }))[0]?.hash ?? '',
     })
     store.removeEntry(idOf(2, 3))
-    assert.match((await verifyAudit({ store, keys })).fault?.problem ?? '', /seal does not match/)
+    assert.match((await verifyAudit({ store, keys })).fault?.problem ?? '', /^chain 2 does not match its seal/)
   })
 
-  it('says which key is missing after APP_KEY changed, and reads with APP_KEY_BK', async () => {
+  it('says which key is missing after APP_KEY changed, also when the log is written on, and reads with APP_KEY_BK', async () => {
     const store = await logWith(3)
     const other = { APP_KEY: 'n'.repeat(32), APP_KEY_BK: '' }
-    assert.match((await verifyAudit({ store, keys: keysFor('audit', other) })).fault?.problem ?? '', /key [0-9a-f]{16}.*APP_KEY_BK/)
+    assert.match(
+      (await verifyAudit({ store, keys: keysFor('audit', other) })).fault?.problem ?? '',
+      /^the register of chains was sealed with the key [0-9a-f]{16}.*APP_KEY_BK/,
+    )
+    const log = memoryLogger()
+    const write = async (ring: typeof keys): Promise<void> => {
+      const writer = new AuditWriter({ store, keys: ring, node: 'n', clock: fakeClock(), log, backlog: 100, onState: () => undefined })
+      await writer.write(facts(1))
+      await writer.close()
+    }
+    await write(keys)
+    assert.equal(log.lines.length, 0)
+    await write(keysFor('audit', other))
+    assert.match(log.lines[0]?.msg ?? '', /sealed with the key [0-9a-f]{16}, which is not configured.*APP_KEY_BK/)
     const both = keysFor('audit', { ...other, APP_KEY_BK: JSON.stringify([settings.APP_KEY]) })
     assert.equal((await verifyAudit({ store, keys: both })).intact, true)
   })

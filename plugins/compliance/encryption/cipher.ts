@@ -58,7 +58,7 @@ export class Cipher {
     const key = this.#keys.find(id)
     if (key === undefined) {
       throw new KeepJobError(
-        `it is encrypted with the key "${id}", which is not configured (${this.#keys.ids.join(', ')} are). Add that key to WORKER_ENCRYPTION_KEYS, or the APP_KEY of then to APP_KEY_BK`,
+        `it is encrypted with the key "${id}", which is not configured (${this.#keys.ids.join(', ')} are). Add that key to WORKER_ENCRYPTION_KEYS, or the earlier APP_KEY to APP_KEY_BK`,
       )
     }
     const body = Buffer.from(text.slice(scheme.length + id.length + 2), 'base64url')

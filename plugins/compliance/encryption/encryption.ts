@@ -4,7 +4,7 @@ import { Cipher, isEncrypted } from './cipher.js'
 import { isStale, open, seal } from './envelope.js'
 import { encryptionErrors } from './errors.js'
 import { type EncryptionKeys, encryptionKeys } from './key-ring.js'
-import { Reencryption } from './reencryption.js'
+import { Reencryption, type ReencryptionProgress } from './reencryption.js'
 
 /** Jobs are stored encrypted, and what was encrypted once stays readable when the setting is off again. */
 export function encryptionPart(ctx: ComplianceContext, marks: Marks): CompliancePart {
@@ -52,7 +52,7 @@ export function encryptionPart(ctx: ComplianceContext, marks: Marks): Compliance
       await leadership.resign()
     })
   })
-  return { controls: () => [control(true, keys, reencryption)] }
+  return { controls: async () => [control(true, keys, await reencryption.read())] }
 }
 
 function restoreWith({ hooks }: ComplianceContext, cipher: Cipher): void {
@@ -73,9 +73,9 @@ function transformWith(ctx: ComplianceContext, cipher: Cipher): void {
   hooks.on('transformJobText', (text, queue, part) => cipher.encrypt(text, { queue, part }))
 }
 
-function control(on: boolean, keys: EncryptionKeys | undefined, reencryption?: Reencryption): Control {
+function control(on: boolean, keys: EncryptionKeys | undefined, reencryption?: ReencryptionProgress): Control {
   const acts = on && keys !== undefined
-  const { state = 'idle', unreadable = 0 } = reencryption?.progress ?? {}
+  const { state = 'idle', unreadable = 0 } = reencryption ?? {}
   const gaps = [
     ...(on && keys === undefined ? ['No key is configured; set APP_KEY or WORKER_ENCRYPTION_KEYS.'] : []),
     ...(unreadable > 0 ? [`${unreadable} stored jobs cannot be read with the configured keys; add the missing key.`] : []),

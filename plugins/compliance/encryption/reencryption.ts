@@ -16,7 +16,8 @@ export interface ReencryptionParts {
 
 /** How far the stored jobs are encrypted with the present key. */
 export interface ReencryptionProgress {
-  readonly state: 'idle' | 'running' | 'done'
+  /** `incomplete`: some could not be read. */
+  readonly state: 'idle' | 'running' | 'incomplete' | 'done'
   /** Jobs and schedules that were looked at, and rewritten, in this process. */
   readonly looked: number
   readonly rewritten: number
@@ -44,6 +45,13 @@ export class Reencryption {
     return this.#progress
   }
 
+  /** The progress in this process; what another one has finished is done as well. */
+  async read(): Promise<ReencryptionProgress> {
+    if (this.#progress.state !== 'idle') return this.#progress
+    const { keyId, marks } = this.#parts
+    return (await marks.get(mark)) === keyId ? { ...this.#progress, state: 'done' } : this.#progress
+  }
+
   /** Resolves when all is encrypted with the present key, or the signal is aborted. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { keyId, log, marks, queues } = this.#parts
@@ -56,7 +64,8 @@ export class Reencryption {
         changed ||= left > 0
         if (left > 0 || signal.aborted) continue
         if (changed) await queues.scrub()
-        if (this.#progress.unreadable === 0) await marks.set(mark, keyId)
+        if (this.#progress.unreadable > 0) return this.#set({ state: 'incomplete' })
+        await marks.set(mark, keyId)
         return this.#set({ state: 'done' })
       }
     } catch (error) {

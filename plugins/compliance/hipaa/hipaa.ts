@@ -11,7 +11,7 @@ export function hipaaGaps(settings: {
   return [
     ...(settings.WORKER_ENCRYPTION ? [] : ['encryption (WORKER_ENCRYPTION is false)']),
     ...(settings.WORKER_AUDIT_LOG ? [] : ['an audit log (WORKER_AUDIT_LOG is false)']),
-    ...(settings.APP_KEY === '' ? ['a key for both (APP_KEY is not set)'] : []),
+    ...(settings.APP_KEY === '' ? ['a key of the audit log (APP_KEY is not set)'] : []),
   ]
 }
 

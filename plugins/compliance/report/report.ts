@@ -15,12 +15,13 @@ export interface ReportInput {
   readonly app: { readonly name: string; readonly environment: string }
   /** ms since 1970. */
   readonly now: number
-  readonly parts: readonly CompliancePart[]
+  /** By name. */
+  readonly parts: Readonly<Record<string, CompliancePart>>
 }
 
 /** Asks every part for its controls. A part that fails is a gap, not an end of the report. */
 export async function makeReport({ app, now, parts }: ReportInput): Promise<ComplianceReport> {
-  const controls = (await Promise.all(parts.map(controlsOf))).flat()
+  const controls = (await Promise.all(Object.entries(parts).map(controlsOf))).flat()
   const count = (state: Control['state']): number => controls.filter((control) => control.state === state).length
   return {
     app: app.name,
@@ -31,12 +32,12 @@ export async function makeReport({ app, now, parts }: ReportInput): Promise<Comp
   }
 }
 
-async function controlsOf(part: CompliancePart, index: number): Promise<readonly Control[]> {
+async function controlsOf([name, part]: [string, CompliancePart]): Promise<readonly Control[]> {
   try {
     return await part.controls()
   } catch (error) {
     const gaps = [`Its evidence could not be read: ${messageOf(error)}`]
-    return [{ id: `unread/${index + 1}`, title: 'A part of the plugin reports its controls', state: 'gap', evidence: {}, gaps }]
+    return [{ id: `${name}/unread`, title: `The controls of "${name}" can be read`, state: 'gap', evidence: {}, gaps }]
   }
 }
 
@@ -51,7 +52,7 @@ export function reportText({ app, at, controls, environment, summary }: Complian
     ...controls.flatMap(({ evidence, gaps: missing, id, state, title }) => [
       '',
       `${marks[state]} ${title} (${id})`,
-      ...Object.entries(evidence).map(([name, value]) => `    ${name}: ${value ?? 'never'}`),
+      ...Object.entries(evidence).map(([name, value]) => `    ${name}: ${value ?? 'none'}`),
       ...missing.map((gap) => `  ! ${gap}`),
     ]),
   ]

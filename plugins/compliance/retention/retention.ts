@@ -123,9 +123,9 @@ const freshMs = 2 * dayMs
 async function retentionControls(audit: Pick<Audit, 'enabled' | 'entries'>, days: number, now: number): Promise<readonly Control[]> {
   const [last] = audit.enabled ? (await audit.entries({ action: 'retention.purge', limit: 1 })).entries : []
   const gaps = [
-    ...(last === undefined || now - last.at > freshMs
-      ? ['It has not run for two days: a process with the role worker or http must lead']
-      : []),
+    ...(audit.enabled ? [] : ['Nothing tells whether it runs: set WORKER_AUDIT_LOG to true']),
+    ...(audit.enabled && last === undefined ? ['It has not run yet; it does within two minutes of the start of the app'] : []),
+    ...(last !== undefined && now - last.at > freshMs ? ['It has not run for two days: see the log of the app for its errors'] : []),
     ...(last?.outcome === 'failed' ? [`Its last run failed: ${last.reason}`] : []),
   ]
   return [

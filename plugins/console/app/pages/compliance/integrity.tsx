@@ -67,8 +67,7 @@ function Found({ entry }: { readonly entry: Entry | undefined }) {
   const isIntact = entry.outcome === 'intact'
   return (
     <p role="status">
-      <Badge tone={isIntact ? 'ok' : 'bad'}>{isIntact ? 'intact' : 'changed'}</Badge>{' '}
-      {isIntact ? entry.reason?.replace(/^intact: /, '') : `Entry ${entry.target.replace(/^audit:/, '')}: ${entry.reason}`}{' '}
+      <Badge tone={isIntact ? 'ok' : 'bad'}>{isIntact ? 'intact' : 'changed'}</Badge> {entry.reason?.replace(/^intact: /, '')}{' '}
       <span class="dim">
         (<Time at={entry.at} />, by {entry.actor})
       </span>

@@ -1,0 +1,15 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { memoryLogger } from 'zin/testing'
+import type { Marks } from '../store/marks.js'
+import { Reencryption } from './reencryption.js'
+
+it('a process that does not lead knows that another one has encrypted everything again', async () => {
+  let written = 'old'
+  const marks = { get: async () => written } as unknown as Marks
+  const queues = {} as ConstructorParameters<typeof Reencryption>[0]['queues']
+  const follower = new Reencryption({ queues, marks, log: memoryLogger(), keyId: 'new', isStale: () => false })
+  assert.equal((await follower.read()).state, 'idle')
+  written = 'new'
+  assert.equal((await follower.read()).state, 'done')
+})

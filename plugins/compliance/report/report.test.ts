@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { makeReport, reportText } from './report.js'
+
+it('a report names the part whose evidence cannot be read', async () => {
+  const report = await makeReport({
+    app: { name: 'shop', environment: 'test' },
+    now: 0,
+    parts: { audit: { controls: () => Promise.reject(new Error('the disk is full')) }, hipaa: { controls: () => [] } },
+  })
+  assert.equal(report.summary.gaps, 1)
+  assert.deepEqual(reportText(report).slice(-2), [
+    '✗ The controls of "audit" can be read (audit/unread)',
+    '  ! Its evidence could not be read: the disk is full',
+  ])
+})
