@@ -14,7 +14,7 @@ import { observabilityOptions } from './options.js'
 import { metricsRoutes } from './routes.js'
 import { observabilitySettings } from './settings.js'
 import { noTraces } from './traces/off.js'
-import { otlpTarget } from './traces/target.js'
+import { otlpTarget, sendsKeyUnencrypted } from './traces/target.js'
 
 export type { MetricFamily, Metrics, MetricsPage, SpanOptions, TraceContext, Traces } from './contract.js'
 export { metricsService, tracesService } from './contract.js'
@@ -62,6 +62,12 @@ export const observability = definePlugin({
     const app: ObservedApp = { ...ctx, database, queues, workers, signs: signed !== undefined, collector }
     const facts = workers === undefined || !(enabled || target) ? undefined : followWorkers(app, workers)
     if (enabled || target !== undefined) countFromHooks(app, facts)
+    if (target !== undefined && sendsKeyUnencrypted(target)) {
+      log.warn(
+        { endpoint: target.endpoint },
+        'APM_API_KEY is sent unencrypted: give WORKER_OPENTELEMETRY_ENDPOINT an address that begins with https:',
+      )
+    }
     ctx.provide(tracesService, target === undefined ? noTraces : await traceApp(app, target, facts))
     ctx.describe(() => describe(server.address?.port, target?.endpoint))
     if (!enabled || host.roles.size === 0) return

@@ -13,7 +13,7 @@ import { otlpReceiver } from './testing/otlp-receiver.js'
 import { HeadSampling } from './traces/head-sampling.js'
 import { ExportFailures } from './traces/quiet-exporter.js'
 import { operationOf, sqlText } from './traces/sql-text.js'
-import { otlpTarget } from './traces/target.js'
+import { otlpTarget, sendsKeyUnencrypted } from './traces/target.js'
 
 const settings = {
   WORKER_OPENTELEMETRY_ENABLED: true,
@@ -64,6 +64,7 @@ describe('the settings of OpenTelemetry', () => {
   const wrong: Readonly<Record<string, readonly [change: object, problem: RegExp]>> = {
     'an endpoint that is no URL': [{ WORKER_OPENTELEMETRY_ENDPOINT: 'collector' }, /ENDPOINT is not a URL/],
     'another protocol': [{ WORKER_OPENTELEMETRY_ENDPOINT: 'grpc://c:4317' }, /neither http: nor https:/],
+    'the path of one signal': [{ WORKER_OPENTELEMETRY_ENDPOINT: 'http://c:4318/v1/traces/' }, /ends in \/v1\/traces\/, which is added/],
     'a password in the URL': [{ WORKER_OPENTELEMETRY_ENDPOINT: 'http://u:geheim@c' }, /contains a user or password/],
     'an APM without a key': [{ APM_ENABLED: true }, /APM_API_KEY is not set/],
     'a key with a line break': [{ APM_ENABLED: true, APM_API_KEY: 'geheim\nx' }, /characters that a header cannot carry/],
@@ -75,6 +76,25 @@ describe('the settings of OpenTelemetry', () => {
         (error: Error) => problem.test(error.message) && !error.message.includes('geheim'),
       ))
   }
+
+  it('tell when the key of the APM crosses a network in the clear', () => {
+    const over = (endpoint: string, key = 'k') => sendsKeyUnencrypted({ endpoint, headers: key === '' ? {} : { 'api-key': key } })
+    assert.deepEqual(
+      ['http://otlp.example.com', 'http://10.0.0.7:4318'].map((endpoint) => over(endpoint)),
+      [true, true],
+    )
+    assert.deepEqual(
+      ['https://otlp.example.com', 'http://127.0.0.1:4318', 'http://[::1]:4318', 'http://localhost:4318'].map((endpoint) => over(endpoint)),
+      [false, false, false, false],
+    )
+    assert.equal(over('http://otlp.example.com', ''), false)
+  })
+
+  it('warn at the start when they send the key unencrypted', async (t) => {
+    const { host } = await traced(t, { APM_ENABLED: 'true', APM_API_KEY: 'geheim', WORKER_OPENTELEMETRY_ENDPOINT: 'http://otlp.invalid' })
+    assert.match(host.logText(), /APM_API_KEY is sent unencrypted/)
+    assert.doesNotMatch(host.logText(), /geheim/)
+  })
 
   it('are listed with those of metrics, and without the key', async (t) => {
     const { host } = await traced(t, { APM_ENABLED: 'true', APM_API_KEY: 'geheim' })
@@ -233,8 +253,8 @@ describe('an endpoint that fails', () => {
     assert.deepEqual(
       log.lines.map(({ failed, msg }) => [failed, msg]),
       [
-        [1, 'traces could not be sent to http://c and are lost until it takes them: refused'],
-        [10, 'traces could not be sent to http://c and are lost until it takes them: refused'],
+        [1, 'traces could not be sent to http://c and were dropped: refused'],
+        [10, 'traces could not be sent to http://c and were dropped: refused'],
         [undefined, 'traces are sent again'],
       ],
     )

@@ -62,7 +62,7 @@ export class MetricsServer {
   }
 
   async #serve({ headers, method, url = '' }: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (this.#hosts?.accepts(headers.host) === false) return end(response, 421, 'This port serves 127.0.0.1 and localhost only\n')
+    if (this.#hosts?.accepts(headers.host) === false) return end(response, 421, 'This port serves 127.0.0.1, [::1] and localhost only\n')
     if (url.split('?')[0] !== '/metrics') return end(response, 404, 'Only /metrics is here\n')
     if (method !== 'GET' && method !== 'HEAD') {
       response.setHeader('allow', 'GET, HEAD')
@@ -85,10 +85,10 @@ function end(response: ServerResponse, status: number, text: string): void {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another process uses the port',
-  EACCES: 'this user may not use the port',
-  EADDRNOTAVAIL: 'it is no address of this machine',
-  ENOTFOUND: 'the host is unknown',
+  EADDRINUSE: 'the port is in use. Set METRICS_PORT to a free port (0 takes any), or stop what uses it',
+  EACCES: 'this user may not use the port. Set METRICS_PORT to one from 1024 on',
+  EADDRNOTAVAIL: 'it is no address of this machine. Set METRICS_HOST to one, or to 0.0.0.0',
+  ENOTFOUND: 'the host is unknown. Set METRICS_HOST to an address of this machine, or to 0.0.0.0',
 }
 
 function reasonOf(error: unknown): string {

@@ -41,7 +41,7 @@ export class ExportFailures {
     const now = clock.monotonic()
     if (this.#toldAt !== undefined && now - this.#toldAt < everyMs) return
     const why = (error?.message ?? 'unknown').slice(0, 200)
-    log.warn({ endpoint, failed: this.#since }, `${what} could not be sent to ${endpoint} and are lost until it takes them: ${why}`)
+    log.warn({ endpoint, failed: this.#since }, `${what} could not be sent to ${endpoint} and were dropped: ${why}`)
     this.#toldAt = now
     this.#since = 0
   }
