@@ -21,7 +21,7 @@ export function assemble(ctx: ComplianceContext): Compliance {
     encryption: encryptionPart(ctx, marks),
     subjects: subjectsPart(ctx, marks, audit),
     retention: createRetention(ctx, audit),
-    hipaa: createHipaa(ctx),
+    hipaa: createHipaa(ctx, audit),
     access: createAccessControls(ctx),
   }
   const { environment, name } = ctx.host.app

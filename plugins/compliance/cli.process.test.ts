@@ -63,6 +63,10 @@ describe('zin audit:*, gdpr:* and compliance:report', () => {
     const { out, err } = await app.zin(['audit:list', '--target', 'worker:mailer'])
     assert.match(out, /^id +at +actor +action +target +outcome +reason\n/, err)
     assert.match(out, /^\d+ +\S+Z +local:local +worker\.create +worker:mailer +done +a new server *$/m)
+    assert.match(
+      (await app.zin(['audit:list', '--action', 'job.end', '--limit', '1'])).out,
+      /\npage 1 of 2, 2 entries: use --page and --limit\n$/,
+    )
     const json = await app.zin(['audit:list', '--action', 'job.end', '--limit', '1', '--json'])
     const [entry] = JSON.parse(json.out) as { action: string; outcome: string; reason: string }[]
     assert.deepEqual([entry?.action, entry?.outcome], ['job.end', 'completed'])

@@ -75,6 +75,14 @@ describe('settings of compliance', () => {
         assert.equal(seen.status, status)
         assert.equal(seen.text.includes('marker-4711'), !hipaa)
         assert.match((await host.inject({ method: 'GET', path, headers: { 'x-api-key': payloadKey } })).text, /marker-4711/)
+        const { entries } = await host.service(complianceService).entries({ action: 'payload.view' })
+        assert.deepEqual(
+          entries.map(({ outcome, reason, target }) => [outcome, reason, target]),
+          [
+            ['asked', null, `job:letters/${id}`],
+            hipaa ? ['refused', 'WORKER_HIPAA', `job:letters/${id}`] : ['asked', null, `job:letters/${id}`],
+          ],
+        )
       })
 
       it(`ends event streams after ${endsAfterMinutes} minutes`, async (t) => {

@@ -8,11 +8,11 @@ export const emails = definePlugin({
   description: 'The worker that sends emails',
   uses: { workers: workersService },
   setup() {},
-  async ready({ services, host }) {
+  async ready({ services, host, plugin }) {
     // A CLI command has no role, and must not change anything as a side effect.
     if (host.roles.size === 0) return
     try {
-      await services.workers.create(
+      await services.workers.as(plugin.name).create(
         {
           name: 'email-sender',
           queueName: 'emails',

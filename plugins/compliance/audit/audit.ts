@@ -1,4 +1,5 @@
 import { withDeadline } from 'zin'
+import type { PayloadView } from 'zin/plugins/queue-monitor'
 import type { AuditListOptions, AuditPage, AuditStatus } from '../contract.js'
 import { complianceErrors } from '../errors.js'
 import { keysFor } from '../keys.js'
@@ -26,6 +27,8 @@ export interface Audit extends CompliancePart {
   verify(): Promise<AuditReport>
   /** Records in the background what the plugin did by itself. */
   note(action: string, target: string, reason: string, outcome?: string): void
+  /** Records that the plugin has refused the view of a payload. */
+  noteRefusedView(view: PayloadView, reason: string): void
 }
 
 /** Longest wait for a page of the list, in ms. */
@@ -107,6 +110,9 @@ export function createAudit(ctx: ComplianceContext): Audit {
     },
     note: (action, target, reason, outcome) => {
       if (enabled) recorder.note(action, target, reason, outcome)
+    },
+    noteRefusedView: (view, reason) => {
+      if (enabled) recorder.payloadViewRefused(view, reason)
     },
     controls: () => auditControls({ audit, keyed: settings.APP_KEY !== '', now: clock.now() }),
   }

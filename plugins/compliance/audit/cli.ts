@@ -9,6 +9,11 @@ export interface AuditCommandParts {
   readonly keys: KeyRing
 }
 
+interface Pagination {
+  readonly total: number
+  readonly totalPages: number
+}
+
 interface ListedEntry {
   readonly id: number
   readonly at: string
@@ -45,13 +50,15 @@ export function auditCommands({ keys, store }: AuditCommandParts): readonly Comm
       },
       run: async ({ app, options, print }) => {
         const { limit, page, action, target, actor, outcome, since, until } = options
-        const { entries } = await app.request<{ entries: readonly ListedEntry[] }>({
+        const { entries, pagination } = await app.request<{ entries: readonly ListedEntry[]; pagination: Pagination }>({
           method: 'GET',
           path: '/api/compliance/audit',
           query: { limit, page, action, target, actor, outcome, since, until },
         })
         if (entries.length === 0 && !print.json) return print.line('The audit log has no such entries')
         print.table(entries, print.json ? undefined : ['id', 'at', 'actor', 'action', 'target', 'outcome', 'reason'])
+        const { total, totalPages } = pagination
+        if (totalPages > page && !print.json) print.line(`page ${page} of ${totalPages}, ${total} entries: use --page and --limit`)
       },
     }),
     defineCommand({

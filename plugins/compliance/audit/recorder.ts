@@ -77,6 +77,9 @@ export class Recorder {
   readonly beforePayloadView = ({ actor, jobId, queue, what }: PayloadView): Promise<Denial | undefined> =>
     this.#store(this.#facts({ action: `${what}.view`, target: `job:${queue}/${jobId}`, outcome: 'asked' }, actor))
 
+  readonly payloadViewRefused = ({ actor, jobId, queue, what }: PayloadView, reason: string): void =>
+    this.#parts.writer.put(this.#facts({ action: `${what}.view`, target: `job:${queue}/${jobId}`, outcome: 'refused', reason }, actor))
+
   /** How many jobs an operation on many has changed; that it began is an entry of its own. */
   readonly afterMonitorAction = ({ action, actor, jobId, jobs, queue }: MonitorAction): void => {
     if (jobId !== undefined || action === 'pause' || action === 'resume') return

@@ -127,7 +127,11 @@ export class AuditWriter {
     const { log, store } = this.#parts
     const left = this.state.waiting + this.#unkept.now
     for (const { caller } of this.#queue.splice(0)) caller?.reject(this.#refusal())
-    if (left > 0) log.error({ entries: left }, `${left} entries of the audit log are lost: the app is stopping and they cannot be written`)
+    if (left > 0)
+      log.error(
+        { entries: left },
+        `${left === 1 ? 'an entry of the audit log is' : `${left} entries of the audit log are`} lost: the app is stopping and the database does not take them`,
+      )
     else if (this.#chain !== undefined && this.#pending === undefined) {
       const closed = withHead(this.#parts.keys.current, this.#chain, { closed: true })
       await withDeadline(store.append([], closed), storeMs, 'the store does not respond').catch((error: unknown) =>

@@ -13,7 +13,7 @@ export function encryptionPart(ctx: ComplianceContext, marks: Marks): Compliance
   const keys = encryptionKeys(settings)
   if (keys === undefined) {
     if (on && host.app.production && host.roles.size > 0) throw encryptionErrors.COMPLIANCE_ENCRYPTION_KEY_MISSING()
-    if (on) log.warn('jobs are stored unencrypted: neither APP_KEY nor WORKER_ENCRYPTION_KEYS is set')
+    if (on && host.roles.size > 0) log.warn('jobs are stored unencrypted: neither APP_KEY nor WORKER_ENCRYPTION_KEYS is set')
     return { controls: () => [control(on, undefined)] }
   }
   const cipher = new Cipher(keys)
@@ -77,8 +77,8 @@ function control(on: boolean, keys: EncryptionKeys | undefined, reencryption?: R
   const acts = on && keys !== undefined
   const { state = 'idle', unreadable = 0 } = reencryption ?? {}
   const gaps = [
-    ...(on && keys === undefined ? ['No key is configured; set APP_KEY or WORKER_ENCRYPTION_KEYS.'] : []),
-    ...(unreadable > 0 ? [`${unreadable} stored jobs cannot be read with the configured keys; add the missing key.`] : []),
+    ...(on && keys === undefined ? ['No key is configured: set APP_KEY or WORKER_ENCRYPTION_KEYS'] : []),
+    ...(unreadable > 0 ? [`${unreadable} stored jobs cannot be read with the configured keys: add the missing key`] : []),
   ]
   return {
     id: 'encryption/jobs',

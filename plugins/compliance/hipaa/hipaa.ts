@@ -1,4 +1,5 @@
 import { deny, noteAccess } from 'zin'
+import type { Audit } from '../audit/audit.js'
 import { complianceErrors } from '../errors.js'
 import type { ComplianceContext, CompliancePart } from '../part.js'
 
@@ -16,7 +17,7 @@ export function hipaaGaps(settings: {
 }
 
 /** WORKER_HIPAA: no start without encryption and audit, payloads only by a permission that was granted by name, and short event streams. */
-export function createHipaa(ctx: ComplianceContext): CompliancePart {
+export function createHipaa(ctx: ComplianceContext, audit: Pick<Audit, 'noteRefusedView'>): CompliancePart {
   const { hooks, host, options, settings } = ctx
   const { WORKER_HIPAA: on } = settings
   const streamMs = options.hipaaStreamMinutes * 60_000
@@ -34,8 +35,11 @@ export function createHipaa(ctx: ComplianceContext): CompliancePart {
       if (!host.hooks().some(({ name }) => name === 'beforePayloadView')) return
       hooks.on('beforePayloadView', {
         order: 'pre',
-        handler: ({ granted }) =>
-          granted ? undefined : deny('WORKER_HIPAA hides payloads from callers who were not granted payload:read by name', { status: 403 }),
+        handler: (view) => {
+          if (view.granted) return
+          audit.noteRefusedView(view, 'WORKER_HIPAA')
+          return deny('WORKER_HIPAA hides payloads from callers who were not granted payload:read by name', { status: 403 })
+        },
       })
     })
   }

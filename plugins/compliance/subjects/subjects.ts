@@ -74,6 +74,6 @@ function control(enabled: boolean, queues: readonly string[]): Control {
     title: 'The data of a subject can be exported and erased',
     state: !enabled ? 'off' : gap ? 'gap' : 'met',
     evidence: { queues: queues.length },
-    gaps: gap ? ['No queue declares its subjects; set the option subjects.'] : [],
+    gaps: gap ? ['No queue declares where its jobs name their subjects: set the option subjects'] : [],
   }
 }
