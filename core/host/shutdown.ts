@@ -106,7 +106,8 @@ async function inTime(unit: PluginUnit, stopping: Promise<StopRow>, { clock, shu
 export function shutdownReport(plugins: readonly StopRow[], forcedConnections: number): ShutdownReport {
   const bad = plugins.filter((row) => row.outcome !== 'ok')
   const lines = bad.map(
-    (row) => `${row.plugin}: ${row.outcome} after ${Math.round(row.ms)} ms${row.error === undefined ? '' : `: ${row.error}`}`,
+    ({ error, ms, outcome, plugin }) =>
+      `${plugin}: ${outcome === 'slow' ? 'stopped, but only' : outcome} after ${Math.round(ms)} ms${error === undefined ? '' : `: ${error}`}`,
   )
   if (forcedConnections > 0) lines.push(`http: cut ${forcedConnections} connection(s) whose requests did not end in time`)
   return { clean: forcedConnections === 0 && bad.every((row) => row.outcome === 'slow'), plugins, forcedConnections, lines }

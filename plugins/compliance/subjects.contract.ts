@@ -183,7 +183,7 @@ export function subjectsContract(name: string, env: Env, leaksOf: (dataDir: stri
       await eventually('it runs', async () => (await state(running)) === 'active')
       const open = await erase('kept', 500)
       assert.equal(open.status, 202)
-      assert.match((await audited('subject.erase'))?.reason ?? '', new RegExp(`^erasure ${open.erasure.id} waiting: .*; 1 jobs still run$`))
+      assert.match((await audited('subject.erase'))?.reason ?? '', new RegExp(`^erasure ${open.erasure.id} waiting; .*, still running: 1$`))
       finish()
       await eventually(
         'its end is recorded',

@@ -31,8 +31,8 @@ export async function auditControls({ audit, keyed, now }: AuditControlsInput): 
   const { entries: lost, pagination: gaps } = await audit.entries({ action: 'audit.gap', limit: 1 })
   const [last] = verified
   const logGaps = [
-    ...(downSince === null ? [] : [`The log cannot be written since ${downSince}; bring the database back`]),
-    ...(unkept > 0 || lost.length > 0 ? [`Job outcomes were not kept ${gaps.total} times; see the entries audit.gap`] : []),
+    ...(downSince === null ? [] : [`The log has not been writable since ${downSince}: bring the database back`]),
+    ...(unkept > 0 || lost.length > 0 ? [`Job outcomes were not kept, ${gaps.total} times: the entries audit.gap say how many`] : []),
   ]
   const age = last === undefined ? Number.POSITIVE_INFINITY : now - last.at
   const chainGaps = [
@@ -47,7 +47,7 @@ export async function auditControls({ audit, keyed, now }: AuditControlsInput): 
   return [
     {
       id: 'audit/log',
-      title: 'Management actions and job outcomes are recorded before and after they happen',
+      title: 'Management actions and job outcomes are recorded',
       state: logGaps.length === 0 ? 'met' : 'gap',
       evidence: {
         WORKER_AUDIT_LOG: true,
@@ -62,7 +62,7 @@ export async function auditControls({ audit, keyed, now }: AuditControlsInput): 
     },
     {
       id: 'audit/chain',
-      title: 'Changes to the audit log show',
+      title: 'Changes of the audit log are detected',
       state: chainGaps.length === 0 ? 'met' : 'gap',
       evidence: {
         sealed: keyed,

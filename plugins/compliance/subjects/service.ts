@@ -292,8 +292,8 @@ function isOpen({ state }: Erasure): boolean {
 
 /** How far an erasure is, for the audit log: no text of an error. */
 export function erasureText({ elsewhere, erased, id, pending, state }: Erasure): string {
-  const left = state === 'waiting' ? `; ${pending} jobs still run` : ''
-  return `erasure ${id} ${state}: ${erased} jobs and schedules, ${elsewhere} other records${left}`
+  const left = state === 'waiting' ? `, still running: ${pending}` : ''
+  return `erasure ${id} ${state}; jobs and schedules: ${erased}, other records: ${elsewhere}${left}`
 }
 
 function byQueue(jobs: readonly PendingJob[]): ReadonlyMap<string, readonly string[]> {
