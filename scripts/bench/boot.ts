@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { build } from 'esbuild'
 import { type AppProcess, copyExample, type Env, linkPackages, runCli, startApp, temporaryFolder } from '../app-process.js'
 import { startServices } from '../services.js'
+import { median } from './rounds.js'
 import { type BenchRow, below } from './row.js'
 
 const runs = 5
@@ -49,11 +50,6 @@ async function repeat<T>(measure: (run: number) => Promise<T>): Promise<readonly
   const results: T[] = []
   for (let run = 0; run < runs; run += 1) results.push(await measure(run))
   return results
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
 }
 
 /** The example as a deployment has it: configuration and processors as JavaScript, so that nothing is compiled at the start. */

@@ -7,6 +7,7 @@ import { workersService } from 'zin/plugins/workers'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { findBrowser } from '../servers.mjs'
 import { redisServer } from '../testing/redis-server.js'
+import { median } from './rounds.js'
 import { type BenchRow, below } from './row.js'
 
 const queueCount = 100
@@ -122,8 +123,4 @@ async function withPage<T>(browser: Browser, work: (page: Page) => Promise<T>): 
   } finally {
     await context.close()
   }
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }

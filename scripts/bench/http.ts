@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 import { bundle } from './bundle.js'
+import { inTurn, median, medianRatio, type Round } from './rounds.js'
 import type { BenchRow } from './row.js'
 
 const pairs = 5
@@ -44,25 +45,15 @@ export async function benchHttp(): Promise<BenchRow[]> {
   ]
 }
 
-interface Round {
-  readonly baseline: number
-  readonly measured: number
-}
-
 async function compare(baselineUrl: string, measuredUrl: string): Promise<readonly Round[]> {
   await load(baselineUrl, 1)
   await load(measuredUrl, 1)
-  const rounds: Round[] = []
-  for (let round = 0; round < roundsPerPair; round++) {
-    // The order changes from round to round, so that neither is always the one that follows the other.
-    const first = round % 2 === 0 ? await load(baselineUrl, secondsPerRound) : undefined
-    const measured = await load(measuredUrl, secondsPerRound)
-    rounds.push({ baseline: first ?? (await load(baselineUrl, secondsPerRound)), measured })
-  }
-  return rounds
+  return inTurn(
+    roundsPerPair,
+    () => load(baselineUrl, secondsPerRound),
+    () => load(measuredUrl, secondsPerRound),
+  )
 }
-
-const medianRatio = (rounds: readonly Round[]): number => median(rounds.map((round) => round.measured / round.baseline))
 
 const run = promisify(execFile)
 
@@ -101,5 +92,3 @@ async function stopServer(child: ChildProcess): Promise<void> {
   child.kill()
   await ended
 }
-
-const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] as number

@@ -8,6 +8,7 @@ import { cluster } from 'zin/plugins/cluster'
 import { decisions } from 'zin/plugins/decisions'
 import { microservices, microservicesService } from 'zin/plugins/microservices'
 import { ops } from 'zin/plugins/ops'
+import { inTurn, median, medianRatio } from './rounds.js'
 import { type BenchRow, below } from './row.js'
 
 const rounds = 10
@@ -57,17 +58,18 @@ async function benchCalls(url: string, dataDir: string): Promise<BenchRow[]> {
       (await services.callService('users', { path: '/users/7', headers: services.injectHeaders() })).data
     await perSecond(bare)
     await perSecond(called)
-    const ratios: number[] = []
-    const rates: number[] = []
-    for (let round = 0; round < rounds; round++) {
-      const first = round % 2 === 0 ? await perSecond(bare) : undefined
-      const rate = await perSecond(called)
-      rates.push(rate)
-      ratios.push(rate / (first ?? (await perSecond(bare))))
-    }
-    const ratio = median(ratios)
+    const compared = await inTurn(
+      rounds,
+      () => perSecond(bare),
+      () => perSecond(called),
+    )
+    const ratio = medianRatio(compared)
     return [
-      { name: 'callService with a token and a trace', value: Math.round(median(rates)), unit: 'calls/s' },
+      {
+        name: 'callService with a token and a trace',
+        value: Math.round(median(compared.map(({ measured }) => measured))),
+        unit: 'calls/s',
+      },
       { name: 'callService against a bare keep-alive fetch', value: ratio, unit: 'x', budget: '>= 0.80', pass: ratio >= 0.8 },
     ]
   } finally {
@@ -108,9 +110,4 @@ async function benchDiscovery(folder: string): Promise<BenchRow> {
 async function portOf(child: ChildProcess): Promise<number> {
   const [chunk] = (await once(child.stdout as NodeJS.ReadableStream, 'data')) as [Buffer]
   return Number(chunk.toString())
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)] ?? 0
 }

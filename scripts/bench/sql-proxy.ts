@@ -9,6 +9,7 @@ import { createConnection } from 'mysql2/promise'
 import { temporaryFolder } from '../app-process.js'
 import { startServices } from '../services.js'
 import { bundle } from './bundle.js'
+import { inTurn, median } from './rounds.js'
 import { type BenchRow, below, formatRows } from './row.js'
 
 const rounds = 15
@@ -56,12 +57,12 @@ export async function benchSqlProxy(): Promise<BenchRow[]> {
       connections: 32,
     })
     const rows = await compare({ bare, proxy, bareShape: shape('query', many), shape: shape('query', many), connections: 8 })
-    const batch = await median(async () =>
+    const batch = await medianOf(async () =>
       load(proxy.port, shape('batch', { statements: Array(10).fill(point), options: { readOnly: true } }), 32),
     )
     const clients: BenchRow[] = []
     for (const connections of [1, 8, 64, 256]) {
-      const speed = await median(async () => load(proxy.port, pointQuery, connections))
+      const speed = await medianOf(async () => load(proxy.port, pointQuery, connections))
       clients.push({ name: `signed point SELECT, ${connections} clients`, value: Math.round(speed), unit: 'req/s' })
     }
     return [
@@ -114,6 +115,14 @@ async function cpuOf({ child }: Server): Promise<number> {
   return user + system
 }
 
+/** Of one side in one round. */
+interface Speed {
+  readonly perSecond: number
+  readonly p50Ms: number
+  /** µs of a CPU for each request. */
+  readonly cpu: number
+}
+
 interface Pair {
   readonly bare: Server
   readonly proxy: Server
@@ -125,39 +134,31 @@ interface Pair {
 async function compare({ bare, proxy, bareShape, shape: own, connections }: Pair) {
   await load(bare.port, bareShape, connections, 2)
   await load(proxy.port, own, connections, 2)
-  const pairs: { baseline: number; measured: number; addedMs: number; bareCpu: number; cpu: number }[] = []
-  const measure = async (server: Server, of: Shape, times: number[]): Promise<{ perSecond: number; cpu: number }> => {
+  const measure = async (server: Server, of: Shape): Promise<Speed> => {
+    const times: number[] = []
     const before = await cpuOf(server)
     const perSecond = await load(server.port, of, connections, secondsPerRound, times)
-    return { perSecond, cpu: ((await cpuOf(server)) - before) / times.length }
+    return { perSecond, p50Ms: median(times), cpu: ((await cpuOf(server)) - before) / times.length }
   }
-  for (let round = 0; round < rounds; round++) {
-    const times: { readonly bare: number[]; readonly proxy: number[] } = { bare: [], proxy: [] }
-    const first = round % 2 === 0 ? await measure(bare, bareShape, times.bare) : undefined
-    const measured = await measure(proxy, own, times.proxy)
-    const baseline = first ?? (await measure(bare, bareShape, times.bare))
-    pairs.push({
-      baseline: baseline.perSecond,
-      measured: measured.perSecond,
-      addedMs: middle(times.proxy) - middle(times.bare),
-      bareCpu: baseline.cpu,
-      cpu: measured.cpu,
-    })
-  }
+  const compared = await inTurn(
+    rounds,
+    () => measure(bare, bareShape),
+    () => measure(proxy, own),
+  )
   return {
-    baseline: middle(pairs.map((pair) => pair.baseline)),
-    measured: middle(pairs.map((pair) => pair.measured)),
-    ratio: middle(pairs.map((pair) => pair.measured / pair.baseline)),
-    addedMs: middle(pairs.map((pair) => pair.addedMs)),
-    bareCpu: middle(pairs.map((pair) => pair.bareCpu)),
-    cpu: middle(pairs.map((pair) => pair.cpu)),
+    baseline: median(compared.map(({ baseline }) => baseline.perSecond)),
+    measured: median(compared.map(({ measured }) => measured.perSecond)),
+    ratio: median(compared.map(({ baseline, measured }) => measured.perSecond / baseline.perSecond)),
+    addedMs: median(compared.map(({ baseline, measured }) => measured.p50Ms - baseline.p50Ms)),
+    bareCpu: median(compared.map(({ baseline }) => baseline.cpu)),
+    cpu: median(compared.map(({ measured }) => measured.cpu)),
   }
 }
 
-async function median(measure: () => Promise<number>): Promise<number> {
+async function medianOf(measure: () => Promise<number>): Promise<number> {
   const values: number[] = []
   for (let round = 0; round < 5; round++) values.push(await measure())
-  return middle(values)
+  return median(values)
 }
 
 /** Requests a second over kept-alive connections, each with one in flight; `times` gets the time of each in ms. */
@@ -225,7 +226,5 @@ function sign(port: number, { path, body }: Shape, count: number): readonly Buff
     )
   })
 }
-
-const middle = (values: readonly number[]): number => [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] as number
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) console.log(formatRows(await benchSqlProxy()))

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { startServices } from '../services.js'
+import { inTurn, median, medianRatio, type Round } from './rounds.js'
 import type { BenchRow } from './row.js'
 
 /** Two processes that do the same differ by some percent for as long as they live, so new ones take over. */
@@ -38,12 +39,6 @@ interface Work {
   readonly concurrency: number
 }
 
-/** Jobs a second. */
-interface Pair {
-  readonly base: number
-  readonly measured: number
-}
-
 /**
  * Jobs a second of a managed worker with every feature on against a bare BullMQ worker on the same store. Each side runs in a process
  * of its own and they take turns; the jobs are the same and are in the queue before the time runs; the median ratio counts.
@@ -68,7 +63,7 @@ export async function benchWorkers(): Promise<BenchRow[]> {
 /** Jobs a second of two sides in turn. */
 export async function compareWorkers({ args, budget, concurrencies, jobs, kinds, store }: Comparison): Promise<BenchRow[]> {
   const [kind, against] = kinds
-  const pairs = new Map<number, Pair[]>(concurrencies.map((concurrency) => [concurrency, []]))
+  const pairs = new Map<number, Round[]>(concurrencies.map((concurrency) => [concurrency, []]))
   for (let generation = 0; generation < generations; generation++) {
     const [base, measured] = await Promise.all([start(against, args), start(kind, args)])
     const producers = args.length > 0 ? [await start(producerOf(against), args), await start(producerOf(kind), args)] : []
@@ -79,28 +74,28 @@ export async function compareWorkers({ args, budget, concurrencies, jobs, kinds,
       await ask(producer ?? side, { name, jobs })
       return (jobs / ((await ask(side, { name, jobs, concurrency })) as number)) * 1000
     }
-    /** The order changes from round to round, so that neither is always the one that follows the other. */
-    const measurePair = async (work: Work, baseFirst: boolean): Promise<Pair> => {
-      if (baseFirst) return { base: await measure(base, work), measured: await measure(measured, work) }
-      return { measured: await measure(measured, work), base: await measure(base, work) }
-    }
     try {
       for (const [concurrency, seen] of pairs) {
         const work = { jobs: concurrency === 1 ? jobs / 4 : jobs, concurrency }
         await measure(base, work)
         await measure(measured, work)
-        for (let round = 0; round < rounds; round++) seen.push(await measurePair(work, round % 2 === 0))
+        const compared = await inTurn(
+          rounds,
+          () => measure(base, work),
+          () => measure(measured, work),
+        )
+        seen.push(...compared)
       }
     } finally {
       await Promise.all([base, measured, ...producers].map(stop))
     }
   }
   return [...pairs].flatMap(([concurrency, seen]) => {
-    const ratio = median(seen.map((pair) => pair.measured / pair.base))
+    const ratio = medianRatio(seen)
     return [
       {
         name: `${names[against]} on ${store}, concurrency ${concurrency}`,
-        value: Math.round(median(seen.map((pair) => pair.base))),
+        value: Math.round(median(seen.map(({ baseline }) => baseline))),
         unit: 'jobs/s',
       },
       {
@@ -146,5 +141,3 @@ async function stop(child: ChildProcess): Promise<void> {
   child.send('stop')
   await ended
 }
-
-const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] as number
