@@ -1,4 +1,9 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { direct } from './testing/direct.js'
 import type { EdgeBinding } from './worker/d1.js'
@@ -27,6 +32,28 @@ describe('the handler of the edge proxy', () => {
       await proxy.send('query', one)
       assert.equal((await proxy.send('query', one, ahead)).status, 401, `${later}`)
     }
+  })
+
+  it('takes no function or table of its SQLite that reaches files, pages or statements of others', async (t) => {
+    const proxy = await direct(t)
+    const file = join(tmpdir(), `zin-edge-${randomUUID()}`)
+    t.after(() => rm(file, { force: true }))
+    for (const sql of [
+      `SELECT writefile('${file}', 'x')`,
+      `SELECT "WriteFile"('${file}', 'x')`,
+      "SELECT readfile('/etc/hostname')",
+      "SELECT name FROM 'fsdir' WHERE path = '/'",
+      "SELECT sha3_query('DELETE FROM t')",
+      'SELECT sql FROM sqlite_stmt',
+      'SELECT data FROM [sqlite_dbpage]',
+    ])
+      for (const path of ['query', 'exec']) {
+        const reply = await proxy.send(path, { sql })
+        assert.deepEqual([reply.status, codeOf(reply)], [403, 'STATEMENT_NOT_ALLOWED'], `${path} ${sql}`)
+      }
+    assert.equal(existsSync(file), false)
+    assert.equal((await proxy.send('query', { sql: "SELECT upper('a') AS a, 'readfile' || ? AS b", params: ['readfile'] })).status, 403)
+    assert.equal((await proxy.send('query', { sql: 'SELECT ? AS b', params: ['readfile'] })).status, 200)
   })
 
   it('refuses a nonce that came under another key id', async (t) => {

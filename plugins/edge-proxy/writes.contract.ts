@@ -17,6 +17,17 @@ export function describeWrites({ client, exec }: SqlMode): void {
     assert.equal(await countOf(client, 'once'), 2)
   })
 
+  it('gives the plan of a write, runs nothing of it, and writes on', async () => {
+    await exec('CREATE TABLE planned (id INTEGER PRIMARY KEY)')
+    for (const path of ['query', 'exec'])
+      for (const sql of ['EXPLAIN QUERY PLAN DELETE FROM planned', '/* a plan */ EXPLAIN DELETE FROM planned WHERE id = ?']) {
+        const { status, text } = await client.call(path, { sql, params: sql.endsWith('?') ? [1] : [] })
+        assert.equal(status, 200, text)
+        await exec('INSERT INTO planned DEFAULT VALUES')
+      }
+    assert.equal(await countOf(client, 'planned'), 4)
+  })
+
   it('does not run a request later that has failed', async () => {
     await exec('CREATE TABLE late (id INTEGER PRIMARY KEY)')
     await exec('INSERT INTO late VALUES (1)')

@@ -80,6 +80,7 @@ test('Only reads without variables and with well-known functions count as statel
     'select `f`(1)',
     'select found_rows ()',
     'select a.f(1)',
+    'show warnings',
   ])
     assert.ok(!isStateless(sql), sql)
 })

@@ -30,6 +30,20 @@ describe('the sessions of the relational proxy', () => {
     await admin.close()
   })
 
+  it('show no caller the warnings, locks and variables of another', async () => {
+    const rows = async (sql: string, params: readonly unknown[] = []) => {
+      const { body, text } = await sendWire(rdb, 'query', { sql, params })
+      assert.equal(body.ok, true, text)
+      return body.rows
+    }
+    await rows('select cast(? as decimal) as n', ['a value of mine'])
+    assert.deepEqual(await rows('show warnings'), [])
+    // To the database a no-break space is a name: these are no comments.
+    const name = '\u00a0'
+    await rows(`select 1 --${name} + get_lock('${table}', 0) + (@mine := 1) from (select 1 as ${name}) as t`)
+    assert.deepEqual(await rows(`select is_used_lock('${table}') as locked, @mine as mine`), [{ locked: null, mine: null }])
+  })
+
   it('write nothing on the paths that read, whatever the SQL', async () => {
     const probes = [
       `insert into ${table} values (2, 2)`,
@@ -48,6 +62,8 @@ describe('the sessions of the relational proxy', () => {
       `select nextval(${table}_seq)`,
       `select ${table}_f()`,
       `select 1 into outfile '/tmp/${table}'`,
+      `select 1 --\u00a0 from (select 1 as \u00a0) as t into outfile '/tmp/${table}'`,
+      `select 1 --\u007f'\n into outfile '/tmp/${table}' -- '`,
       `select n into @a from ${table}`,
       `select * from ${table} for update`,
       `set global max_connections = 99`,

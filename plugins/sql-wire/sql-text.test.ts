@@ -106,6 +106,18 @@ test('Strings, names and comments that do not end are seen', () => {
   assert.ok(sqlite('select [a').unterminated)
 })
 
+test('Comments, spaces and names end where the database sees their end', () => {
+  // To MySQL a no-break space is a name, so that two hyphens before it begin no comment; before a DEL they do.
+  for (const sql of ["select 1 --\u00a0 into outfile '/tmp/x'", "select 1 --\u007f'\n into outfile '/tmp/x' -- '"])
+    assert.ok(mysql(sql).writesFile, JSON.stringify(sql))
+  assert.equal(mysql('select 1 --\u2003?').placeholders, 1)
+  assert.equal(mysql('\u00a0select 1').kind, 'unknown')
+  // To SQLite these are placeholders up to the parenthesis, with the quote in it.
+  for (const sql of ["select #a(?'), 1 --')", "select :é(?'), 1 --')", "select $a$b(?'), 1 --')"])
+    assert.ok(sqlite(sql).namedPlaceholders, sql)
+  assert.equal(sqlite('\ufeffselect 1').kind, 'read')
+})
+
 test('Statements that commit the open transaction are known', () => {
   for (const sql of [
     'create table t (a int)',

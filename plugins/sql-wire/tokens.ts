@@ -21,10 +21,15 @@ const number = /(0[xX][0-9A-Fa-f]+|0b[01]+|\d+(\.\d*)?([eE][+-]?\d+)?)[A-Za-z0-9
 const userVariable = /@{1,2}[A-Za-z0-9_.$]*/y
 const plain = /\?/y
 const numbered = /\?\d*/y
-const named = /[:@$][A-Za-z0-9_]+/y
+// SQLite takes every character beyond ASCII as a part of a name, and # as @.
+const named = /[:@$#][A-Za-z0-9_$\u0080-\uffff]+/y
 const executable = /\/\*M?!\d{0,6}/y
 const any = /[\s\S]/y
 const lineEnd = /\n|$/g
+// Neither has the spaces beyond ASCII: to both a no-break space is a part of a name. SQLite skips the mark of UTF-8.
+const spaces: Readonly<Record<SqlDialect, RegExp>> = { mysql: /[\t-\r ]/, sqlite: /[\t-\r \ufeff]/ }
+/** MySQL takes two hyphens as a comment in front of a space or a control character only. */
+const mysqlComment = /--(?=[\u0000- \u007f]|$)/y
 
 /** Splits SQL into tokens, comments left out. It never fails: whether the SQL is right is the database's business. */
 export function tokensOf(sql: string, dialect: SqlDialect): SqlTokens {
@@ -62,11 +67,11 @@ export function tokensOf(sql: string, dialect: SqlDialect): SqlTokens {
   }
 
   const isLineComment = (): boolean =>
-    dialect === 'mysql' ? sql[at] === '#' || /^--([\s\u0000-\u001f]|$)/.test(sql.slice(at, at + 3)) : sql.startsWith('--', at)
+    dialect === 'mysql' ? sql[at] === '#' || match(mysqlComment) !== undefined : sql.startsWith('--', at)
   /** Space and comments. */
   const skip = (): boolean => {
     const start = at
-    if (/\s/.test(sql[at] as string)) at++
+    if (spaces[dialect].test(sql[at] as string)) at++
     else if (inExecutable && sql.startsWith('*/', at)) {
       inExecutable = false
       at += 2

@@ -1,12 +1,13 @@
 import { LRUCache } from 'lru-cache'
 import type { ConnectionOptions } from 'mysql2'
+import { withDeadline } from 'zin'
 import { type OpenSocket, openSocket } from 'zin/plugins/database'
 import type { WireParam } from 'zin/plugins/sql-wire'
 import { Collector, type RowOptions } from './collect.js'
 import { LoginError } from './db-errors.js'
 import { type Changes, execute } from './execute.js'
 import { Pool } from './pool.js'
-import { driverStatements, Session } from './session.js'
+import { driverStatements, Session, silent } from './session.js'
 import { isStateless } from './stateless.js'
 import { type ClientWatch, type KillQuery, killQuery, withTimeLimit } from './time-limit.js'
 import { bindValues } from './values.js'
@@ -81,6 +82,8 @@ export class Gateway {
 
   readonly #killReader: KillQuery
   readonly #stateless = new LRUCache<string, boolean>({ max: 2000 })
+  /** Connections that were not reset behind their last work. */
+  readonly #used = new WeakSet<Session>()
   /** Ends the wait for connections that are being reset. */
   readonly #returning = new Set<() => void>()
 
@@ -127,7 +130,7 @@ export class Gateway {
 
   /**
    * Lends a connection. Unless the work is stateless, it is reset before the next caller gets it: nothing that a caller sets, locks or
-   * leaves open reaches another.
+   * leaves open reaches another. What stateless work leaves, its warnings, reaches stateless work alone, which cannot read them.
    */
   use<T>(kind: 'reading' | 'writing', work: (session: Session) => Promise<T>, stateless = false): Promise<T> {
     const pool = this[kind]
@@ -142,7 +145,9 @@ export class Gateway {
       if (stateless || session.broken) pool.release(session)
       else void this.#giveBack(pool, session)
     }
-    return work(session).then(
+    const begun = !stateless && this.#used.has(session) ? this.#reset(session).then(() => work(session)) : work(session)
+    if (stateless) this.#used.add(session)
+    return begun.then(
       (result) => {
         giveBack()
         return result
@@ -152,6 +157,16 @@ export class Gateway {
         throw error
       },
     )
+  }
+
+  async #reset(session: Session): Promise<void> {
+    try {
+      await withDeadline(session.reset(), connectTimeoutMs, silent)
+      this.#used.delete(session)
+    } catch (error) {
+      session.discard()
+      throw error
+    }
   }
 
   /** The reset happens behind the response; the place in the pool stays taken for so long. */

@@ -13,14 +13,16 @@ const harmless: ReadonlySet<string> = new Set(
 )
 
 /**
- * Whether a read surely leaves the session as it was and takes nothing from it: no user variable, and no function but well known ones. Its
- * connection then needs no reset, which costs more than most reads.
+ * Whether a read surely leaves the session as it was but for its warnings, and takes nothing from it: no user variable, no SHOW, which has
+ * warnings of the statement before, and no function but well known ones. Its connection then needs no reset, which costs more than most
+ * reads.
  */
 export function isStateless(sql: string): boolean {
   const { tokens } = tokensOf(sql, 'mysql')
   return tokens.every(({ kind, text }, at) => {
     if (kind === 'name') return !text.startsWith('@') && tokens[at + 1]?.text !== '('
     if (kind === 'symbol') return text !== ':'
-    return kind !== 'word' || tokens[at + 1]?.text !== '(' || harmless.has(text)
+    if (kind !== 'word') return true
+    return text !== 'SHOW' && (tokens[at + 1]?.text !== '(' || harmless.has(text))
   })
 }
