@@ -15,7 +15,7 @@ const scaler = definePlugin({ name: 'scaler', version: '1.0.0', uses: { workers:
 describe('changes of workers', () => {
   let host: TestHost
   let service: Workers
-  let gate: (change: WorkerChange) => ReturnType<typeof deny> | undefined
+  let gate: (change: WorkerChange) => ReturnType<typeof deny> | undefined | Promise<undefined>
   let told: WorkerChange[] = []
   let failed: [WorkerChange, Error][] = []
   let note: (change: WorkerChange) => unknown
@@ -61,23 +61,34 @@ describe('changes of workers', () => {
 
   it('that were refused or failed are told with their error, under the id that they had before', async () => {
     await made('failing')
-    const asked: number[] = []
-    gate = ({ id, action }) => (asked.push(id), action === 'stop' ? deny('not now') : undefined)
     await assert.rejects(service.create({ name: 'failing', queueName: 'failing' }), { code: 'WORKER_EXISTS' })
+    assert.equal(failed.length, 0)
+    const asked: number[] = []
+    const late = { name: 'late', queueName: 'late', processor: () => 1 }
+    gate = ({ id, action }) => {
+      asked.push(id)
+      if (action === 'stop') return deny('not now')
+      // While the first one is asked for, somebody else is faster.
+      return action === 'create' && asked.length === 1 ? service.create(late).then(() => undefined) : undefined
+    }
+    await assert.rejects(service.create(late), { code: 'WORKER_EXISTS' })
     await service.start('failing')
     await assert.rejects(service.stop('failing'), { code: 'WORKER_CHANGE_DENIED' })
     assert.deepEqual(
       failed.map(([{ action, id }, error]) => [action, id, (error as Error & { code: string }).code]),
       [
         ['create', asked[0], 'WORKER_EXISTS'],
-        ['stop', asked[2], 'WORKER_CHANGE_DENIED'],
+        ['stop', asked[3], 'WORKER_CHANGE_DENIED'],
       ],
     )
     assert.deepEqual(
       told.map(({ action, id }) => [action, id]),
-      [['start', asked[1]]],
+      [
+        ['create', asked[1]],
+        ['start', asked[2]],
+      ],
     )
-    assert.equal(new Set(asked).size, 3)
+    assert.equal(new Set(asked).size, 4)
   })
 
   it('that a plugin makes when it hears of one are not those of the request', async () => {

@@ -38,8 +38,10 @@ export async function auditedApp(
     name: 'lock',
     version: '1.0.0',
     uses: { compliance: complianceService },
-    setup: ({ hooks }) =>
-      void hooks.on('beforeManagementAction', ({ action }) => (action === 'desk.lock' ? deny('it is locked') : undefined)),
+    setup({ hooks }) {
+      hooks.on('beforeManagementAction', ({ action }) => (action === 'desk.lock' ? deny('it is locked') : undefined))
+      hooks.on('beforeWorkerChange', ({ action }) => (action === 'pause' ? deny('it must run') : undefined))
+    },
   })
   const fail = async (job: { data: unknown }): Promise<unknown> => {
     if (job.data === 'fail') throw new TypeError('a text with marker-4711')
@@ -160,10 +162,13 @@ export function auditContract(title: string, env: () => Readonly<Record<string, 
     })
 
     it('has changes of workers that changed nothing as failed, and each second entry refers to the first', async () => {
-      const again = await post('/api/workers', { name: 'mails', queueName: 'mails' })
-      assert.deepEqual([again.status, again.body.code], [409, 'WORKER_EXISTS'])
-      const [failed, asked] = await entries({ action: 'worker.create', target: 'worker:mails' })
-      assert.deepEqual([asked?.outcome, failed?.outcome, failed?.reason, failed?.ref], ['asked', 'failed', 'WORKER_EXISTS', asked?.id])
+      const paused = await post('/api/workers/mails/pause')
+      assert.deepEqual([paused.status, paused.body.code], [409, 'WORKER_CHANGE_DENIED'])
+      const [failed, asked] = await entries({ action: 'worker.pause' })
+      assert.deepEqual(
+        [asked?.outcome, failed?.outcome, failed?.reason, failed?.ref],
+        ['asked', 'failed', 'WORKER_CHANGE_DENIED', asked?.id],
+      )
       await host.service(workersService).update('mails', { concurrency: 3 })
       const [done, before] = await entries({ action: 'worker.update', target: 'worker:mails' })
       assert.deepEqual([before?.outcome, done?.outcome, done?.ref], ['asked', 'done', before?.id])

@@ -71,6 +71,8 @@ export class WorkerRecords {
       updatedAt: now,
     }
     const subjects = () => ({ before: null, after: snapshotOf(worker) })
+    // An app that creates its workers at each start asks nobody for what is there.
+    if ((await storeRegistry.find(record.name)) !== undefined) throw workerErrors.WORKER_EXISTS(record.name)
     await step.allow(subjects)
     if (!(await storeRegistry.insert(store, worker))) throw workerErrors.WORKER_EXISTS(record.name)
     step.done(subjects)
