@@ -134,6 +134,22 @@ export function manageContract(title: string, env: () => Readonly<Record<string,
       assert.equal((await app.call('DELETE', '/api/jobs/undone:again?now=maybe')).status, 400)
     })
 
+    it('delete for good, with a key of one queue, no job with children, which may be of other queues', async () => {
+      const flow = { name: 'parent', queueName: 'mails-a', children: [{ name: 'child', queueName: 'mails-b' }] }
+      const { job } = await app.queues.addFlow(flow)
+      const children = [{ name: 'own', queueName: 'mails-a', opts: { jobId: 'own', delay: 3_600_000 } }]
+      await app.queues.addFlow({ name: 'parent', queueName: 'mails-b', children })
+      const before = (await counts('mails-b')).waiting
+      const one = await app.call('DELETE', `/api/jobs/mails-a:${job.id}?now=true`, { key: keys.adminA })
+      assert.deepEqual([one.status, one.body.code], [403, 'MONITOR_FORBIDDEN'])
+      const all = { status: 'delayed' }
+      const { body } = await post('/api/queue/mails-a/purge?wait=30000&now=true', all, keys.adminA)
+      assert.deepEqual([body.operation.state, body.operation.changed, body.operation.left], ['completed', 0, 1])
+      assert.deepEqual([(await counts('mails-b')).waiting, (await counts('mails-a')).delayed], [before, 1])
+      assert.equal((await app.call('DELETE', `/api/jobs/mails-a:own?now=true`, { key: keys.adminA })).status, 200)
+      assert.equal((await app.call('DELETE', `/api/jobs/mails-a:${job.id}?now=true`)).status, 200)
+    })
+
     it('undo a purge, and not what a flow depends on, which only now=true deletes', async () => {
       await app.queues.addBulk('purged', [
         { name: 'a', options: { priority: 9 } },

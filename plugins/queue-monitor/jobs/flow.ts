@@ -45,7 +45,7 @@ export async function flowOf(queues: Queues, id: string, queue: string | undefin
 }
 
 /** Keys of the children that still exist or existed, each once. */
-async function childrenOf(job: Job): Promise<readonly string[]> {
+export async function childrenOf(job: Job): Promise<readonly string[]> {
   const count = mostChildren * 4
   const part = { cursor: 0, count }
   const { failed, ignored, processed, unprocessed } = await job.getDependencies({

@@ -32,6 +32,8 @@ export interface BulkRun {
   readonly selection: Selection
   /** Of a purge: absent, it deletes for good. */
   readonly undo?: UndoOptions
+  /** Of a purge for good: also jobs of flows, whose children may be of other queues. */
+  readonly flows: boolean
   /** ms since 1970. */
   readonly now: () => number
   /** Acts on one job; false when it was left as it is. */
@@ -52,22 +54,23 @@ export async function runBulk(run: BulkRun): Promise<void> {
 
 /** Deletes jobs without reading them, with a pause after each step, so that the store serves others meanwhile. */
 async function purge(run: BulkRun, state: DeletedStatus): Promise<boolean> {
-  const { onStep, queue, queues, selection, undo } = run
+  const { flows, onStep, queue, queues, selection, undo } = run
   const { before, maxAttempts } = selection
+  const keepsTied = undo !== undefined || !flows
   const range = { state, before, ...(Number.isFinite(maxAttempts) ? { maxAttempts } : {}) }
   let tied = 0
   let started = performance.now()
   for await (const step of queues.deleteJobs(queue, range, undo)) {
     tied += step.tied
-    const left = undo === undefined ? 0 : step.tied
+    const left = keepsTied ? step.tied : 0
     if (!(await onStep({ looked: step.looked - step.tied + left, changed: step.deleted, restorable: step.restorable, left }))) return false
     await wait(Math.min(mostPauseMs, performance.now() - started))
     started = performance.now()
   }
-  return undo !== undefined || tied === 0 || purgeTied(run, state)
+  return keepsTied || tied === 0 || purgeTied(run, state)
 }
 
-/** Deletes jobs of flows, of which a purge for good spares none. */
+/** Deletes jobs of flows, of which a purge for good by credentials for all queues spares none. */
 async function purgeTied(run: BulkRun, state: DeletedStatus): Promise<boolean> {
   const { now, onStep, queue, queues, selection } = run
   for (const list of Number.isFinite(selection.maxAttempts) ? [] : listsOf[state]) {

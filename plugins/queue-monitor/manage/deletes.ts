@@ -4,6 +4,7 @@ import type { Queues } from 'zin/plugins/queues'
 import { demand, type Scope } from '../access/scope.js'
 import { monitorErrors } from '../errors.js'
 import { findJob } from '../jobs/find.js'
+import { childrenOf } from '../jobs/flow.js'
 import type { ActionResult, JobActions } from './actions.js'
 import type { OperationStore } from './operation.js'
 import { type UndoWindow, undoMs, windowOf } from './undo.js'
@@ -32,13 +33,19 @@ export class Deletes {
     this.#options = options
   }
 
-  /** Deletes a job so that it can be restored for a time; with `now`, for good and with the jobs that it waits for. 409 JOB_STATE_CONFLICT. */
+  /**
+   * Deletes a job so that it can be restored for a time; with `now`, for good and with the jobs that it waits for, which may be of any queue.
+   * 409 JOB_STATE_CONFLICT.
+   */
   async remove(id: string, queue: string | undefined, { now }: { readonly now: boolean }, scope: Scope): Promise<DeleteResult> {
     demand(scope, 'write')
     const { actions, manage, queues } = this.#options
     const { job, state } = await findJob(queues, id, queue, scope)
     const conflict = (what: string): Error => monitorErrors.JOB_STATE_CONFLICT(job.id ?? '', job.queueName, state, what)
     if (state === 'active') throw conflict('cancel it first')
+    if (now && scope.queues !== '*' && (await childrenOf(job)).length > 0) {
+      throw monitorErrors.MONITOR_FORBIDDEN('The jobs that it waits for would be deleted, too, which requires credentials for all queues')
+    }
     const action = { action: 'job.delete', target: `job:${job.queueName}/${job.id}`, actor: scope.actor }
     const undo = await manage(action, async () => {
       if (!now) return this.#undoable(job.queueName, job.id ?? '', scope, conflict)

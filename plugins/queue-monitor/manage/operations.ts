@@ -94,6 +94,7 @@ export class Operations {
         action,
         selection,
         ...(undo === null ? {} : { undo: { batch: id, ms: undoMs + undoSlackMs } }),
+        flows: scope.queues === '*',
         now: () => clock.now(),
         apply: (job) => this.#apply(action, job, scope),
         onStep,
