@@ -33,7 +33,6 @@ export function addressKind(address: string): AddressKind {
   return kinds[range] ?? 'special'
 }
 
-/** The IPv4 address that a mapped address stands for, or that a NAT64 gateway leads to. */
 /**
  * Whose requests come from an address, for limits by client: an IPv4 address, or the /64 of an IPv6 one, since whoever has one address of
  * it has them all. Takes `address:port` and `[address]:port`, too, which some balancers write into `X-Forwarded-For`. Text that is not an
@@ -56,6 +55,7 @@ function withoutPort(address: string): string {
   return parts?.[1] ?? parts?.[2] ?? address
 }
 
+/** The IPv4 address that a mapped address stands for, or that a NAT64 gateway leads to. */
 function embedded(address: IPv6): IPv4 | undefined {
   if (address.isIPv4MappedAddress()) return address.toIPv4Address()
   // Not 64:ff9b:1::/48: where that leads is a matter of the local network.

@@ -73,10 +73,13 @@ function exchange({ body, maxBytes, timeoutMs }: WireRequest, open: () => Client
       const chunks: Buffer[] = []
       let size = 0
       if (Number(response.headers['content-length']) > maxBytes && request.method !== 'HEAD') return end({ type: 'too-large' })
-      response.on('data', (chunk: Buffer) => {
-        size += chunk.length
-        if (size > maxBytes) end({ type: 'too-large' })
-        else chunks.push(chunk)
+      // A read joins what has arrived; as events, each chunk would be an object of some hundred bytes, however small it is.
+      response.on('readable', () => {
+        for (let chunk: Buffer | null = response.read(); chunk !== null; chunk = response.read()) {
+          size += chunk.length
+          if (size > maxBytes) return end({ type: 'too-large' })
+          chunks.push(chunk)
+        }
       })
       response.on('end', () =>
         end({ type: 'response', response, body: chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size) }),

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { type TestContext, test } from 'node:test'
+
+const chunks = 1_000_000
+const pieces = Buffer.from('1\r\nx\r\n'.repeat(10_000))
+
+/** A server whose responses come in chunks of one byte. */
+async function tinyChunks(t: TestContext): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.once('data', async () => {
+      socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
+      for (let sent = 0; sent < chunks; sent += 10_000) if (!socket.write(pieces)) await once(socket, 'drain')
+      socket.end('0\r\n\r\n')
+    })
+  }).listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** Runs a module in a process whose heap is too small for an object of each chunk; its output. */
+async function inSmallHeap(code: string): Promise<string> {
+  const args = ['--max-old-space-size=128', '--import', 'tsx', '--input-type=module', '--eval', code]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] })
+  let output = ''
+  child.stdout.on('data', (text) => {
+    output += text
+  })
+  await once(child, 'close')
+  return output
+}
+
+test('A response in chunks of one byte takes no more memory than its bytes', async (t) => {
+  const url = await tinyChunks(t)
+  const request = `{ method: 'GET', path: '/', headers: {}, body: undefined, maxBytes: ${chunks}, timeoutMs: 60_000 }`
+  const output = await inSmallHeap(`
+    import { openConnections } from ${JSON.stringify(new URL('./transport.ts', import.meta.url).href)}
+    const connections = openConnections({ service: 'tiny', origin: '${url}', resolver: async () => ['127.0.0.1'] })
+    const { body } = await connections.send(${request})
+    connections.close()
+    console.log(body.length)`)
+  assert.equal(output.trim(), String(chunks))
+})
