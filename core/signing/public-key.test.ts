@@ -29,12 +29,15 @@ describe('a public key of a device', () => {
 
   it('is not a point of small order, for which one signature is valid for many messages, with either sign and in any encoding', () => {
     const constant = Buffer.from(`01${zeros(63)}`, 'hex')
+    const isForgeable = (hex: string): boolean => {
+      const { key } = publicSigningKey(base64url(hex))
+      return Array.from({ length: 200 }, (_, index) => `message ${index}`).some((text) => verify(null, Buffer.from(text), key, constant))
+    }
+    // The OpenSSL of later versions of Node refuses these keys itself.
+    const showsWeakness = isForgeable(weak[0] as string)
     for (const hex of [...weak, ...weak.map(withSign)]) {
-      const text = base64url(hex)
-      const { key } = publicSigningKey(text)
-      const valid = Array.from({ length: 200 }, (_, index) => verify(null, Buffer.from(`message ${index}`), key, constant))
-      assert.ok(valid.includes(true), `${hex} is not a weak key`)
-      assert.equal(isPublicKey(text), false, hex)
+      if (showsWeakness) assert.ok(isForgeable(hex), `${hex} is not a weak key`)
+      assert.equal(isPublicKey(base64url(hex)), false, hex)
     }
   })
 

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { type AppClient, type Command, defineCommand, type Printer } from 'zin'
 import type { QueueEntry, QueueStats } from './contract.js'
 import { jobColumns, jobCommands } from './jobs/cli.js'
@@ -72,6 +73,9 @@ interface BulkRequest {
   readonly body?: object
 }
 
+/** Between two looks at a running operation. */
+const pollMs = 500
+
 const pathOf = (queue: string, action: string): string => `/api/queue/${encodeURIComponent(queue)}/${action}`
 
 /** Starts an operation and waits for its end; Ctrl-C cancels it. */
@@ -82,14 +86,16 @@ async function bulk(app: AppClient, print: Printer, signal: AbortSignal, { body,
   let reply: OperationReply = first
   const { action, id, queue } = first.operation
   const bar = print.progress(`${action} of queue ${queue}`)
+  let cancelled = false
   try {
     while (reply.operation.state === 'running') {
       bar.update(Math.min(reply.operation.looked, reply.operation.total), reply.operation.total)
-      await new Promise((resolve) => setTimeout(resolve, 500))
-      const request = signal.aborted
-        ? ({ method: 'POST', path: `/api/operations/${id}/cancel` } as const)
-        : ({ method: 'GET', path: `/api/operations/${id}` } as const)
-      reply = await app.request<OperationReply>(request)
+      await pause(pollMs, undefined, cancelled ? {} : { signal }).catch(() => undefined)
+      const cancels: boolean = signal.aborted && !cancelled
+      cancelled ||= cancels
+      reply = await app.request<OperationReply>(
+        cancels ? { method: 'POST', path: `/api/operations/${id}/cancel` } : { method: 'GET', path: `/api/operations/${id}` },
+      )
     }
   } finally {
     bar.end()

@@ -18,7 +18,7 @@ export async function packFolder(folder: string): Promise<Buffer> {
   const paths = found.map(
     (entry) =>
       [
-        join(entry.path, entry.name)
+        join(entry.parentPath, entry.name)
           .slice(folder.length + 1)
           .replaceAll('\\', '/'),
         entry.isFile(),
