@@ -86,4 +86,15 @@ describe('the console over HTTP', () => {
     })
     assert.deepEqual([change.status, (await change.json()).message], [403, 'This console is read-only'])
   })
+
+  it('takes no more guesses of its password on its own port than ten a minute', async () => {
+    const guess = () => get(`${alone}/console`, { authorization: `Basic ${btoa('ann:guess')}` })
+    let answer = await guess()
+    for (let guesses = 0; answer.status === 401 && guesses < 20; guesses++) answer = await guess()
+    assert.deepEqual([answer.status, (await answer.json()).code], [429, 'CONSOLE_THROTTLED'])
+    assert.ok(Number(answer.headers.get('retry-after')) > 0)
+    // Also when it is right at last.
+    assert.equal((await get(`${alone}/console`, { authorization })).status, 429)
+    assert.equal((await get(`${alone}/console`)).status, 401)
+  })
 })

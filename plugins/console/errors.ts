@@ -30,6 +30,13 @@ export const consoleErrors = defineErrors({
     when: 'On `port`: the credentials are missing or wrong',
     fix: 'Use the user name and password of the option `auth`',
   },
+  CONSOLE_THROTTLED: {
+    status: 429,
+    message: (seconds: number) => `Too many wrong credentials came from your network; try again in ${seconds} s`,
+    headers: (seconds: number) => ({ 'Retry-After': String(seconds) }),
+    when: 'On `port`: more than 10 wrong credentials came from one network within a minute',
+    fix: 'Wait for `Retry-After`',
+  },
   CONSOLE_FORBIDDEN: {
     status: 403,
     message: (why: string) => why,

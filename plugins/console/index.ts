@@ -2,7 +2,7 @@ import { definePlugin, messageOf, optional } from 'zin'
 import { breakerService } from 'zin/plugins/breaker'
 import { canaryService } from 'zin/plugins/canary'
 import { opsService } from 'zin/plugins/ops'
-import { queueMonitorService } from 'zin/plugins/queue-monitor'
+import { FailureThrottle, queueMonitorService } from 'zin/plugins/queue-monitor'
 import { workersService } from 'zin/plugins/workers'
 import { isLoopback, urlOf } from './addresses.js'
 import { AttentionService } from './attention/attention.js'
@@ -69,7 +69,7 @@ export const webConsole = definePlugin({
         appName: host.app.name,
         index: () => service.index(),
         file: (name) => service.file(name),
-        auth,
+        auth: auth && { user: auth, throttle: new FailureThrottle(clock) },
         readOnly,
         authorize: (request) => authorize.call(request),
       })

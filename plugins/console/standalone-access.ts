@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { ZinError } from 'zin'
+import { clientNetwork, type ZinError } from 'zin'
+import type { FailureThrottle } from 'zin/plugins/queue-monitor'
 import { consoleErrors } from './errors.js'
 
 /** The one user of the console on its own port. */
@@ -9,14 +10,21 @@ export interface BasicUser {
   readonly password: string
 }
 
+/** Who may use it, and how often a network may guess. */
+export interface StandaloneAccess {
+  readonly user: BasicUser
+  readonly throttle: FailureThrottle
+}
+
 /** Why a request is refused: its credentials, a page of another site, or because nothing may be changed. */
 export function refusalOf(
   req: IncomingMessage,
-  { auth, readOnly }: { readonly auth: BasicUser | undefined; readonly readOnly: boolean },
+  { auth, readOnly }: { readonly auth: StandaloneAccess | undefined; readonly readOnly: boolean },
 ): ZinError | undefined {
   const { headers, method = 'GET' } = req
   if (auth === undefined && !isLocalName(headers.host)) return consoleErrors.CONSOLE_FORBIDDEN('Use the name 127.0.0.1, localhost or [::1]')
-  if (auth !== undefined && !isUser(auth, headers.authorization)) return consoleErrors.CONSOLE_UNAUTHORIZED()
+  const wrong = auth === undefined ? undefined : wrongUser(req, auth)
+  if (wrong !== undefined) return wrong
   const reads = method === 'GET' || method === 'HEAD'
   const site = headers['sec-fetch-site']
   const isPage = headers['sec-fetch-mode'] === 'navigate' && reads
@@ -31,14 +39,25 @@ export function refusalOf(
     : undefined
 }
 
+function wrongUser({ headers: { authorization }, socket }: IncomingMessage, { throttle, user }: StandaloneAccess): ZinError | undefined {
+  // A browser asks for the password once it hears that there is one.
+  if (authorization === undefined) return consoleErrors.CONSOLE_UNAUTHORIZED()
+  const network = clientNetwork(socket.remoteAddress ?? '')
+  const wait = throttle.waitSeconds(network)
+  if (wait > 0) return consoleErrors.CONSOLE_THROTTLED(wait)
+  if (isUser(user, authorization)) return undefined
+  throttle.failed(network)
+  return consoleErrors.CONSOLE_UNAUTHORIZED()
+}
+
 /** Names that a page of another site cannot have (DNS rebinding). */
 function isLocalName(host: string | undefined): boolean {
   return /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i.test(host ?? '')
 }
 
 /** Compares digests in constant time, both always. */
-function isUser({ password, username }: BasicUser, header: string | undefined): boolean {
-  const encoded = /^Basic +([A-Za-z0-9+/=]+)$/i.exec(header ?? '')?.[1] ?? ''
+function isUser({ password, username }: BasicUser, header: string): boolean {
+  const encoded = /^Basic +([A-Za-z0-9+/=]+)$/i.exec(header)?.[1] ?? ''
   const text = Buffer.from(encoded, 'base64').toString('utf8')
   const colon = Math.max(0, text.indexOf(':'))
   const names = timingSafeEqual(digestOf(text.slice(0, colon)), digestOf(username))

@@ -6,7 +6,7 @@ import { type CommandCredential, type CommandRequest, ZinError } from 'zin'
 import type { Asset } from './assets.js'
 import { consoleErrors } from './errors.js'
 import { assetResponse } from './send-asset.js'
-import { type BasicUser, refusalOf } from './standalone-access.js'
+import { refusalOf, type StandaloneAccess } from './standalone-access.js'
 
 export interface StandaloneOptions {
   readonly host: string
@@ -17,7 +17,7 @@ export interface StandaloneOptions {
   readonly appName: string
   readonly index: () => Promise<Asset>
   readonly file: (name: string) => Promise<Asset>
-  readonly auth: BasicUser | undefined
+  readonly auth: StandaloneAccess | undefined
   readonly readOnly: boolean
   /** What lets a request into the app. */
   readonly authorize: (request: CommandRequest) => Promise<CommandCredential | undefined>

@@ -21,6 +21,7 @@ import { StatsStreams } from './stats-stream.js'
 import { webhookCommands } from './webhooks/cli.js'
 
 export type { MonitorPermission, Scope } from './access/scope.js'
+export { FailureThrottle } from './access/throttle.js'
 export type { QueueAlert } from './alerts/alerts.js'
 export type { AlertRule } from './alerts/rules.js'
 export type * from './contract.js'
