@@ -287,11 +287,17 @@ describe('an endpoint that fails', () => {
 describe('SQL in spans', () => {
   it('has no literals', () => {
     assert.equal(
-      sqlText(`select "a1", t2.x from t2 where name = 'O''Hara' and n > 42.5 and h = 0xdeadbeef and id = ?`),
+      sqlText(`select "a1", t2.x from t2 where name = 'O''Hara' and n > 42.5 and h = 0xdeadbeef and id = ?`, 'sqlite'),
       'select "a1", t2.x from t2 where name = ? and n > ? and h = ? and id = ?',
     )
-    assert.equal(sqlText("select 'never ends"), 'select ?')
-    assert.ok(sqlText('x'.repeat(10_000)).length === 2000)
+    assert.equal(sqlText("select 'never ends", 'sqlite'), 'select ?')
+    // In quotation marks MySQL has a string, SQLite a name; and SQLite knows no backslash.
+    assert.equal(
+      sqlText('select `n` from t where name = "O\\"Hara" and b = \'it\\\'s\'', 'mysql'),
+      'select `n` from t where name = ? and b = ?',
+    )
+    assert.equal(sqlText("select '\\' or name = 'Ada'", 'sqlite'), 'select ? or name = ?')
+    assert.ok(sqlText('x'.repeat(10_000), 'mysql').length === 2000)
     assert.deepEqual([operationOf(' insert into x'), operationOf('(select 1)')], ['INSERT', 'QUERY'])
   })
 })

@@ -28,8 +28,11 @@ export function manageContract(title: string, env: () => Readonly<Record<string,
         {},
         {
           beforeJobRetry: (queue) => (queue === 'held' ? deny('on hold') : undefined),
-          beforeManagementAction: ({ action, target }) =>
-            action === 'jobs.undo' && target === 'queue:locked' ? deny('locked for the audit') : undefined,
+          beforeManagementAction: async ({ action, target }) => {
+            // Somebody else is faster.
+            if (action === 'job.promote' && target === 'job:raced/late') await (await app.queues.job('raced', 'late'))?.job.promote()
+            return action === 'jobs.undo' && target === 'queue:locked' ? deny('locked for the audit') : undefined
+          },
         },
       )
     })
@@ -50,6 +53,13 @@ export function manageContract(title: string, env: () => Readonly<Record<string,
         jobs: 1,
         actor: { kind: 'local', id: 'local', via: 'http' },
       })
+    })
+
+    it('promote no job that somebody else has promoted meanwhile', async () => {
+      await app.queues.add('raced', 'x', {}, { jobId: 'late', delay: 3_600_000 })
+      const raced = await post('/api/jobs/raced:late/promote')
+      assert.deepEqual([raced.status, raced.body.code], [409, 'JOB_STATE_CONFLICT'])
+      assert.equal((await counts('raced')).waiting, 1)
     })
 
     it('promote, cancel and delete single jobs', async () => {

@@ -70,7 +70,7 @@ export function querySpans(tracer: Tracer): (query: ObservedQuery) => void {
       'db.system.name': dialect,
       'db.namespace': connection,
       'db.operation.name': operation,
-      'db.query.text': sqlText(sql),
+      'db.query.text': sqlText(sql, dialect),
     }
     const span = tracer.startSpan(`${operation} ${connection}`, { kind: SpanKind.CLIENT, startTime: endTime - ms, attributes })
     // A message may repeat values of the query.

@@ -63,11 +63,16 @@ export class JobActions {
       const verdict = await beforeJobRetry.call(job.queueName, job.id ?? '')
       if (verdict.denied) throw verdict.error ?? monitorErrors.JOB_ACTION_DENIED(verdict.plugin, verdict.reason)
     }
+    await this.#unlessChanged(job, 'no longer failed', () => job.retry('failed'))
+  }
+
+  /** Throws JOB_STATE_CONFLICT when the job has left the state that was looked up. */
+  async #unlessChanged(job: Job, state: string, work: () => Promise<void>): Promise<void> {
     try {
-      await job.retry('failed')
+      await work()
     } catch (error) {
       if (this.#options.queues.isUnavailable(error)) throw error
-      throw conflict(job, 'no longer failed', messageOf(error))
+      throw conflict(job, state, messageOf(error))
     }
   }
 
@@ -88,7 +93,7 @@ export class JobActions {
     demand(scope, 'write')
     const { job, state } = await findJob(this.#options.queues, id, queue, scope)
     if (state !== 'delayed') throw conflict(job, state, 'only a delayed job can be promoted')
-    await this.#managed('promote', job, scope, () => job.promote())
+    await this.#managed('promote', job, scope, () => this.#unlessChanged(job, 'no longer delayed', () => job.promote()))
     return this.done('promote', job, scope, 'promoted')
   }
 
