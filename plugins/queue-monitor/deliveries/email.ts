@@ -6,7 +6,7 @@ export interface SmtpOptions {
   readonly host: string
   /** Default 587. */
   readonly port?: number
-  /** TLS from the first byte; otherwise, which is the default, STARTTLS when the server offers it. */
+  /** TLS from the first byte; otherwise, which is the default, STARTTLS when the server offers it. With `user` it has to. */
   readonly secure?: boolean
   readonly user?: string
   readonly password?: string
@@ -24,6 +24,8 @@ export function sendEmail(smtp: SmtpOptions | undefined, timeoutMs: number, cloc
       host,
       port,
       secure,
+      // Whoever is between could leave the offer of STARTTLS out, and read the password.
+      requireTLS: smtp.user !== undefined,
       ...(smtp.user === undefined ? {} : { auth: { user: smtp.user, pass: smtp.password ?? '' } }),
       connectionTimeout: timeoutMs,
       greetingTimeout: timeoutMs,

@@ -4,6 +4,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 /** A mail server that keeps what it gets. */
 export class MailServer {
   readonly mails: { readonly to: readonly string[]; readonly text: string }[] = []
+  readonly commands: string[] = []
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
 
@@ -49,15 +50,26 @@ export class MailServer {
           this.mails.push({ to, text: data })
           ;[inData, data, to] = [false, '', []]
           socket.write('250 kept\r\n')
-        } else if (line === 'DATA') {
+          continue
+        }
+        this.commands.push(line)
+        if (line === 'DATA') {
           inData = true
           socket.write('354 go on\r\n')
         } else {
           const recipient = /^RCPT TO:<(.+)>/.exec(line)?.[1]
           if (recipient !== undefined) to.push(recipient)
-          socket.write(line === 'QUIT' ? '221 bye\r\n' : '250 ok\r\n')
+          socket.write(replyTo(line))
         }
       }
     }
   }
+}
+
+/** It takes passwords, and offers no TLS. */
+function replyTo(command: string): string {
+  if (command.startsWith('EHLO')) return '250-test\r\n250 AUTH PLAIN LOGIN\r\n'
+  if (command.startsWith('AUTH')) return '235 ok\r\n'
+  if (command === 'STARTTLS') return '502 no\r\n'
+  return command === 'QUIT' ? '221 bye\r\n' : '250 ok\r\n'
 }
