@@ -185,6 +185,13 @@ const managementErrors = defineErrors({
     when: 'The store of the shared state of the nodes cannot be reached',
     fix: 'Check that store; requests can be retried',
   },
+  WORKER_CHANGE_UNCONFIRMED: {
+    status: 503,
+    message: (name: string, why: string) =>
+      `The change of worker "${name}" is stored, but the nodes cannot be told of it now: ${why}. They apply it once they reach that store again`,
+    when: 'A change of a worker was stored, and the store of the shared state failed before the nodes had applied it',
+    fix: 'Check that store; the change need not be repeated',
+  },
   INVALID_PERSISTENCE_CONFIG: {
     status: 400,
     message: (what: string) => `"infrastructure.persistence": ${what}`,

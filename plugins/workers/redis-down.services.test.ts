@@ -25,7 +25,7 @@ async function scene(t: TestContext, loss: 'kill' | 'hang', { plugins = [], env 
     env: { REDIS_URL: redis.url, ...env },
     ...more,
   })
-  return { host, lose: async () => redis[loss]() }
+  return { host, lose: async () => redis[loss](), back: () => redis.start() }
 }
 
 /** A worker that `workers` manages; begun by a plugin, so that the test host sees what it leaves open. */
@@ -156,6 +156,23 @@ describe('workers whose Redis does not answer', () => {
       await host.stop()
     })
   }
+})
+
+describe('a change of a worker whose nodes cannot be told of it', () => {
+  it('is stored, the response says so, and it is applied when Redis is back', async (t) => {
+    const env = { WORKER_PERSISTENCE_DRIVER: 'db', WORKER_INTERVAL_MS: '200' }
+    const { host, lose, back } = await scene(t, 'kill', { plugins: [workers({ processors: { task: () => 1 } })], env })
+    const service = host.service(workersService)
+    await service.create({ name: 'task', queueName: 'task' })
+    await service.start('task')
+    await lose()
+    const { body, status } = await host.inject({ method: 'POST', path: '/api/workers/task/stop', headers: { 'x-requested-with': 'test' } })
+    assert.deepEqual([status, body.code], [503, 'WORKER_CHANGE_UNCONFIRMED'], JSON.stringify(body))
+    assert.match(body.message, /^The change of worker "task" is stored, but the nodes cannot be told of it now: /)
+    await back()
+    await eventually('it is stopped', async () => (await service.get('task')).state === 'stopped')
+    await host.stop()
+  })
 })
 
 describe('a job that loses its lock', () => {

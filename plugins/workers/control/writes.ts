@@ -1,4 +1,4 @@
-import type { Clock } from 'zin'
+import { type Clock, ZinError } from 'zin'
 import type { Operation, OperationOptions } from '../contract.js'
 import { refuse, workerErrors } from '../errors.js'
 import { checkName } from '../record/checks.js'
@@ -79,7 +79,13 @@ export class WorkerWrites {
   /** Tells every node of what was written, and waits until they have applied it. */
   async apply(worker: StoredWorker, action: Action, { waitMs = defaultWaitMs }: OperationOptions): Promise<Operation> {
     const { operations } = this.#parts
-    return operations.waitUntilApplied(await operations.begin(worker, action), waitMs)
+    try {
+      return await operations.waitUntilApplied(await operations.begin(worker, action), waitMs)
+    } catch (error) {
+      // The nodes read all workers once they reach the shared state again.
+      if (error instanceof ZinError && error.status === 503) throw workerErrors.WORKER_CHANGE_UNCONFIRMED(worker.record.name, error.message)
+      throw error
+    }
   }
 
   /**
