@@ -56,8 +56,8 @@ export function databaseContract(name: string, makeStore: () => Promise<Contract
     let store: ContractStore
     let database: OwnedDatabase
     const log = memoryLogger()
-    const open = (): OwnedDatabase =>
-      createDatabase({ configs: [store.config], clock: systemClock, log, connectTimeoutMs: 5000, acquireTimeoutMs: 300, ...limits })
+    const open = (acquireTimeoutMs = 5000): OwnedDatabase =>
+      createDatabase({ configs: [store.config], clock: systemClock, log, connectTimeoutMs: 5000, acquireTimeoutMs, ...limits })
     const migratorOf = (owner: OwnedDatabase, known: readonly (readonly [string, Migration])[]): Migrations =>
       createMigrator({
         connection: owner.main,
@@ -280,6 +280,9 @@ export function databaseContract(name: string, makeStore: () => Promise<Contract
 
     it('stops waiting for a connection at the deadline, and works again once one is free', async () => {
       if (store.transactions === false) return
+      const impatient = open(300)
+      await impatient.connect()
+      const notes = () => impatient.tables<Notes>()
       let free: () => void = () => undefined
       const held = new Promise<void>((resolve) => {
         free = resolve
@@ -298,11 +301,12 @@ export function databaseContract(name: string, makeStore: () => Promise<Contract
           (thrown: unknown) => thrown,
         )
       assert.equal((error as { code?: string }).code, 'DATABASE_BUSY')
-      assert.equal(database.isUnavailable(error), true)
-      assert.ok(Number.isInteger(await database.ping()), 'a busy pool does not look like a broken server')
+      assert.equal(impatient.isUnavailable(error), true)
+      assert.ok(Number.isInteger(await impatient.ping()), 'a busy pool does not look like a broken server')
       free()
       await Promise.all(holders)
       assert.ok((await notes().selectFrom('notes').select('id').execute()).length > 0)
+      await impatient.close()
     })
 
     it('refuses calls after close', async () => {

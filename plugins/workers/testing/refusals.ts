@@ -145,6 +145,7 @@ export const testedElsewhere: Readonly<Record<string, string>> = {
   QUEUE_CONNECTION_ERROR: 'redis-down.services.test.ts',
   WORKER_STORE_UNAVAILABLE: 'store/registry.test.ts',
   WORKER_CLUSTER_UNAVAILABLE: 'shared/state.services.test.ts',
+  WORKER_CHANGE_UNCONFIRMED: 'redis-down.services.test.ts',
   PROCESSOR_NOT_PREBUILT: 'plugin.test.ts',
   INVALID_PROCESSOR_URL_EXPORT: 'processors/url/url.test.ts',
   PROCESSOR_PIN_REQUIRED: 'processors/url/url.test.ts',
