@@ -6,10 +6,11 @@ import { after, describe, it } from 'node:test'
 import { sql } from 'kysely'
 import { type SettingValues, systemClock } from 'zin'
 import { ProxyError } from 'zin/clients'
-import { memoryLogger } from 'zin/testing'
+import { createTestHost, memoryLogger } from 'zin/testing'
 import { type ConfigInput, type ConnectionConfig, connectionConfigs } from './connections/config.js'
 import { databaseContract, limits } from './database.contract.js'
 import * as failures from './failures.js'
+import { database, databaseService } from './index.js'
 import { createDatabase } from './service.js'
 import type { databaseSettings } from './settings.js'
 
@@ -171,4 +172,15 @@ describe('errors of a SQL proxy', () => {
     assert.deepEqual(kinds('TX_CONFLICT'), [false, true, true])
     assert.deepEqual(kinds('SQL_ERROR', { errno: 1064 }), [false, false, false])
   })
+})
+
+it('the plan of a write on SQLite is given, and later writes succeed', async () => {
+  const host = await createTestHost({ plugins: [database()] })
+  const db = host.service(databaseService).tables<{ planned: { id: number } }>()
+  await db.schema.createTable('planned').addColumn('id', 'integer').execute()
+  const { rows } = await sql`explain delete from planned where id = ${1}`.execute(db)
+  assert.ok(rows.length > 0)
+  await db.transaction().execute((inside) => inside.insertInto('planned').values({ id: 1 }).execute())
+  assert.deepEqual(await db.selectFrom('planned').selectAll().execute(), [{ id: 1 }])
+  await host.stop()
 })
