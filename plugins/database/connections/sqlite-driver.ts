@@ -30,7 +30,7 @@ function alone<T>(file: Libsql.Database, run: () => T): T {
   }
 }
 
-const explains = /^\s*explain\b/i
+const explains = /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*explain\b/i
 
 /** The plan of a write stays open behind its last row, and no later commit would succeed; the second call closes it. */
 function planOf<Row>(file: Libsql.Database, { parameters, sql }: CompiledQuery): QueryResult<Row> {
