@@ -32,6 +32,7 @@ export async function runCommand(match: Match, terminal: Terminal, signal: Abort
     const print = createPrinter({ stdout, stderr, json: options.json === true, colors, command: command.name })
     if (needsApp) app ??= await openApp({ cwd: terminal.cwd, environment: terminal.env, roles: [] })
     if (app !== undefined && command.needs === 'services') {
+      await command.check?.()
       const names = command.starts ?? [plugin]
       await print.waiting(`${names.join(', ')} to start`, app.host.startOnly(names))
     }

@@ -165,6 +165,8 @@ export interface CommandSpec<O extends OptionSpecs = OptionSpecs> {
   readonly route?: string
   /** With `services`: plugins to start instead of the one that owns the command, with all they depend on. */
   readonly starts?: readonly string[]
+  /** With `services`: runs before anything is started; throw to refuse. */
+  readonly check?: () => void | Promise<void>
   /** Does the work. The returned number is the exit code; nothing means 0, and an error is printed and means 1. */
   run(ctx: CommandContext<O>): number | void | Promise<number | void>
 }
@@ -172,8 +174,8 @@ export interface CommandSpec<O extends OptionSpecs = OptionSpecs> {
 // biome-ignore lint/suspicious/noExplicitAny: a command of any shape
 export type Command = CommandSpec<any>
 
-/** A command without its function: what help needs, and what the cache of plugin commands holds. */
-export type CommandShape = Omit<Command, 'run'>
+/** A command without its functions: what help needs, and what the cache of plugin commands holds. */
+export type CommandShape = Omit<Command, 'run' | 'check'>
 
 /** A command and the plugin that registered it. Core commands have the owner `zin`. */
 export interface OwnedCommand<C extends CommandShape = Command> {

@@ -13,8 +13,8 @@ import { subjectsPart } from './subjects/subjects.js'
 
 /** Creates the parts of the plugin, which are independent of each other; each lives in its own folder. */
 export function assemble(ctx: ComplianceContext): Compliance {
-  const audit = createAudit(ctx)
   const marks = databaseMarks(ctx.services.database)
+  const audit = createAudit(ctx, marks)
   ctx.migration(createMarks)
   const parts: Readonly<Record<string, CompliancePart>> = {
     audit,

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { mkdir, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { type AppFolder, appFolder, type RunningApp } from '../../scripts/testing/app-folder.js'
 import { eventually } from '../../scripts/testing/eventually.js'
@@ -106,9 +108,22 @@ describe('zin audit:*, gdpr:* and compliance:report', () => {
     await running.end()
     const altered = await app.zin(['audit:verify'])
     assert.equal(altered.code, 1, altered.err)
-    assert.equal(altered.out, `not intact: entry ${entry.id} was altered, or is not where it was written\n`)
-    const elsewhere = await app.zin(['audit:verify'], { ZIN_DATA_DIR: 'nothing-here' })
+    assert.equal(altered.out, `not intact: entry ${entry.id} was altered, or is not where it was written\nFaults in all: 1\n`)
+    const json = JSON.parse((await app.zin(['audit:verify', '--json'])).out)
+    assert.deepEqual([json.faultCount, json.faults], [1, [json.fault]])
+  })
+
+  it('refuse to verify a folder without a database, and one without the tables, and create nothing', async () => {
+    const missing = join(app.folder, 'nothing-here')
+    const elsewhere = await app.zin(['audit:verify'], { ZIN_DATA_DIR: missing })
     assert.equal(elsewhere.code, 1)
-    assert.match(elsewhere.err, /no audit log .*\[AUDIT_MISSING\]/)
+    assert.match(elsewhere.err, /nothing-here\/app\.db cannot be found .*Nothing was created.*\[DATABASE_MISSING\]/)
+    await assert.rejects(stat(missing), { code: 'ENOENT' })
+    const empty = join(app.folder, 'empty')
+    await mkdir(empty)
+    await writeFile(join(empty, 'app.db'), '')
+    const untouched = await app.zin(['audit:verify'], { ZIN_DATA_DIR: empty })
+    assert.equal(untouched.code, 1)
+    assert.match(untouched.err, /no audit log .*\[AUDIT_MISSING\]/)
   })
 })

@@ -13,6 +13,11 @@ export interface Database {
   readonly connected: boolean
   /** Connects, bounded in time. Safe to call again. */
   connect(): Promise<void>
+  /**
+   * For commands that only read, in the `check` of the command: throws DATABASE_MISSING when the connection `default` is a SQLite file that
+   * is not there, which {@link Database.connect} would create. Opens nothing.
+   */
+  checkExists(): Promise<void>
   /** A Kysely handle typed with your tables. `name` is a configured connection; default `default`. */
   // biome-ignore lint/suspicious/noExplicitAny: each plugin names its own tables
   tables<Tables = any>(name?: string): Kysely<Tables>

@@ -1,4 +1,4 @@
-import { defineErrors } from 'zin'
+import { defineErrors, messageOf } from 'zin'
 
 export const databaseErrors = defineErrors({
   DATABASE_CONFIG: {
@@ -11,6 +11,12 @@ export const databaseErrors = defineErrors({
     message: (what: string) => what,
     when: 'The server or file cannot be reached, does not respond in time, or is locked by another process',
     fix: 'Check the server and `DB_*`; requests can be retried',
+  },
+  DATABASE_MISSING: {
+    message: (file: string, error: Error) =>
+      `There is no database to read: ${file} cannot be found (${messageOf(error)}). Nothing was created. Set ZIN_DATA_DIR to the data directory of the app, or DB_* to its database`,
+    when: 'A command that only reads, such as `audit:verify`, finds no SQLite file',
+    fix: 'Run the command with the `ZIN_DATA_DIR` of the app',
   },
   DATABASE_BUSY: {
     status: 503,

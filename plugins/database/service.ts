@@ -1,3 +1,4 @@
+import { access } from 'node:fs/promises'
 import type { Clock, Logger, Migration } from 'zin'
 import type { ConnectionConfig } from './connections/config.js'
 import { retryConflicts } from './connections/conflicts.js'
@@ -61,6 +62,13 @@ export function createDatabase({ configs, known = () => [], ...deps }: DatabaseD
     },
     async connect() {
       await Promise.all([...connections.values()].map((connection) => connection.connect()))
+    },
+    async checkExists() {
+      const [config] = configs
+      if (config.driver !== 'sqlite') return
+      await access(config.file).catch((error: unknown) => {
+        throw databaseErrors.DATABASE_MISSING(config.file, error as Error)
+      })
     },
     tables: (name) => named(name).tables(),
     transaction: (work, name) => retryConflicts(() => named(name).tables().transaction().execute(work)),

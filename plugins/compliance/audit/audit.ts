@@ -1,10 +1,11 @@
-import { withDeadline } from 'zin'
+import { messageOf, withDeadline } from 'zin'
 import type { PayloadView } from 'zin/plugins/queue-monitor'
 import type { AuditListOptions, AuditPage, AuditStatus } from '../contract.js'
 import { complianceErrors } from '../errors.js'
 import { keysFor } from '../keys.js'
 import { createAudit as createAuditTables } from '../migrations/0001-create-audit.js'
 import type { ComplianceContext, CompliancePart } from '../part.js'
+import type { Marks } from '../store/marks.js'
 import { auditMetrics, raiseAlarm } from './alarm.js'
 import { auditCommands } from './cli.js'
 import { auditControls } from './controls.js'
@@ -12,10 +13,11 @@ import { OptOuts } from './opt-outs.js'
 import { Origins } from './origin.js'
 import { checkQuery } from './query.js'
 import { Recorder } from './recorder.js'
+import { Recording } from './recording.js'
 import { auditRoutes } from './routes.js'
 import type { AuditStore } from './store/contract.js'
 import { databaseStore } from './store/db.js'
-import { type AuditReport, intactText, verifyAudit } from './verify.js'
+import { type AuditReport, foundText, verifyAudit } from './verify.js'
 import { AuditWriter } from './writer.js'
 
 /** The audit log, for the rest of the plugin. */
@@ -33,9 +35,11 @@ export interface Audit extends CompliancePart {
 
 /** Longest wait for a page of the list, in ms. */
 const listMs = 10_000
+/** Longest wait of a start for the entry about it, in ms. */
+const startMs = 5_000
 
 /** The audit log: hooks fill it, and nothing of it runs while WORKER_AUDIT_LOG is false, except for reading what is there. */
-export function createAudit(ctx: ComplianceContext): Audit {
+export function createAudit(ctx: ComplianceContext, marks: Marks): Audit {
   const { clock, hooks, host, log, options, services, settings } = ctx
   const enabled = settings.WORKER_AUDIT_LOG
   const keys = keysFor('audit', settings)
@@ -60,6 +64,7 @@ export function createAudit(ctx: ComplianceContext): Audit {
     clock,
     records: (worker) => !optOuts.has(worker),
   })
+  const recording = new Recording({ store, marks, recorder, node: services.cluster.node.id, clock })
   let verifying: Promise<AuditReport> | undefined
   let progress: AuditStatus['verifying'] = null
 
@@ -71,7 +76,7 @@ export function createAudit(ctx: ComplianceContext): Audit {
       progress = { entries, of: Math.max(of, entries) }
     }
     const report = await verifyAudit({ store, keys, onProgress })
-    const found = report.fault === undefined ? intactText(report) : report.fault.problem
+    const found = foundText(report)
     const target = report.fault === undefined ? 'audit:log' : `audit:${report.fault.id}`
     if (enabled) recorder.note('audit.verify', target, found, report.intact ? 'intact' : 'broken')
     if (report.fault !== undefined) log.error({ entry: report.fault.id }, `the audit log cannot be verified: ${found}`)
@@ -114,12 +119,19 @@ export function createAudit(ctx: ComplianceContext): Audit {
     noteRefusedView: (view, reason) => {
       if (enabled) recorder.payloadViewRefused(view, reason)
     },
-    controls: () => auditControls({ audit, keyed: settings.APP_KEY !== '', now: clock.now() }),
+    controls: () => auditControls({ audit, recording, keyed: settings.APP_KEY !== '', now: clock.now() }),
   }
 
   ctx.routes(auditRoutes(audit))
-  ctx.commands(auditCommands({ store, keys }))
-  if (!enabled) return audit
+  ctx.commands(auditCommands({ store, keys, database: services.database }))
+  if (!enabled) {
+    ctx.onStart(() =>
+      withDeadline(recording.startedWithout(), startMs, `no response within ${startMs} ms`).catch((error: unknown) =>
+        log.error({ err: error }, `the next start with WORKER_AUDIT_LOG cannot tell that this one is without: ${messageOf(error)}`),
+      ),
+    )
+    return audit
+  }
   ctx.onCheck(() => {
     if (host.app.production && settings.APP_KEY === '') throw complianceErrors.COMPLIANCE_KEY_MISSING('WORKER_AUDIT_LOG')
   })
@@ -127,7 +139,7 @@ export function createAudit(ctx: ComplianceContext): Audit {
   hooks.on('beforeManagementAction', recorder.beforeAction)
   hooks.on('onManagementAction', recorder.afterAction)
   hooks.on('collectMetrics', () => auditMetrics(writer.state, writer.totals))
-  ctx.onStart(() => {
+  ctx.onStart(async () => {
     if (settings.APP_KEY === '')
       log.warn('APP_KEY is not set: the audit log is chained, but whoever can write its tables can seal it again')
     const declared = new Set(host.hooks().map(({ name }) => name))
@@ -144,6 +156,9 @@ export function createAudit(ctx: ComplianceContext): Audit {
     if (declared.has('onMonitorAction')) hooks.on('onMonitorAction', recorder.afterMonitorAction)
     if (declared.has('beforePayloadView')) hooks.on('beforePayloadView', recorder.beforePayloadView)
     ctx.onStop(() => writer.close())
+    await withDeadline(recording.started(), startMs, `no response within ${startMs} ms`).catch((error: unknown) =>
+      log.error({ err: error }, `the audit log does not have the start of this process: ${messageOf(error)}`),
+    )
   })
   return audit
 }

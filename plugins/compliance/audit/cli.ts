@@ -1,12 +1,14 @@
 import { type Command, defineCommand, messageOf } from 'zin'
+import type { Database } from 'zin/plugins/database'
 import { complianceErrors } from '../errors.js'
 import type { KeyRing } from '../keys.js'
 import type { AuditStore } from './store/contract.js'
-import { intactText, verifyAudit } from './verify.js'
+import { type AuditReport, foundText, verifyAudit } from './verify.js'
 
 export interface AuditCommandParts {
   readonly store: AuditStore
   readonly keys: KeyRing
+  readonly database: Pick<Database, 'checkExists'>
 }
 
 interface Pagination {
@@ -29,8 +31,23 @@ function isTableMissing(error: unknown): boolean {
   return /no such table|doesn't exist/i.test(messageOf(error))
 }
 
+function intactLines(report: AuditReport): readonly string[] {
+  const { open, purged } = report
+  return [
+    foundText(report),
+    ...(purged > 0 ? [`${purged} older entries were deleted by retention`] : []),
+    ...(open > 0 ? [`Chains whose process still runs or was killed: ${open}`] : []),
+  ]
+}
+
+function faultLines({ fault, faultCount, faults }: AuditReport): readonly string[] {
+  const named = faults.slice(1).map(({ problem }) => `  ${problem}`)
+  const left = faultCount - faults.length
+  return [`not intact: ${fault?.problem}`, ...named, ...(left > 0 ? [`  and ${left} more`] : []), `Faults in all: ${faultCount}`]
+}
+
 /** `audit:list` asks the running app; `audit:verify` reads the tables itself, whether or not the app runs. */
-export function auditCommands({ keys, store }: AuditCommandParts): readonly Command[] {
+export function auditCommands({ database, keys, store }: AuditCommandParts): readonly Command[] {
   return [
     defineCommand({
       name: 'audit:list',
@@ -66,19 +83,17 @@ export function auditCommands({ keys, store }: AuditCommandParts): readonly Comm
       summary: 'Compare the whole audit log with its hashes and seals; exit code 1 when anything was changed',
       needs: 'services',
       starts: ['database'],
+      // Verifying must not create an empty database where there is none.
+      check: () => database.checkExists(),
       json: true,
       run: async ({ print, signal }) => {
         const report = await print.waiting('the audit log', verifyAudit({ store, keys, signal })).catch((error: unknown) => {
           throw isTableMissing(error) ? complianceErrors.AUDIT_MISSING(error as Error) : error
         })
-        const { fault, open, purged } = report
-        if (print.json) print.record({ ...report, fault: fault ?? null })
-        else if (fault === undefined) {
-          print.line(intactText(report))
-          if (purged > 0) print.line(`${purged} older entries were deleted by retention`)
-          if (open > 0) print.line(`Chains whose process still runs or was killed: ${open}`)
-        } else print.line(`not intact: ${fault.problem}`)
-        return fault === undefined ? 0 : 1
+        const lines = report.intact ? intactLines(report) : faultLines(report)
+        if (print.json) print.record({ ...report, fault: report.fault ?? null })
+        else for (const line of lines) print.line(line)
+        return report.intact ? 0 : 1
       },
     }),
   ]

@@ -1,8 +1,10 @@
 import type { Control } from '../part.js'
 import type { Audit } from './audit.js'
+import type { Recording } from './recording.js'
 
 export interface AuditControlsInput {
   readonly audit: Pick<Audit, 'enabled' | 'entries' | 'status'>
+  readonly recording: Pick<Recording, 'offSince'>
   /** Whether the log is sealed with a key of the app. */
   readonly keyed: boolean
   /** ms since 1970. */
@@ -13,26 +15,32 @@ export interface AuditControlsInput {
 const verifiedMs = 8 * 86_400_000
 
 /** What the report says of the audit log. */
-export async function auditControls({ audit, keyed, now }: AuditControlsInput): Promise<readonly Control[]> {
+export async function auditControls({ audit, keyed, now, recording }: AuditControlsInput): Promise<readonly Control[]> {
+  const { entries: newest, pagination } = await audit.entries({ limit: 1 })
+  const newestAt = newest[0] === undefined ? null : new Date(newest[0].at).toISOString()
   if (!audit.enabled) {
     return [
       {
         id: 'audit/log',
         title: 'Management actions and job outcomes are recorded',
         state: 'off',
-        evidence: { WORKER_AUDIT_LOG: false },
+        evidence: { WORKER_AUDIT_LOG: false, entries: pagination.total, newest: newestAt, offSince: await recording.offSince() },
         gaps: ['Nothing is recorded: set WORKER_AUDIT_LOG to true'],
       },
     ]
   }
   const { downSince, refused, unkept, waiting, written } = audit.status
-  const { entries: newest, pagination } = await audit.entries({ limit: 1 })
   const { entries: verified } = await audit.entries({ action: 'audit.verify', limit: 1 })
-  const { entries: lost, pagination: gaps } = await audit.entries({ action: 'audit.gap', limit: 1 })
+  const { entries: lost, pagination: gaps } = await audit.entries({ action: 'audit.gap', outcome: 'noted', limit: 1 })
+  const { entries: off, pagination: offs } = await audit.entries({ action: 'audit.gap', outcome: 'off', limit: 1 })
   const [last] = verified
   const logGaps = [
     ...(downSince === null ? [] : [`The log has not been writable since ${downSince}: bring the database back`]),
     ...(unkept > 0 || lost.length > 0 ? [`Job outcomes were not kept, ${gaps.total} times: the entries audit.gap say how many`] : []),
+    ...off.map(
+      ({ id, reason }) =>
+        `Nothing was recorded for some time, ${offs.total} ${offs.total === 1 ? 'time' : 'times'}; entry ${id}: ${reason}`,
+    ),
   ]
   const age = last === undefined ? Number.POSITIVE_INFINITY : now - last.at
   const chainGaps = [
@@ -52,7 +60,7 @@ export async function auditControls({ audit, keyed, now }: AuditControlsInput): 
       evidence: {
         WORKER_AUDIT_LOG: true,
         entries: pagination.total,
-        newest: newest[0] === undefined ? null : new Date(newest[0].at).toISOString(),
+        newest: newestAt,
         written,
         waiting,
         unkept,

@@ -115,6 +115,11 @@ export class Recorder {
     this.#parts.writer.put(this.#facts({ action, target, outcome, reason }, this.#actor('compliance')))
   }
 
+  /** Stores an entry of the plugin itself; rejects when the store does not take it. */
+  async record(action: string, target: string, reason: string, outcome = 'noted'): Promise<void> {
+    await this.#parts.writer.write(this.#facts({ action, target, outcome, reason }, this.#actor('compliance')))
+  }
+
   async #store(facts: AuditFacts, onStored: (id: number) => void = () => undefined): Promise<Denial | undefined> {
     try {
       onStored(await this.#parts.writer.write(facts))

@@ -40,8 +40,8 @@ export function auditRoutes(audit: Pick<Audit, 'entries' | 'status' | 'verify'>)
       use,
       response: { 200: verifyResponse },
       handler: async () => {
-        const { fault, ...report } = await audit.verify()
-        return { ok: true as const, ...report, fault: fault ?? null }
+        const { fault, faults, ...report } = await audit.verify()
+        return { ok: true as const, ...report, fault: fault ?? null, faults: [...faults] }
       },
     }),
   ]

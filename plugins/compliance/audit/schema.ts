@@ -42,6 +42,8 @@ export const listResponse = Type.Object({
   pagination: Type.Object({ page: Type.Integer(), limit: Type.Integer(), total: Type.Integer(), totalPages: Type.Integer() }),
 })
 
+const fault = Type.Object({ id: Type.Integer(), problem: Type.String() })
+
 export const verifyResponse = Type.Object({
   ok: Type.Literal(true),
   intact: Type.Boolean(),
@@ -49,7 +51,9 @@ export const verifyResponse = Type.Object({
   chains: Type.Integer(),
   open: Type.Integer({ description: 'Chains whose process runs, or did not end in order' }),
   purged: Type.Integer({ description: 'Entries that retention has deleted from the chains that are left' }),
-  fault: Type.Union([Type.Object({ id: Type.Integer(), problem: Type.String() }), Type.Null()]),
+  fault: Type.Union([fault, Type.Null()], { description: 'The first one' }),
+  faults: Type.Array(fault, { description: 'The first 20' }),
+  faultCount: Type.Integer({ description: 'All of them' }),
 })
 
 export const statusResponse = Type.Object({

@@ -104,6 +104,34 @@ describe('the verification of an audit log', () => {
     assert.match((await verifyAudit({ store, keys })).fault?.problem ?? '', /^chain 2 does not match its seal/)
   })
 
+  it('goes on behind the first fault: counts all, names the first 20, and takes what is stored there as given', async () => {
+    const store = await logWith(60, 5, 5, 5)
+    const alter = (id: number): void => store.alterEntry(id, { actor: 'user:other' })
+    alter(idOf(1, 3))
+    store.removeEntry(idOf(1, 10))
+    store.removeEntry(idOf(1, 11))
+    alter(idOf(1, 30))
+    store.removeChain(2)
+    alter(idOf(3, 2))
+    store.removeEntry(idOf(4, 5))
+    const { fault, faultCount, faults, intact } = await verifyAudit({ store, keys })
+    assert.deepEqual([intact, faultCount, fault], [false, 6, faults[0]])
+    assert.deepEqual(
+      faults.map(({ problem }) => problem),
+      [
+        'entry 1000000003 was altered, or is not where it was written',
+        'entries 1000000010 to 1000000011 are missing; the next one is 1000000012',
+        'entry 1000000030 was altered, or is not where it was written',
+        'chain 2 is missing with all its entries',
+        'entry 3000000002 was altered, or is not where it was written',
+        'entry 4000000005 is missing: the tail of chain 4 was cut',
+      ],
+    )
+    for (let number = 31; number <= 60; number++) alter(idOf(1, number))
+    const more = await verifyAudit({ store, keys })
+    assert.deepEqual([more.faultCount, more.faults.length, more.fault?.id], [36, 20, idOf(1, 3)])
+  })
+
   it('says which key is missing after APP_KEY changed, also when the log is written on, and reads with APP_KEY_BK', async () => {
     const store = await logWith(3)
     const other = { APP_KEY: 'n'.repeat(32), APP_KEY_BK: '' }

@@ -1,15 +1,8 @@
-import type { DerivedKey, KeyRing } from '../keys.js'
+import type { KeyRing } from '../keys.js'
 import { type Chain, openingOf, purgedSealOf, registerChain, sealOf } from './chain.js'
 import { chainOf, hashOf, idOf, noHash, perChain } from './entry.js'
+import { type AuditFault, Faults } from './faults.js'
 import type { AuditStore } from './store/contract.js'
-
-/** The first thing in the log that is not as it was written. */
-export interface AuditFault {
-  /** Id of the entry; of a whole chain, where it begins or ends. */
-  readonly id: number
-  /** What is wrong, as a sentence without a full stop that names the entry or the chain. */
-  readonly problem: string
-}
 
 export interface AuditReport {
   readonly intact: boolean
@@ -20,11 +13,17 @@ export interface AuditReport {
   readonly open: number
   /** Entries that retention had deleted from the chains that are left. */
   readonly purged: number
+  /** The first one. */
   readonly fault: AuditFault | undefined
+  /** The first 20, in the order of the log. */
+  readonly faults: readonly AuditFault[]
+  /** All of them. Entries that were removed in a row are one; an entry whose hash was changed too makes the next one a fault as well. */
+  readonly faultCount: number
 }
 
-/** What is said of a log that was not changed. */
-export function intactText({ chains, entries }: Pick<AuditReport, 'chains' | 'entries'>): string {
+/** What is said of a log: that it was not changed, or its first fault and how many there are. */
+export function foundText({ chains, entries, fault, faultCount }: AuditReport): string {
+  if (fault !== undefined) return faultCount === 1 ? fault.problem : `${fault.problem}; ${faultCount} faults in all`
   if (chains === 0) return 'empty: nothing was recorded yet, or all of it was deleted'
   const count = (number: number, one: string, many: string): string => `${number} ${number === 1 ? one : many}`
   return `intact: ${count(entries, 'entry', 'entries')} in ${count(chains, 'chain', 'chains')}`
@@ -54,114 +53,149 @@ interface Walk {
 
 /**
  * Reads the whole log in the order of its ids and compares each entry with its hash, each chain with its seal and the register with the
- * chains. Ends at the first fault. The log may be written and purged meanwhile. Memory is bounded, whatever its length.
+ * chains. Behind a fault it goes on with what is stored there. The log may be written and purged meanwhile. Memory is bounded, whatever
+ * its length.
  */
 export async function verifyAudit(options: VerifyOptions): Promise<AuditReport> {
   const walk: Walk = { entries: 0, chains: 0, open: 0, purged: 0 }
-  const fault = await walkLog(options, walk)
-  return { ...walk, intact: fault === undefined, fault }
+  const faults = new Faults()
+  await walkLog(options, walk, faults)
+  return { ...walk, intact: faults.count === 0, fault: faults.first[0], faults: faults.first, faultCount: faults.count }
 }
 
-async function walkLog(options: VerifyOptions, walk: Walk): Promise<AuditFault | undefined> {
+async function walkLog(options: VerifyOptions, walk: Walk, faults: Faults): Promise<void> {
   const { keys, store } = options
   const register = await store.chain(registerChain)
   if (register === undefined) {
     const [entry] = await store.entries({ after: 0, to: Number.MAX_SAFE_INTEGER, limit: 1 })
-    return entry && { id: entry.id, problem: `the register of chains is missing, and entries from ${entry.id} on are left` }
+    if (entry === undefined) return
+    faults.add(entry.id, `the register of chains is missing, and entries from ${entry.id} on are left`)
+    await walkChains(options, { after: 0, opening: undefined }, walk, faults)
+    return
   }
   const registerFault = sealFault(keys, register)
-  if (registerFault !== undefined) return { id: idOf(1, 0), problem: `the register of chains ${registerFault}` }
-  let last = register.purged
-  let opening = register.purged === 0 ? noHash : register.purgedHash
+  if (registerFault !== undefined) faults.add(idOf(1, 0), `the register of chains ${registerFault}`)
   const [early] = await store.entries({ after: 0, to: idOf(register.purged + 1, 0), limit: 1 })
-  if (early !== undefined) return { id: early.id, problem: strayText(early.id) }
+  if (early !== undefined) faults.add(early.id, strayText(early.id))
+  const opening = register.purged === 0 ? noHash : register.purgedHash
+  const last = await walkChains(options, { after: register.purged, opening }, walk, faults)
+  // Chains may have been opened meanwhile; what is missing at the end shows against the register.
+  const now = (await store.chain(registerChain)) ?? register
+  if (last < register.entries) {
+    const which =
+      last + 1 === register.entries
+        ? `chain ${last + 1} was cut with all its entries`
+        : `chains ${last + 1} to ${register.entries} were cut with all their entries`
+    faults.add(idOf(last + 1, 1), which)
+  } else if (last > now.entries) faults.add(idOf(now.entries + 1, 1), `chain ${now.entries + 1} was added without the register`)
+  const [stray] = await store.entries({ after: idOf(Math.max(last, now.entries) + 1, 0), to: Number.MAX_SAFE_INTEGER, limit: 1 })
+  const newest = stray && ((await store.chain(registerChain)) ?? now)
+  if (stray !== undefined && newest !== undefined && chainOf(stray.id) > newest.entries) faults.add(stray.id, strayText(stray.id))
+}
+
+interface ChainsStart {
+  /** Number of the chain before the first one. */
+  readonly after: number
+  /** Its opening; undefined: not known. */
+  readonly opening: string | undefined
+}
+
+/** Reads all chains; the number of the last one. */
+async function walkChains(options: VerifyOptions, start: ChainsStart, walk: Walk, faults: Faults): Promise<number> {
+  let { after: last, opening } = start
+  const isFirstKnown = opening !== undefined
   for (;;) {
-    const page = await store.chains(last, pageSize)
+    const page = await options.store.chains(last, pageSize)
     for (const chain of page) {
-      if (chain.chain !== last + 1) return { id: idOf(last + 1, 1), problem: `chain ${last + 1} is missing with all its entries` }
-      const fault = (await chainFault(options, chain, opening, walk)) ?? undefined
-      if (fault !== undefined) return fault
+      const isNext = chain.chain === last + 1
+      if (!isNext && (isFirstKnown || last > start.after)) faults.add(idOf(last + 1, 1), missingText(last + 1, chain.chain - 1))
+      await walkChain(options, chain, isNext ? opening : undefined, walk, faults)
       last = chain.chain
       opening = chain.opening
     }
-    if (page.length < pageSize) break
+    if (page.length < pageSize) return last
   }
-  // Chains may have been opened meanwhile; what is missing at the end shows against the register.
-  const now = (await store.chain(registerChain)) ?? register
-  if (last < register.entries)
-    return {
-      id: idOf(last + 1, 1),
-      problem:
-        last + 1 === register.entries
-          ? `chain ${last + 1} was cut with all its entries`
-          : `chains ${last + 1} to ${register.entries} were cut with all their entries`,
-    }
-  if (last > now.entries) return { id: idOf(now.entries + 1, 1), problem: `chain ${now.entries + 1} was added without the register` }
-  const [stray] = await store.entries({ after: idOf(Math.max(last, now.entries) + 1, 0), to: Number.MAX_SAFE_INTEGER, limit: 1 })
-  const newest = stray && ((await store.chain(registerChain)) ?? now)
-  if (stray !== undefined && newest !== undefined && chainOf(stray.id) > newest.entries)
-    return { id: stray.id, problem: strayText(stray.id) }
-  return undefined
+}
+
+function missingText(from: number, to: number): string {
+  return from === to ? `chain ${from} is missing with all its entries` : `chains ${from} to ${to} are missing with all their entries`
 }
 
 function strayText(id: number): string {
   return `entry ${id} belongs to chain ${chainOf(id)}, which is not in the register`
 }
 
-/** What is wrong with one chain. Retention may shorten it while it is read: then it is read again from its new start. */
-async function chainFault(options: VerifyOptions, given: Chain, opening: string, walk: Walk): Promise<AuditFault | undefined> {
+/** Reads one chain. Retention may shorten it while it is read: then it is read again from its new start. */
+async function walkChain(options: VerifyOptions, given: Chain, opening: string | undefined, walk: Walk, faults: Faults): Promise<void> {
   let chain = given
   for (let attempt = 1; ; attempt++) {
     const before = { ...walk }
-    const fault = await readChain(options, chain, opening, walk)
-    if (fault === undefined || attempt === rereads) return fault
+    const found = new Faults()
+    await readChain(options, chain, opening, walk, found)
+    if (found.count === 0) return
     const now = await options.store.chain(chain.chain)
-    if (now === undefined || now.purged === chain.purged) {
-      const { purged = 0 } = now === undefined ? ((await options.store.chain(registerChain)) ?? {}) : {}
-      return purged >= chain.chain ? undefined : fault
+    const isPurged = now === undefined && ((await options.store.chain(registerChain))?.purged ?? 0) >= chain.chain
+    if (isPurged) return
+    if (attempt === rereads || now === undefined || now.purged === chain.purged) {
+      faults.addAll(found)
+      return
     }
     Object.assign(walk, before)
     chain = now
   }
 }
 
-async function readChain({ keys, onProgress, signal, store }: VerifyOptions, chain: Chain, opening: string, walk: Walk) {
+async function readChain(
+  { keys, onProgress, signal, store }: VerifyOptions,
+  chain: Chain,
+  opening: string | undefined,
+  walk: Walk,
+  faults: Faults,
+): Promise<void> {
   const number = chain.chain
   const fault = sealFault(keys, chain)
-  if (fault !== undefined) return { id: idOf(number, Math.max(1, chain.entries)), problem: `chain ${number} ${fault}` }
-  const key = keys.find(chain.keyId) as DerivedKey
-  if (openingOf(key, opening, chain) !== chain.opening)
-    return { id: idOf(number, 1), problem: `chain ${number} does not follow the chain before it` }
+  if (fault !== undefined) faults.add(idOf(number, Math.max(1, chain.entries)), `chain ${number} ${fault}`)
+  const key = keys.find(chain.keyId)
+  if (key === undefined) return
+  if (fault === undefined && opening !== undefined && openingOf(key, opening, chain) !== chain.opening)
+    faults.add(idOf(number, 1), `chain ${number} does not follow the chain before it`)
   walk.chains += 1
   walk.open += chain.closed ? 0 : 1
   walk.purged += chain.purged
-  let previous = chain.purgedHash
+  let previous: string | undefined = chain.purgedHash
   let last = idOf(number, chain.purged)
   const sealed = idOf(number, chain.entries)
   for (;;) {
     signal?.throwIfAborted()
     const page = await store.entries({ after: last, to: idOf(number + 1, 0), limit: pageSize })
     for (const entry of page) {
-      if (entry.id !== last + 1) return { id: last + 1, problem: `entry ${last + 1} is missing; the next one is ${entry.id}` }
-      if (hashOf(key.key, previous, entry.id, entry) !== entry.hash)
-        return { id: entry.id, problem: `entry ${entry.id} was altered, or is not where it was written` }
+      if (entry.id !== last + 1) {
+        faults.add(last + 1, `${missingEntriesText(last + 1, entry.id - 1)}; the next one is ${entry.id}`)
+        // Its hash stands on one that is not there.
+        previous = undefined
+      }
+      const isBroken = previous !== undefined && hashOf(key.key, previous, entry.id, entry) !== entry.hash
+      if (isBroken) faults.add(entry.id, `entry ${entry.id} was altered, or is not where it was written`)
       previous = entry.hash
       last = entry.id
-      if (last === sealed && previous !== chain.lastHash) return { id: last, problem: `entry ${last} is not the one that the seal names` }
+      if (fault === undefined && !isBroken && last === sealed && previous !== chain.lastHash)
+        faults.add(last, `entry ${last} is not the one that the seal names`)
       walk.entries += 1
     }
     if (page.length > 0) onProgress?.(walk.entries)
     if (page.length < pageSize) break
   }
-  if (last < sealed) {
-    const range = sealed === last + 1 ? `entry ${sealed} is missing` : `entries ${last + 1} to ${sealed} are missing`
-    return { id: last + 1, problem: `${range}: the tail of chain ${number} was cut` }
-  }
-  if (last === sealed) return undefined
+  // Without a seal that matches, the length of the chain is not known.
+  if (fault !== undefined) return
+  if (last < sealed) faults.add(last + 1, `${missingEntriesText(last + 1, sealed)}: the tail of chain ${number} was cut`)
+  if (last <= sealed) return
   const now = await store.chain(number)
-  return now !== undefined && last <= idOf(number, now.entries) && sealFault(keys, now) === undefined
-    ? undefined
-    : { id: sealed + 1, problem: `entry ${sealed + 1} was added without the seal` }
+  if (now !== undefined && last <= idOf(number, now.entries) && sealFault(keys, now) === undefined) return
+  faults.add(sealed + 1, `entry ${sealed + 1} was added without the seal`)
+}
+
+function missingEntriesText(from: number, to: number): string {
+  return from === to ? `entry ${from} is missing` : `entries ${from} to ${to} are missing`
 }
 
 /** Why a chain does not match its seals; the chain is the subject of the sentence. */

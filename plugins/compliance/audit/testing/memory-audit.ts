@@ -52,6 +52,7 @@ export function memoryAudit() {
     allChains: () => [...chains.values()].filter(({ chain }) => chain !== registerChain),
     setChain: (chain: Chain) => void chains.set(chain.chain, chain),
     removeChain: (chain: number) => void chains.delete(chain),
+    alterEntry: (id: number, facts: Partial<AuditEntry>) => void entries.set(id, { ...(entries.get(id) as AuditEntry), ...facts }),
     removeEntry: (id: number) => void entries.delete(id),
   })
 }
