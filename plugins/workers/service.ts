@@ -1,5 +1,5 @@
 import { AsyncResource } from 'node:async_hooks'
-import type { Clock } from 'zin'
+import { type Clock, withDeadline } from 'zin'
 import type { Actor } from 'zin/plugins/ops'
 import type { ListOptions, LocalWorkers, OperationResult, WorkerEvent, WorkerPage, Workers, WorkerView } from './contract.js'
 import type { Changes } from './control/changes.js'
@@ -25,6 +25,9 @@ import type { SharedState } from './shared/state.js'
 import type { StoredWorker } from './store/contract.js'
 import type { StoreRegistry } from './store/registry.js'
 import { metricsOf, nodesOf, nodeView, resultMessage, workerStatus, workerView } from './views.js'
+
+/** Longest wait until this process has stored its own counts, in ms; what is read then has a deadline of its own. */
+const flushMs = 500
 
 const operationId = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
@@ -74,11 +77,8 @@ function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownReco
   /** Every management action goes this way. */
   const act: Act = (action, worker, work, target) => changes.run({ action, worker, target, actor }, work)
   const record = async (name: string) => (await writes.find(name)).worker.record
-  /** Attempts of all nodes; of this one to the last. */
-  const totals = async (name: string) => {
-    await node?.flush()
-    return (await shared.totals([name])).get(name)
-  }
+  const flushed = () => withDeadline(node?.flush(), flushMs, '').catch(() => undefined)
+  const totals = async (name: string) => (await shared.totals([name])).get(name)
   const view = async (worker: StoredWorker) => viewOf(worker, await shared.statusesOf(worker.record.name))
   const viewOf = (worker: StoredWorker, reported: readonly ReportedStatus[]) =>
     workerView(worker, reported, features.inactive(worker.record.features))
@@ -126,27 +126,31 @@ function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownReco
     },
     async status(name) {
       const { worker } = await writes.find(name)
-      const [statuses, attempts, queuePaused] = await Promise.all([
-        shared.statusesOf(name),
+      await flushed()
+      const statuses = shared.statusesOf(name)
+      const [reported, attempts, queuePaused, report] = await Promise.all([
+        statuses,
         totals(name),
         jobs.isPaused(worker.record).catch(() => null),
+        health.of(worker, statuses),
       ])
-      return workerStatus(worker, { statuses, attempts, queuePaused, health: await health.of(worker, statuses) })
+      return workerStatus(worker, { statuses: reported, attempts, queuePaused, health: report })
     },
     async metrics(name) {
       const { worker } = await writes.find(name)
+      await flushed()
       const [attempts, queued] = await Promise.all([totals(name), jobs.counts(worker.record)])
       return { ...metricsOf(attempts), counts: queued }
     },
     async counts(names, options = {}) {
       const query = countsQuery(names, options, clock.now())
-      await node?.flush()
+      await flushed()
       return shared.counts([...new Set(names)], query)
     },
     async health(name) {
       const { worker } = await writes.find(name)
-      const [statuses] = await Promise.all([shared.statusesOf(name), node?.flush()])
-      return health.of(worker, statuses)
+      await flushed()
+      return health.of(worker, shared.statusesOf(name))
     },
     async operation(name, id) {
       await writes.find(name)

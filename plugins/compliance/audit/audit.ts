@@ -33,10 +33,10 @@ export interface Audit extends CompliancePart {
   noteRefusedView(view: PayloadView, reason: string): void
 }
 
-/** Longest wait for a page of the list, in ms. */
-const listMs = 10_000
 /** Longest wait of a start for the entry about it, in ms. */
 const startMs = 5_000
+/** Longest wait for what the log holds now, in ms. */
+const readMs = 5_000
 
 /** The audit log: hooks fill it, and nothing of it runs while WORKER_AUDIT_LOG is false, except for reading what is there. */
 export function createAudit(ctx: ComplianceContext, marks: Marks): Audit {
@@ -68,9 +68,12 @@ export function createAudit(ctx: ComplianceContext, marks: Marks): Audit {
   let verifying: Promise<AuditReport> | undefined
   let progress: AuditStatus['verifying'] = null
 
+  /** Reads when what waits in this process is written. */
+  const written = <T>(read: () => Promise<T>): Promise<T> =>
+    withDeadline(writer.flush().then(read), readMs, `the audit log was not read within ${readMs} ms`)
+
   const verify = async (): Promise<AuditReport> => {
-    await writer.flush()
-    const of = await store.count({})
+    const of = await written(() => store.count({}))
     progress = { entries: 0, of }
     const onProgress = (entries: number): void => {
       progress = { entries, of: Math.max(of, entries) }
@@ -99,12 +102,10 @@ export function createAudit(ctx: ComplianceContext, marks: Marks): Audit {
     },
     async entries(given = {}) {
       const { limit, page, ...query } = checkQuery(given)
-      const read = async (): Promise<AuditPage> => {
-        await writer.flush()
+      return written(async () => {
         const [entries, total] = await Promise.all([store.list(query, { offset: (page - 1) * limit, limit }), store.count(query)])
         return { entries, pagination: { page, limit, total, totalPages: Math.ceil(total / limit) } }
-      }
-      return withDeadline(read(), listMs, `the audit log was not read within ${listMs} ms`)
+      })
     },
     verify: () => {
       verifying ??= verify().finally(() => {

@@ -14,3 +14,13 @@ it('a report names the part whose evidence cannot be read', async () => {
     '  ! Its evidence could not be read: the disk is full',
   ])
 })
+
+it('a report waits for no part that does not respond', async () => {
+  const { controls } = await makeReport({
+    app: { name: 'shop', environment: 'test' },
+    now: 0,
+    parts: { audit: { controls: () => new Promise(() => undefined) } },
+    waitMs: 1,
+  })
+  assert.deepEqual(controls[0]?.gaps, ['Its evidence could not be read: no response within 1 ms'])
+})

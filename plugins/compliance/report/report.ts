@@ -1,4 +1,4 @@
-import { messageOf } from 'zin'
+import { messageOf, withDeadline } from 'zin'
 import type { CompliancePart, Control } from '../part.js'
 
 /** Controls of the app, as of now. */
@@ -17,11 +17,13 @@ export interface ReportInput {
   readonly now: number
   /** By name. */
   readonly parts: Readonly<Record<string, CompliancePart>>
+  /** Longest wait for a part, in ms. Default: 4000. */
+  readonly waitMs?: number
 }
 
-/** Asks every part for its controls. A part that fails is a gap, not an end of the report. */
-export async function makeReport({ app, now, parts }: ReportInput): Promise<ComplianceReport> {
-  const controls = (await Promise.all(Object.entries(parts).map(controlsOf))).flat()
+/** Asks every part for its controls. A part that fails, or takes too long, is a gap, not an end of the report. */
+export async function makeReport({ app, now, parts, waitMs = 4_000 }: ReportInput): Promise<ComplianceReport> {
+  const controls = (await Promise.all(Object.entries(parts).map(([name, part]) => controlsOf(name, part, waitMs)))).flat()
   const count = (state: Control['state']): number => controls.filter((control) => control.state === state).length
   return {
     app: app.name,
@@ -32,9 +34,9 @@ export async function makeReport({ app, now, parts }: ReportInput): Promise<Comp
   }
 }
 
-async function controlsOf([name, part]: [string, CompliancePart]): Promise<readonly Control[]> {
+async function controlsOf(name: string, part: CompliancePart, waitMs: number): Promise<readonly Control[]> {
   try {
-    return await part.controls()
+    return await withDeadline(part.controls(), waitMs, `no response within ${waitMs} ms`)
   } catch (error) {
     const gaps = [`Its evidence could not be read: ${messageOf(error)}`]
     return [{ id: `${name}/unread`, title: `The controls of "${name}" can be read`, state: 'gap', evidence: {}, gaps }]

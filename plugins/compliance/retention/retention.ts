@@ -58,16 +58,19 @@ export function createRetention(ctx: ComplianceContext, audit: Pick<Audit, 'entr
     const alive = async () => new Set((await services.cluster.readNodes()).flatMap(({ alive, id }) => (alive ? [id] : [])))
     // BullMQ counts the age of jobs by the clock of this machine.
     const ageMs = Math.max(0, Date.now() - before)
-    const jobs = await attempt('jobs', () => purgeJobs({ queues: services.queues, ageMs, steps }), { jobs: 0, more: false })
+    const [jobs, old, trail] = await Promise.all([
+      attempt('jobs', () => purgeJobs({ queues: services.queues, ageMs, steps }), { jobs: 0, more: false }),
+      purgeData.call(before),
+      attempt('audit', async () => purgeAudit({ store: audit.store, keys, before, alive: await alive(), steps }), {
+        entries: 0,
+        more: false,
+      }),
+    ])
     const history: string[] = []
-    for (const [plugin, data] of await purgeData.call(before)) {
+    for (const [plugin, data] of old) {
       if (data instanceof Error) problems.push(`history of ${plugin}: ${data.message}`)
       else history.push(...data)
     }
-    const trail = await attempt('audit', async () => purgeAudit({ store: audit.store, keys, before, alive: await alive(), steps }), {
-      entries: 0,
-      more: false,
-    })
     const result: PurgeResult = {
       before: new Date(before).toISOString(),
       jobs: jobs.jobs,

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { JobDetails, JobPage, QueueStats } from 'zin/plugins/queue-monitor'
+import type { JobDetails, JobPage, QueueMonitor, QueueStats } from 'zin/plugins/queue-monitor'
+import type { Workers } from 'zin/plugins/workers'
 import { failingVersions } from '../shared/failing-versions.js'
+import { AttentionService } from './attention.js'
 import { retriedJob } from './items.js'
 import { RetriedJobs } from './retried-jobs.js'
 
@@ -83,5 +85,24 @@ describe('what needs a person', () => {
       item.text.replaceAll('\u00a0', ' '),
       'job a/b (mail) has failed 9 of 100 attempts and is tried again, while 30 jobs wait, the oldest for 14 min: card declined',
     )
+  })
+
+  it('is looked for no longer than a few seconds in all, and what was not looked at is named', async () => {
+    const never = () => new Promise<never>(() => undefined)
+    const asked: string[] = []
+    const stats = () => {
+      asked.push('stats')
+      return never()
+    }
+    const attention = new AttentionService({
+      monitor: () => ({ stats }) as unknown as QueueMonitor,
+      workers: () => ({ enabled: true, list: never, nodes: never }) as unknown as Workers,
+      canaries: () => undefined,
+      breaker: () => undefined,
+      now: () => 0,
+      waitMs: 1,
+    })
+    assert.deepEqual((await attention.look()).unknown, ['workers', 'nodes', 'retried jobs'])
+    assert.deepEqual(asked, [])
   })
 })

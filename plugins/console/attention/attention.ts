@@ -1,3 +1,4 @@
+import { WaitBudget } from 'zin'
 import type { Breaker } from 'zin/plugins/breaker'
 import type { Canaries } from 'zin/plugins/canary'
 import type { JobDetails, QueueMonitor, QueueStats } from 'zin/plugins/queue-monitor'
@@ -24,6 +25,8 @@ export interface AttentionParts {
   readonly canaries: () => Canaries | undefined
   readonly breaker: () => Breaker | undefined
   readonly now: () => number
+  /** Longest time of a look, in ms: what was not looked at by then is unknown. Default: 4500. */
+  readonly waitMs?: number
 }
 
 /** All callers of a process share one look in this time, ms. */
@@ -59,9 +62,10 @@ export class AttentionService {
     const unknown: string[] = []
     const items: AttentionItem[] = []
     const notes: string[] = []
+    const waits = new WaitBudget(this.#parts.waitMs ?? 4_500, 'the stores did not respond in time')
     const look = async (what: string, find: () => Promise<readonly AttentionItem[]>): Promise<void> => {
       try {
-        items.push(...(await find()))
+        items.push(...(await waits.run(find)))
       } catch {
         unknown.push(what)
       }

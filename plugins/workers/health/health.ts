@@ -26,15 +26,16 @@ export class Health {
   }
 
   /** @param reported what the processes say of the worker. */
-  async of(worker: StoredWorker, reported: readonly ReportedStatus[]): Promise<HealthReport> {
+  async of(worker: StoredWorker, reported: Promise<readonly ReportedStatus[]>): Promise<HealthReport> {
     const { shared, hooks, jobs, now } = this.#parts
     const { name, features } = worker.record
-    const [[attempts], oldest, added] = await Promise.all([
+    const [known, [attempts], oldest, added] = await Promise.all([
+      reported,
       shared.counts([name], { since: now() - windowMs }),
       worker.desired.state === 'running' && !worker.desired.paused ? jobs.oldestWaiting(worker.record) : undefined,
       hooks.collectHealthTerms.active ? hooks.collectHealthTerms.call(name) : undefined,
     ])
-    const statuses = statusesOf(worker, reported)
+    const statuses = statusesOf(worker, known)
     const placed = statuses.filter((status) => status.placed)
     const checks = statuses.flatMap(({ alive, check, node }) => (alive && check !== undefined ? [{ node, ...check }] : []))
     const state = stateOf(worker, statuses)
