@@ -1,41 +1,39 @@
 import type { Context } from 'koa'
 import type { Logger } from '../log/types.js'
-import type { Clock } from '../util/clock.js'
 import type { RequestContext } from './request-context.js'
-import { pathOf } from './target.js'
 
-/** The ids of a request. */
-export interface RequestIds {
-  /** Ours, which the response carries. */
-  readonly requestId: string
-  /** The one that the client sent, where it is not ours. */
-  readonly clientRequestId?: string
+/** A request whose response has ended. */
+export interface AccessRecord {
+  readonly method: string
+  /** Without its query, which may hold secrets. */
+  readonly path: string
+  /** From its arrival to the end of its response. */
+  readonly ms: number
+  /** The id that the client sent; left out where it is ours. */
+  readonly inbound: string | undefined
+  readonly context: Pick<RequestContext, 'requestId' | 'traceId'>
 }
 
 /** Longest path that a line repeats. */
 const maxPath = 500
 
-/** Logs a request once its response has ended, without its query, which may hold secrets. */
-export function logAccess(
-  log: Logger,
-  level: 'debug' | 'info',
-  clock: Clock,
-  ctx: Context,
-  { requestId, clientRequestId }: RequestIds,
-  context: Pick<RequestContext, 'traceId'>,
-): void {
-  const began = clock.monotonic()
-  const { method, res } = ctx
-  const path = pathOf(ctx.originalUrl).slice(0, maxPath)
-  res.once('close', () => {
-    const ms = Math.round(clock.monotonic() - began)
-    const { statusCode: status, writableFinished: complete } = res
-    // Written out, because spreading `ids` costs more than the rest of the line; what is undefined is not printed.
-    log[level](
-      { requestId, clientRequestId, trace_id: context.traceId, method, path, status, ms, bytes: bytesOf(ctx), complete },
-      'request',
-    )
-  })
+/** Writes the line of a request. */
+export function logAccess(log: Logger, level: 'debug' | 'info', ctx: Context, { context, inbound, method, ms, path }: AccessRecord): void {
+  const { requestId, traceId } = context
+  const { statusCode: status, writableFinished: complete } = ctx.res
+  const line = {
+    requestId,
+    // What is undefined is not printed.
+    clientRequestId: inbound === requestId ? undefined : inbound,
+    trace_id: traceId,
+    method,
+    path: path.slice(0, maxPath),
+    status,
+    ms: Math.round(ms),
+    bytes: bytesOf(ctx),
+    complete,
+  }
+  log[level](line, 'request')
 }
 
 /** Length of the body that was sent; `undefined` for a stream. */

@@ -1,11 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type Koa from 'koa'
 import type { Context, Middleware } from 'koa'
-import type { EndedRequest } from '../hooks/catalogue.js'
-import type { NotifySlot } from '../hooks/kinds.js'
-import type { Logger, LogLevel } from '../log/types.js'
-import type { Clock } from '../util/clock.js'
-import { logAccess } from './access-log.js'
+import type { Logger } from '../log/types.js'
 import { readBody } from './body.js'
 import { chain, type MaybePromise, type Step } from './chain.js'
 import type { ErrorResponder } from './error-responder.js'
@@ -16,7 +12,7 @@ import { closeAfterUnreadBody } from './linger.js'
 import { type MatchedRoute, setMatchedRoute } from './matched-route.js'
 import { parseQuery } from './query.js'
 import { type RequestContext, requestContext, runInRequest } from './request-context.js'
-import { reportEnd } from './request-end.js'
+import { followToEnd, type RequestEndParts } from './request-end.js'
 import type { RequestIds } from './request-ids.js'
 import type { Route } from './route.js'
 import { routeHandler } from './route-handler.js'
@@ -26,10 +22,8 @@ import { pathOf, queryOf, targetProblem } from './target.js'
 import type { Schemas } from './validate.js'
 
 /** Shared by the pipelines of an app. */
-export interface PipelineParts {
+export interface PipelineParts extends RequestEndParts {
   readonly koa: Koa
-  readonly log: Logger
-  readonly clock: Clock
   readonly ids: RequestIds
   readonly errors: ErrorResponder
   /** Absent: any host is accepted. */
@@ -37,8 +31,6 @@ export interface PipelineParts {
   /** The app's name as clients send it in `X-Zin-App`. */
   readonly appName: string
   readonly trustsProxies: boolean
-  readonly logRequests: boolean
-  readonly requestEnd: NotifySlot<[EndedRequest]>
   readonly isDraining: () => boolean
 }
 
@@ -95,11 +87,9 @@ export class Pipeline {
     res.setHeader('x-request-id', requestId)
     const probe = this.#probeFor(req)
     const context: RequestContext = { requestId, userId: undefined, route: undefined, traceId: undefined }
-    this.#log(ctx, probe ? 'debug' : 'info', context, inbound)
-    const { clock, requestEnd } = this.#parts
-    if (requestEnd.active) reportEnd(requestEnd, clock, ctx, context, probe !== undefined)
+    followToEnd(this.#parts, ctx, { context, inbound, isProbe: probe !== undefined })
     if (probe) this.#settle(ctx, requestId, probe)
-    else if (!requestEnd.active && this.#isPlain(req)) this.#settle(ctx, requestId, this.#enter)
+    else if (!this.#parts.requestEnd.active && this.#isPlain(req)) this.#settle(ctx, requestId, this.#enter)
     else runInRequest(context, () => this.#settle(ctx, requestId, this.#enter))
   }
 
@@ -109,14 +99,6 @@ export class Pipeline {
 
   #isPlain({ method = '', url = '' }: IncomingMessage): boolean {
     return this.#plain.size > 0 && this.#plain.get(pathOf(url))?.has(method === 'HEAD' ? 'GET' : method) === true
-  }
-
-  #log(ctx: Context, level: 'debug' | 'info', context: RequestContext, inbound: string | undefined): void {
-    const { requestId } = context
-    const { log, clock, logRequests } = this.#parts
-    if (!logRequests || !logged[level].includes(log.level)) return
-    const ids = inbound === undefined || inbound === requestId ? { requestId } : { requestId, clientRequestId: inbound }
-    logAccess(log, level, clock, ctx, ids, context)
   }
 
   readonly #enter: Step = (ctx) => {
@@ -253,6 +235,3 @@ const isPrivate = (res: ServerResponse): boolean =>
   res.statusCode === 401 || res.statusCode === 403 || (res.statusCode >= 400 && !res.hasHeader('Cache-Control'))
 
 const lacksBody = (ctx: Context): boolean => ctx.body == null && ctx.respond !== false && !ctx.res.headersSent
-
-/** Log levels at which a line is written. */
-const logged: Readonly<Record<'debug' | 'info', readonly LogLevel[]>> = { debug: ['trace', 'debug'], info: ['trace', 'debug', 'info'] }
