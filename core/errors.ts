@@ -9,6 +9,8 @@ export interface ZinErrorOptions {
   /** Headers of the HTTP response, e.g. `Retry-After`. */
   readonly headers?: Readonly<Record<string, string>>
   readonly cause?: unknown
+  /** Whether a wrong command line caused it: a command that fails with it exits with 2 instead of 1. Default false. */
+  readonly usage?: boolean
 }
 
 /**
@@ -25,6 +27,7 @@ export class ZinError extends Error {
   readonly title: string
   readonly details: unknown
   readonly headers: Readonly<Record<string, string>>
+  readonly usage: boolean
 
   constructor(code: string, message: string, options: ZinErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
@@ -33,6 +36,7 @@ export class ZinError extends Error {
     this.title = options.title ?? titleOf(code)
     this.details = options.details
     this.headers = options.headers ?? {}
+    this.usage = options.usage ?? false
   }
 }
 
@@ -56,6 +60,8 @@ export interface ErrorRow {
   readonly details?: OfArguments<unknown>
   /** The error behind this one, for logs. */
   readonly cause?: OfArguments<unknown>
+  /** Whether a wrong command line causes it: the command exits with 2. */
+  readonly usage?: boolean
   /** When it happens; for the README and the OpenAPI document. */
   readonly when?: string
   /** How to fix it; for the README and the OpenAPI document. */
@@ -101,6 +107,7 @@ function errorFactory(code: string, row: ErrorRow): ErrorFactory {
   const build = (...args: unknown[]): ZinError =>
     new ZinError(code, row.message(...args), {
       ...given('status', row.status),
+      ...given('usage', row.usage),
       ...given('title', called(row.title, args)),
       ...given('headers', called(row.headers, args)),
       ...given('details', row.details?.(...args)),

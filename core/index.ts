@@ -128,6 +128,7 @@ export { appSlug } from './util/app-slug.js'
 export type { Clock } from './util/clock.js'
 export { systemClock } from './util/clock.js'
 export { DeadlineError, WaitBudget, withDeadline } from './util/deadline.js'
+export { suggest } from './util/suggest.js'
 
 // Requests to untrusted URLs.
 

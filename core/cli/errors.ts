@@ -55,6 +55,7 @@ export const cliErrors = defineErrors({
     fix: 'Choose another name',
   },
   ZIN_PLUGIN_NAME: {
+    usage: true,
     message: (name: string) =>
       `"${name}" is not a valid plugin name; use lowercase letters and digits with single dashes, at most 60 characters, such as slow-jobs`,
     when: '`zin make:plugin` was given a name that is not in kebab-case',
@@ -70,6 +71,6 @@ export const cliErrors = defineErrors({
 /** The command line was wrong: one line on stderr, exit code 2. */
 export class UsageError extends ZinError {
   constructor(message: string) {
-    super('ZIN_USAGE', message, { status: 400 })
+    super('ZIN_USAGE', message, { status: 400, usage: true })
   }
 }

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { loadEnv } from '../config/env-file.js'
 import { findConfig } from '../config/load.js'
-import { messageOf } from '../errors.js'
+import { messageOf, ZinError } from '../errors.js'
 import type { Command, CommandShape, OwnedCommand } from '../host/command.js'
 import { readCommandCache } from './command-cache.js'
 import { coreCommands, handlesSignals } from './commands/index.js'
@@ -25,7 +25,8 @@ export async function main(argv: readonly string[], terminal: Terminal, standalo
   const { version } = zinPackage()
   let name: string | undefined
   try {
-    const builtIn = new Program(core, { version })
+    const room = roomOf(terminal)
+    const builtIn = new Program(core, { version, ...room })
     if (argv[0] === '--version' || argv[0] === '-v') return shown(() => builtIn.printVersion())
     if (isHelp(argv)) return await help(argv.slice(1), terminal, version, standalone)
     const match = builtIn.find(argv)
@@ -51,12 +52,17 @@ export async function main(argv: readonly string[], terminal: Terminal, standalo
     const unknown = error instanceof UsageError && error.message.startsWith('unknown command')
     const lines = asksForJson(argv) ? [jsonError(error)] : describeError(error, unknown ? undefined : name, isDebugging(terminal.env))
     for (const line of lines) terminal.stderr.write(`${line}\n`)
-    return error instanceof UsageError ? 2 : 1
+    return error instanceof ZinError && error.usage ? 2 : 1
   }
 }
 
 function isHelp(argv: readonly string[]): boolean {
   return argv.length === 0 || argv[0] === 'help' || argv[0] === '--help' || argv[0] === '-h'
+}
+
+/** Where help is wrapped: a terminal, whose size some do not tell. */
+function roomOf({ stdout }: Terminal): { readonly room?: number } {
+  return stdout.isTTY ? { room: stdout.columns || 80 } : {}
 }
 
 function shown(print: () => void): number {
@@ -68,7 +74,7 @@ function shown(print: () => void): number {
 async function help(words: readonly string[], terminal: Terminal, version: string, standalone: LoadCommands): Promise<number> {
   const { commands, problem } = await listPluginCommands(terminal, version)
   const note = problem === undefined ? {} : { note: `Commands of plugins are not listed: ${printable(problem)}` }
-  const program = new Program<CommandShape>([...core, ...(await standalone()), ...commands], { version, ...note })
+  const program = new Program<CommandShape>([...core, ...(await standalone()), ...commands], { version, ...note, ...roomOf(terminal) })
   const named = words.filter((word) => !word.startsWith('-'))
   if (named.length === 0) return shown(() => program.printHelp())
   const match = program.find(named)

@@ -46,6 +46,31 @@ test('with --json a table is one JSON array and a record one object, and lines g
   assert.deepEqual(JSON.parse(second.out.text), { a: '007' })
 })
 
+test('a record shows objects field by field, and what is empty as nothing', () => {
+  const { out, print } = printer()
+  print.record({
+    name: 'emails',
+    metrics: { completed: 1, rates: { success: 0.5 } },
+    jobOptions: {},
+    tags: [],
+    nodes: [{ id: 1 }],
+    limit: null,
+  })
+  assert.equal(
+    out.text,
+    [
+      'name                   emails',
+      'metrics.completed      1',
+      'metrics.rates.success  0.5',
+      'jobOptions',
+      'tags',
+      'nodes                  [{"id":1}]',
+      'limit',
+      '',
+    ].join('\n'),
+  )
+})
+
 test('an empty table says so, and is [] as JSON', () => {
   const text = printer()
   text.print.table([], ['a'])

@@ -70,8 +70,9 @@ export function createPrinter({ stdout, stderr, json, colors = false, command }:
     },
     record(value) {
       if (json) return printJson(value)
-      const width = Math.max(0, ...Object.keys(value).map((key) => key.length))
-      for (const [key, field] of Object.entries(value)) {
+      const fields = leavesOf(value)
+      const width = Math.max(0, ...fields.map(([key]) => key.length))
+      for (const [key, field] of fields) {
         const text = cellText(field)
         const lines = room === undefined ? [text] : wrapWords(text, room - width - 2)
         stdout.write(`${key.padEnd(width)}  ${lines.join(`\n${' '.repeat(width + 2)}`)}`.trimEnd().concat('\n'))
@@ -79,6 +80,17 @@ export function createPrinter({ stdout, stderr, json, colors = false, command }:
     },
   }
 }
+
+/** The fields of an object, those of objects in it as `outer.inner`. */
+function leavesOf(value: object, path = ''): readonly (readonly [key: string, field: unknown])[] {
+  return Object.entries(value).flatMap(([key, field]) => {
+    const at = escapeControls(`${path}${key}`)
+    const isFilled = typeof field === 'object' && field !== null && !Array.isArray(field) && Object.keys(field).length > 0
+    return isFilled ? leavesOf(field, `${at}.`) : [[at, isEmpty(field) ? undefined : field] as const]
+  })
+}
+
+const isEmpty = (field: unknown): boolean => typeof field === 'object' && field !== null && Object.keys(field).length === 0
 
 function cellText(value: unknown): string {
   if (value === undefined || value === null) return ''

@@ -60,6 +60,7 @@ test('an unknown command gets the nearest one, or its family, as a suggestion', 
   assert.equal(message('queue', 'prun'), 'unknown command "queue"; did you mean "queue prune"?')
   assert.equal(message('worker', 'status'), 'unknown command "worker"; did you mean "worker:status"?')
   assert.equal(message('queue'), 'unknown command "queue"; available: queue prune, queue list')
+  assert.equal(message('worker'), 'unknown command "worker"; available: worker:status')
   assert.equal(message('frobnicate'), 'unknown command "frobnicate"; see "zin help"')
   assert.match(message('--json', 'plugins'), /^unknown option --json; the command comes first/)
 })
@@ -82,6 +83,14 @@ test('the help of a command shows its arguments, options with defaults, aliases 
     printed(t, () => program().printHelpOf('rm')),
     /--url <text>[\s\S]*--port <int>/,
   )
+})
+
+test('help is wrapped in a terminal, and on a narrow one texts are below the names', (t) => {
+  const entries = [{ plugin: 'zin', command: shape('start', { summary: 'Starts the app and keeps it running until it is told to stop' }) }]
+  const help = (room?: number) => printed(t, () => new Program(entries, { version: '1.0.0', ...(room && { room }) }).printHelp())
+  assert.match(help(), /\n {2}start {2}Starts the app and keeps it running until it is told to stop\n/)
+  assert.match(help(50), /\n {2}start {2}Starts the app and keeps it running until\n {9}it is told to stop\n/)
+  assert.match(help(30), /\n {2}start\n {6}Starts the app and keeps\n {6}it running until it is\n {6}told to stop\n/)
 })
 
 test('general help follows a lookup without showing the command that was found', (t) => {

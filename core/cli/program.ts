@@ -3,10 +3,27 @@ import type { Command, CommandShape, OptionSpec, OwnedCommand } from '../host/co
 import { suggest } from '../util/suggest.js'
 import { cliErrors, UsageError } from './errors.js'
 import { optionsOf } from './options.js'
+import { wrapWords } from './table.js'
 
 export interface Match<C extends CommandShape = Command> extends OwnedCommand<C> {
   /** What follows the command's name. */
   readonly rest: readonly string[]
+}
+
+const generalOptions = [
+  ['-h, --help', 'Show help; also after a command'],
+  ['-v, --version', 'Show the version'],
+] as const
+
+/** The least room in which text beside names is pleasant to read. */
+const proseRoom = 24
+
+export interface ProgramOptions {
+  readonly version: string
+  /** Last line of the general help. */
+  readonly note?: string
+  /** Columns of the terminal that help is wrapped to; absent for a pipe, where each command has one line. */
+  readonly room?: number
 }
 
 /**
@@ -17,10 +34,12 @@ export class Program<C extends CommandShape = CommandShape> {
   readonly #cli: CAC
   readonly #entries = new Map<CacCommand, OwnedCommand<C>>()
   readonly #note: string | undefined
+  readonly #room: number | undefined
 
-  constructor(entries: readonly OwnedCommand<C>[], options: { readonly version: string; readonly note?: string }) {
+  constructor(entries: readonly OwnedCommand<C>[], options: ProgramOptions) {
     refuseConflicts(entries)
     this.#note = options.note
+    this.#room = options.room
     this.#cli = cac('zin')
     // cac pads the lines of options.
     this.#cli.help((sections) => this.#helpSections(sections).map((section) => ({ ...section, body: section.body.replace(/ +$/gm, '') })))
@@ -61,7 +80,8 @@ export class Program<C extends CommandShape = CommandShape> {
     if (word.startsWith('-')) return new UsageError(`unknown option ${word}; the command comes first: zin <command> [options]`)
     const names = [...this.#entries.values()].flatMap(({ command }) => [command.name, ...(command.aliases ?? [])])
     const family = names.filter((name) => name.startsWith(`${word} `) || name.startsWith(`${word}:`))
-    const near = suggest(word, names) ?? suggest(`${word} ${second}`, names) ?? suggest(`${word}:${second}`, names)
+    const alone = family.length > 0 ? undefined : suggest(word, names)
+    const near = alone ?? (second === '' ? undefined : (suggest(`${word} ${second}`, names) ?? suggest(`${word}:${second}`, names)))
     const hint = near !== undefined ? `did you mean "${near}"?` : family.length > 0 ? `available: ${family.join(', ')}` : advice
     return new UsageError(`unknown command "${word}"; ${hint}`)
   }
@@ -70,7 +90,6 @@ export class Program<C extends CommandShape = CommandShape> {
     const args = (command.args ?? []).map((arg) => (arg.required === false ? `[${arg.name}]` : `<${arg.name}>`))
     const registered = this.#cli.command([command.name, ...args].join(' '), command.summary)
     for (const alias of command.aliases ?? []) registered.alias(alias)
-    for (const [name, spec] of Object.entries(optionsOf(command))) registered.option(rawOption(name, spec), describeOption(spec))
     return registered
   }
 
@@ -87,12 +106,7 @@ export class Program<C extends CommandShape = CommandShape> {
     const matched = this.#cli.matchedCommand
     const entry = matched === undefined ? undefined : this.#entries.get(matched)
     if (entry === undefined)
-      return [
-        ...sections.slice(0, 2),
-        ...this.#groups(),
-        { title: 'Options', body: '  -h, --help     Show help; also after a command\n  -v, --version  Show the version' },
-        ...this.#noteSection(),
-      ]
+      return [...sections.slice(0, 2), ...this.#groups(), { title: 'Options', body: this.#columns(generalOptions) }, ...this.#noteSection()]
     const { command, plugin } = entry
     const facts = [
       command.summary,
@@ -100,13 +114,14 @@ export class Program<C extends CommandShape = CommandShape> {
       ...(plugin === 'zin' ? [] : [`Provided by the plugin ${plugin}`]),
     ]
     const args = (command.args ?? []).map((arg) => [arg.name, arg.summary] as const)
-    const [head, usage, ...others] = sections
+    const options = Object.entries(optionsOf(command)).map(([name, spec]) => [rawOption(name, spec), describeOption(spec)] as const)
+    const [head, usage] = sections
     return [
       ...(head ? [head] : []),
-      { body: facts.join('\n') },
+      { body: facts.flatMap((fact) => (this.#room === undefined ? [fact] : wrapWords(fact, this.#room))).join('\n') },
       ...(usage ? [usage] : []),
-      ...(args.length > 0 ? [{ title: 'Arguments', body: columns(args) }] : []),
-      ...others,
+      ...(args.length > 0 ? [{ title: 'Arguments', body: this.#columns(args) }] : []),
+      { title: 'Options', body: this.#columns([...options, ['-h, --help', 'Show this help']]) },
     ]
   }
 
@@ -117,7 +132,18 @@ export class Program<C extends CommandShape = CommandShape> {
       rows.push([registered.rawName, command.summary])
       owners.set(plugin, rows)
     }
-    return [...owners].map(([owner, rows]) => ({ title: owner === 'zin' ? 'Commands' : `Plugin ${owner}`, body: columns(rows) }))
+    return [...owners].map(([owner, rows]) => ({ title: owner === 'zin' ? 'Commands' : `Plugin ${owner}`, body: this.#columns(rows) }))
+  }
+
+  /** Names and what they mean, side by side; below each other where a terminal is too narrow for that. */
+  #columns(rows: readonly (readonly [string, string])[]): string {
+    const width = Math.max(...rows.map(([left]) => left.length))
+    const room = (this.#room ?? Number.POSITIVE_INFINITY) - width - 4
+    if (room < proseRoom)
+      return rows.flatMap(([left, right]) => [`  ${left}`, ...wrapWords(right, room + width - 2).map((line) => `      ${line}`)]).join('\n')
+    return rows
+      .map(([left, right]) => `  ${left.padEnd(width)}  ${wrapWords(right, room).join(`\n${' '.repeat(width + 4)}`)}`.trimEnd())
+      .join('\n')
   }
 
   #noteSection(): { body: string }[] {
@@ -144,9 +170,4 @@ function rawOption(name: string, spec: OptionSpec): string {
 function describeOption(spec: OptionSpec): string {
   const values = spec.type === 'string' && spec.values !== undefined ? ` (${spec.values.join(', ')})` : ''
   return `${spec.summary}${values}${spec.default === undefined || spec.default === false || spec.default === '' ? '' : ` (default: ${spec.default})`}`
-}
-
-function columns(rows: readonly (readonly [string, string])[]): string {
-  const width = Math.max(...rows.map(([left]) => left.length))
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join('\n')
 }

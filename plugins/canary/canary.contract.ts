@@ -69,6 +69,7 @@ export function canaryContract(title: string, env: Readonly<Record<string, strin
       assert.equal((await lab.call(name, 'start', start)).status, 200)
       const rolledBack = await lab.call(name, 'rollback?reason=too%20slow%20for%20me')
       assert.deepEqual([rolledBack.status, rolledBack.body.canary.state], [200, 'ROLLED_BACK'])
+      assert.deepEqual(rolledBack.body.canary.needs, { jobs: null, minutes: null })
       const [, version] = await lab.workers.versions(name)
       assert.deepEqual([version?.state, version?.refused?.by, version?.refused?.reason], ['refused', 'canary', 'too slow for me'])
       const refused = await lab.call(name, 'start', start)
@@ -160,6 +161,8 @@ export function canaryContract(title: string, env: Readonly<Record<string, strin
         const { body, status } = await lab.call(name, 'start', { ...good, ...change })
         assert.deepEqual([status, body.code], [400, code], JSON.stringify(change))
       }
+      const { body } = await lab.call(name, 'start', { ...good, autoRolback: true })
+      assert.equal(body.message, '"autoRolback" is not known; did you mean "autoRollback"?')
       assert.equal((await lab.call('nobody', 'start', good)).status, 404)
       await lab.workers.stop(name)
       const stopped = await lab.call(name, 'start', good)

@@ -1,4 +1,4 @@
-import { type ErrorFactory, ZinError } from 'zin'
+import { type ErrorFactory, suggest, ZinError } from 'zin'
 import { canaryErrors } from './errors.js'
 import { ladder } from './judge/index.js'
 import type { CanarySpec, CanaryStep } from './record.js'
@@ -16,6 +16,8 @@ const dayMs = 86_400_000
 const longestMs = 30 * dayMs
 const mostSteps = 20
 const mostMinJobs = 1_000_000
+/** Characters of an unknown name that a message shows. */
+const mostShown = 100
 const known = [
   'newVersion',
   'trafficPercentage',
@@ -113,10 +115,19 @@ function faultsOf(input: Fields): readonly Fault[] {
   optional('inFlight', (value) => value === 'drain' || value === 'abort', invalid, '"drain" or "abort"')
   const isPath = (value: unknown): boolean => typeof value === 'string' && path.test(value)
   optional('stickyBy', isPath, invalid, 'a path in the data of a job, such as "tenant.id"')
-  const unknown = Object.keys(input).find((key) => !known.includes(key))
-  if (unknown !== undefined)
-    faults.push({ field: '', code: invalid.code, message: `the request has a field that is not known; known ones: ${known.join(', ')}` })
+  const unknown = unknownKey(input, known)
+  if (unknown !== undefined) faults.push({ field: unknown.key, code: invalid.code, message: unknown.message })
   return faults
+}
+
+/** The first key that is not known, and what is wrong with it. */
+function unknownKey(value: Fields, names: readonly string[]): { readonly key: string; readonly message: string } | undefined {
+  const key = Object.keys(value)
+    .find((one) => !names.includes(one))
+    ?.slice(0, mostShown)
+  if (key === undefined) return undefined
+  const near = suggest(key, names)
+  return { key, message: `"${key}" is not known; ${near === undefined ? `known ones: ${names.join(', ')}` : `did you mean "${near}"?`}` }
 }
 
 function stepsProblem(steps: unknown, target: unknown): string | undefined {
@@ -137,7 +148,8 @@ function stepProblem(step: unknown): string | undefined {
   if (isPercent(step)) return undefined
   if (!isObject(step)) return 'must be a percentage above 0 and at most 100, or {trafficPercentage, duration?, minJobs?, gate?}'
   const { duration, gate, minJobs, trafficPercentage } = step
-  if (Object.keys(step).some((key) => !stepKeys.includes(key))) return `has a key that is not known; known ones: ${stepKeys.join(', ')}`
+  const unknown = unknownKey(step, stepKeys)
+  if (unknown !== undefined) return `has a wrong field: ${unknown.message}`
   if (!isPercent(trafficPercentage)) return 'must have a "trafficPercentage" above 0 and at most 100'
   if (duration !== undefined && !isMs(duration)) return `must have a "duration" from 1 to ${longestMs} ms`
   const jobs = minJobs === undefined || (Number.isSafeInteger(minJobs) && (minJobs as number) >= 1 && (minJobs as number) <= mostMinJobs)

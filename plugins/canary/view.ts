@@ -28,7 +28,7 @@ export function canaryView(record: CanaryRecord, judgement: Judgement, casualtie
     canary: { version: canary, ...counts.canary },
     verdict,
     evidence: { rule, metric, reason, metrics },
-    needs,
+    needs: endedAt === undefined ? needs : { jobs: null, minutes: null },
     casualties: { recorded: casualties, replayed },
     startedAt: iso(startedAt),
     updatedAt: iso(updatedAt),

@@ -7,8 +7,6 @@ import type { DryRun } from './manage/operations.js'
 
 const queueArgument = { name: 'queue', summary: 'Name of the queue' }
 
-const columns = ['name', 'size', 'active', 'completed', 'failed', 'averageProcessingTime', 'oldestWaitingMs', 'paused'] as const
-
 const list = defineCommand({
   name: 'queue:list',
   summary: 'List the queues with their numbers of jobs',
@@ -17,9 +15,14 @@ const list = defineCommand({
   json: true,
   run: async ({ app, print }) => {
     const { queues } = await app.request<QueueStats>({ method: 'GET', path: '/api/queue/stats' })
+    const rows = Object.entries(queues).map(([name, entry]) => ({ name, ...entry }))
+    if (print.json) return print.table(rows)
     print.table(
-      Object.entries(queues).map(([name, entry]) => ({ name, ...entry })),
-      columns,
+      rows.map(({ active, averageProcessingTime, completed, failed, name, oldestWaitingMs, paused, size }) => ({
+        ...{ name, size, active, completed, failed, paused },
+        'average ms': averageProcessingTime,
+        'oldest ms': oldestWaitingMs,
+      })),
     )
   },
 })

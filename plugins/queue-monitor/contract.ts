@@ -82,7 +82,8 @@ export interface JobDetails {
   readonly name: string
   /** As BullMQ names it. */
   readonly state: string
-  readonly priority: number
+  /** 10 (`Critical`) to 0 (`Low`); null: it has none, and runs before those that have one. */
+  readonly priority: number | null
   /** When a delayed job becomes ready. */
   readonly readyAt: string | null
   readonly progress: unknown

@@ -164,6 +164,7 @@ export const monitorErrors = defineErrors({
   },
   INVALID_JOB_DATA: {
     status: 400,
+    usage: true,
     message: (why: string) => `--data is not JSON: ${why}`,
     when: 'The option `--data` of a command is not JSON',
     fix: 'Pass JSON, in quotes of the shell',

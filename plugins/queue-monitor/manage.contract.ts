@@ -268,6 +268,32 @@ export function manageContract(title: string, env: () => Readonly<Record<string,
       }
     })
 
+    it('add jobs with the priorities of workers, Normal by default', async () => {
+      await app.queues.add('ranked', 'foreign', {}, { delay: 3_600_000 })
+      const asked = [['Low'], ['Critical'], ['High'], [undefined], [7]] as const
+      for (const [priority] of asked) {
+        const options = priority === undefined ? {} : { priority }
+        assert.equal((await post('/api/queue/ranked/jobs', { name: String(priority), options })).status, 201)
+      }
+      const { jobs } = (await app.call('GET', '/api/jobs/waiting?queue=ranked')).body
+      assert.deepEqual(
+        jobs.map(({ name, priority }: JobDetails) => [name, priority]),
+        [
+          ['Critical', 10],
+          ['7', 7],
+          ['High', 5],
+          ['undefined', 1],
+          ['Low', 0],
+        ],
+      )
+      const [foreign] = (await app.call('GET', '/api/jobs/delayed?queue=ranked')).body.jobs
+      assert.equal(foreign.priority, null)
+      for (const priority of [11, -1, 'urgent', null]) {
+        const { body, status } = await post('/api/queue/ranked/jobs', { name: 'x', options: { priority } })
+        assert.deepEqual([status, body.code], [400, 'VALIDATION_FAILED'], String(priority))
+      }
+    })
+
     it('are refused what is malformed', async () => {
       const bodies = [
         { status: 'gone' },

@@ -39,6 +39,7 @@ export type { JobAddition, JobTextPart, PurgedJob, QueueHooks } from './hooks.js
 export { isStorableText, resultFault } from './job-check.js'
 export { KeepJobError } from './keep-job.js'
 export type { QueuesOptions } from './options.js'
+export { bullPriority, levelOf, type PriorityName, priorityOf } from './priority.js'
 export type { FoundJobs, Place } from './search/contract.js'
 
 const maintainEveryMs = 60_000

@@ -31,6 +31,6 @@ describe('resource:monitor', () => {
 
   for (const action of ['restart', 'START', 'constructor', '']) {
     it(`refuses the action "${action}" without a request`, () =>
-      assert.rejects(run(action), { code: 'INVALID_ACTION', message: new RegExp(`^Invalid action "${action}"`) }))
+      assert.rejects(run(action), { code: 'INVALID_ACTION', usage: true, message: new RegExp(`^Invalid action "${action}"`) }))
   }
 })

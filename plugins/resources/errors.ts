@@ -8,6 +8,7 @@ export const resourceErrors = defineErrors({
     fix: 'Set `WORKER_RESOURCE_MONITORING` to true and restart the app',
   },
   INVALID_ACTION: {
+    usage: true,
     message: (action: string) => `Invalid action "${action}". Use "start" or "stop": zin resource:monitor start`,
     when: '`zin resource:monitor` is called with another action than `start` or `stop`',
     fix: 'Use `start` or `stop`',

@@ -69,7 +69,7 @@ export function codesContract(api: () => ApiHost): void {
         [
           ['name', 'INVALID_WORKER_NAME'],
           ['queueName', 'INVALID_QUEUE_NAME'],
-          ['body', 'UNKNOWN_FIELD'],
+          ['colour', 'UNKNOWN_FIELD'],
         ],
       )
     })

@@ -50,7 +50,12 @@ export function measureRule(
       const rate = count === 0 ? null : recent.failed / count
       const shown = `the threshold is ${percent(threshold)}`
       // Without failures in the last minutes there is nothing to find.
-      if (recent.failed === 0) return { value: rate, exceeds: false, reason: `None of ${count} attempts failed; ${shown}` }
+      if (recent.failed === 0)
+        return {
+          value: rate,
+          exceeds: false,
+          reason: `${count === 0 ? 'No attempts ended' : `None of ${count} attempts failed`}; ${shown}`,
+        }
       const evidence = failureEvidence(minutes, threshold)
       const exceeds = evidence.log >= Math.log(falseAlarmMinutes)
       const { attempts: all, failed } = exceeds ? evidence : { attempts: count, failed: recent.failed }

@@ -43,7 +43,7 @@ type JobPage { jobs: [Job!]! pagination: Pagination! }
 type Job {
   id: String! queue: String! status: String! attempts: Int! maxAttempts: Int!
   createdAt: String! startedAt: String completedAt: String failedAt: String error: String processingTime: Float
-  name: String! state: String! priority: Int! readyAt: String parent: String
+  name: String! state: String! priority: Int readyAt: String parent: String
   "The redacted payload as JSON."
   payload: String
   payloadBytes: Float payloadTruncated: Boolean!

@@ -1,4 +1,5 @@
 import type { Job } from 'bullmq'
+import { levelOf } from 'zin/plugins/queues'
 import type { JobDetails, MonitorStatus } from '../contract.js'
 import type { ShownPayload } from './payloads.js'
 
@@ -30,7 +31,7 @@ export function detailsOf(job: Job, state: string, shown?: ShownPayload): JobDet
     processingTime: ended && finishedOn && processedOn ? Math.max(0, finishedOn - processedOn) : null,
     name: job.name,
     state,
-    priority: job.priority,
+    priority: levelOf(job.priority),
     readyAt: state === 'delayed' ? isoOf(job.timestamp + delay) : null,
     progress: job.progress ?? null,
     attemptsStarted: job.attemptsStarted,

@@ -1,6 +1,6 @@
 import type { Job } from 'bullmq'
 import { type Logger, type Manage, messageOf, type SlotOf } from 'zin'
-import type { NewJob, Queues } from 'zin/plugins/queues'
+import { bullPriority, type JobOptions, type PriorityName, priorityOf, type Queues } from 'zin/plugins/queues'
 import { demand, type Scope } from '../access/scope.js'
 import { monitorErrors } from '../errors.js'
 import type { MonitorAction, QueueMonitorHooks } from '../hooks.js'
@@ -26,12 +26,23 @@ export interface ActionResult {
   readonly outcome: string
 }
 
-/** What a copy of a job does not take from it. */
-export interface JobChanges {
-  readonly name?: string
-  readonly data?: unknown
-  readonly options?: NewJob['options']
+/** How an operator wants a job to run. */
+export interface AskedOptions {
+  /** ms until it may run. */
+  readonly delay?: number
+  /** `Critical` (10) to `Low` (0): more runs sooner. */
+  readonly priority?: PriorityName | number
+  readonly attempts?: number
 }
+
+export interface AskedJob {
+  readonly name: string
+  readonly data?: unknown
+  readonly options?: AskedOptions
+}
+
+/** What a copy of a job does not take from it. */
+export type JobChanges = Partial<AskedJob>
 
 /** A job that was added. */
 export interface Added {
@@ -97,12 +108,12 @@ export class JobActions {
     return this.done('promote', job, scope, 'promoted')
   }
 
-  async add(queue: string, { data, name, options = {} }: NewJob, scope: Scope): Promise<Added> {
+  async add(queue: string, { data, name, options = {} }: AskedJob, scope: Scope): Promise<Added> {
     demand(scope, 'write')
     const { queues } = this.#options
     await existingQueue(queues, queue, scope)
     const { id = '' } = await this.#options.manage({ action: 'job.add', target: `queue:${queue}`, actor: scope.actor }, () =>
-      queues.add(queue, name, data, options),
+      queues.add(queue, name, data, jobOptions({ priority: 'Normal', ...options })),
     )
     await this.report({ action: 'add', queue, jobId: id, jobs: 1, actor: scope.actor })
     return { ok: true, id, queue }
@@ -124,7 +135,7 @@ export class JobActions {
       ...(attempts === undefined ? {} : { attempts }),
       ...(backoff === undefined ? {} : { backoff }),
       ...(priority === undefined ? {} : { priority }),
-      ...changes.options,
+      ...jobOptions(changes.options ?? {}),
     }
     const { id: added = '' } = await queues.add(job.queueName, changes.name ?? job.name, data, options)
     await this.report({ action: 'duplicate', queue: job.queueName, jobId: added, jobs: 1, actor: scope.actor })
@@ -164,4 +175,9 @@ export class JobActions {
 
 function conflict(job: Job, state: string, what: string): Error {
   return monitorErrors.JOB_STATE_CONFLICT(job.id ?? '', job.queueName, state, what)
+}
+
+function jobOptions({ priority, ...others }: AskedOptions): JobOptions {
+  const level = priorityOf(priority)
+  return level === undefined ? others : { ...others, priority: bullPriority(level) }
 }

@@ -29,11 +29,17 @@ export const bulkBody = Type.Object(
   },
   closed,
 )
+const priorityNames = ['Critical', 'High', 'Normal', 'Low'] as const
 const mostDelayMs = 365 * 86_400_000
 const jobOptions = Type.Object(
   {
     delay: Type.Optional(Type.Integer({ minimum: 0, maximum: mostDelayMs, description: 'ms, at most one year' })),
-    priority: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_097_151, description: 'BullMQ priority: 0 runs first' })),
+    priority: Type.Optional(
+      Type.Union([Type.Integer({ minimum: 0, maximum: 10 }), ...priorityNames.map((name) => Type.Literal(name))], {
+        description:
+          'Critical (10), High (5), Normal (1), Low (0), or 0 to 10: more runs sooner. Default: Normal; of a copy, that of the original',
+      }),
+    ),
     attempts: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
   },
   closed,

@@ -86,7 +86,7 @@ export const job = Type.Object({
   processingTime: maybeNumber,
   name: Type.String(),
   state: Type.String({ description: 'As BullMQ names it' }),
-  priority: whole,
+  priority: Type.Union([whole, Type.Null()], { description: '10 (Critical) to 0 (Low); null without one: it runs before the others' }),
   readyAt: text,
   progress: Type.Unknown(),
   attemptsStarted: whole,

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { ResourceTrend } from '../contract.js'
 import type { ResourceSnapshot, ResourceUsage } from '../snapshot.js'
 import { aboutTime, forecast } from './forecast.js'
+import type { Point } from './theil-sen.js'
 
 type Limit = (snapshot: ResourceSnapshot) => number | undefined
 
@@ -15,8 +16,10 @@ const metrics: readonly (readonly [metric: keyof ResourceUsage, limit: Limit])[]
 ]
 
 const hourMs = 3_600_000
-/** Less agreement is no direction. */
+/** Less agreement, fewer points or a shorter time is no direction. */
 const leastAgreement = 0.3
+const leastPoints = 5
+const leastSpanMs = 5 * 60_000
 
 /** Trends of each node. Lets other work in between nodes, because each costs a few ms. */
 export async function trendsOf(newestFirst: readonly ResourceSnapshot[]): Promise<readonly ResourceTrend[]> {
@@ -43,16 +46,22 @@ function trendsOfNode(snapshots: readonly ResourceSnapshot[]): readonly Resource
     const trend = forecast(points, limit)
     if (trend === undefined) return []
     const { agreement, level, limitInMs, slope } = trend
+    const isSteady = Math.abs(agreement) < leastAgreement || slope === 0 || !isLong(points)
     return [
       {
         node: last.node,
         metric,
         level,
         perHour: slope * hourMs,
-        direction: Math.abs(agreement) < leastAgreement || slope === 0 ? 'steady' : slope > 0 ? 'up' : 'down',
+        direction: isSteady ? 'steady' : slope > 0 ? 'up' : 'down',
         ...(limit === undefined ? {} : { limit }),
         ...(limitInMs === undefined ? {} : { limitInMs, forecast: limitInMs === 0 ? 'limit reached' : `limit in ${aboutTime(limitInMs)}` }),
       } satisfies ResourceTrend,
     ]
   })
+}
+
+function isLong(points: readonly Point[]): boolean {
+  const [first, last] = [points[0], points.at(-1)]
+  return points.length >= leastPoints && first !== undefined && last !== undefined && last.at - first.at >= leastSpanMs
 }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { snapshot } from '../testing/snapshot.js'
 import { aboutTime, forecast } from './forecast.js'
+import { trendsOf } from './node-trends.js'
 import { type Point, theilSen, thin } from './theil-sen.js'
 
 const minute = 60_000
@@ -63,4 +65,17 @@ describe('a forecast', () => {
   ] as const) {
     it(`says ${text}`, () => assert.equal(aboutTime(ms), text))
   }
+})
+
+describe('the direction of a trend', () => {
+  const rssOf = async (count: number, everyMs: number) => {
+    const growing = Array.from({ length: count }, (_, n) => snapshot({ node: 'a', at: n * everyMs, rss: 1000 + n }))
+    return (await trendsOf(growing.reverse())).find(({ metric }) => metric === 'rss')?.direction
+  }
+
+  it('is none of few snapshots or of a short time', async () => {
+    assert.equal(await rssOf(4, 5 * minute), 'steady')
+    assert.equal(await rssOf(10, 20_000), 'steady')
+    assert.equal(await rssOf(11, 30_000), 'up')
+  })
 })

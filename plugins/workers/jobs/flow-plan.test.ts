@@ -38,7 +38,7 @@ describe('a flow', () => {
         ['flow.options.attempts', 'INVALID_JOB_OPTIONS'],
         ['flow.children[0]', 'INVALID_FLOW'],
         ['flow.children[1].worker', 'INVALID_WORKER_NAME'],
-        ['flow.children[2]', 'INVALID_FLOW'],
+        ['flow.children[2].queue', 'INVALID_FLOW'],
         ['flow.children[3].children', 'INVALID_FLOW'],
         ['flow.children[4].options.deduplication', 'INVALID_JOB_OPTIONS'],
       ],

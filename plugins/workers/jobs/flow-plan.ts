@@ -1,5 +1,5 @@
 import { checkName } from '../record/checks.js'
-import { isObject, type Problem, problem, unknownKeys } from '../record/problem.js'
+import { isObject, type Problem, problem, unknownFields } from '../record/problem.js'
 import { jobProblems } from './job-plan.js'
 import type { FlowSpec } from './types.js'
 
@@ -27,9 +27,7 @@ export function flowProblems(flow: unknown): readonly Problem[] {
 
 function problemsOf(job: unknown, path: string): readonly Problem[] {
   if (!isObject(job)) return [problem(path, code, `"${path}" must be an object {worker, data?, options?, children?}`)]
-  const found: Problem[] = []
-  if (unknownKeys(job, keys).length > 0)
-    found.push(problem(path, code, `"${path}" has a key that is not known; known ones: ${keys.join(', ')}`))
+  const found: Problem[] = [...unknownFields(job, keys, code, path)]
   const name = checkName(job.worker)
   if (name !== undefined) found.push({ ...name, field: `${path}.worker` })
   // Where equal jobs are kept out, a parent could wait for a child that another parent waits for.

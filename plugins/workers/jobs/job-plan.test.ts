@@ -24,7 +24,7 @@ describe('options of a job', () => {
     const rows: readonly (readonly [options: unknown, field: string])[] = [
       [null, 'options'],
       [[], 'options'],
-      [{ repeat: {} }, 'options'],
+      [{ repeat: {} }, 'options.repeat'],
       [{ name: '' }, 'options.name'],
       [{ name: 'a\0' }, 'options.name'],
       [{ priority: 11 }, 'options.priority'],

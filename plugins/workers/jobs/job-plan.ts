@@ -1,8 +1,7 @@
-import { isStorableText, type JobOptions } from 'zin/plugins/queues'
+import { bullPriority, isStorableText, type JobOptions, priorityOf } from 'zin/plugins/queues'
 import { isAttempts, isBackoff } from '../record/checks.js'
-import { isIntIn, isObject, type Problem, problem, unknownKeys } from '../record/problem.js'
+import { isIntIn, isObject, type Problem, problem, unknownFields, unknownKeys } from '../record/problem.js'
 import type { WorkerRecord } from '../record/record.js'
-import { bullPriority, priorityOf } from './priority.js'
 import type { EnqueueOptions, JobPlan } from './types.js'
 
 export interface JobDefaults {
@@ -47,9 +46,7 @@ export function jobProblems(options: unknown, path = 'options', without: readonl
   const found = Object.entries(checks)
     .filter(([key, { fits }]) => options[key] !== undefined && !fits(options[key]))
     .map(([key, { rule }]) => problem(`${path}.${key}`, code, `"${path}.${key}" must be ${rule}`))
-  if (unknownKeys(options, Object.keys(checks)).length > 0) {
-    found.push(problem(path, code, `"${path}" has a key that is not known; known ones: ${Object.keys(checks).join(', ')}`))
-  }
+  found.push(...unknownFields(options, Object.keys(checks), code, path))
   for (const key of without) {
     if (options[key] !== undefined) found.push(problem(`${path}.${key}`, code, `"${path}.${key}" cannot be used here`))
   }

@@ -1,5 +1,5 @@
 import type { Job } from 'bullmq'
-import { levelOf } from './priority.js'
+import { levelOf } from 'zin/plugins/queues'
 import type { JobStatus, JobView, WorkerJob } from './types.js'
 
 /** BullMQ's states in the words of the worker API; a job that is gone has none. */

@@ -26,7 +26,7 @@ describe('a schedule', () => {
       [null, 'schedule'],
       [{}, 'schedule'],
       [{ pattern: '0 0 * * *', every: 1000 }, 'schedule'],
-      [{ every: 1000, immediately: true }, 'schedule'],
+      [{ every: 1000, immediately: true }, 'immediately'],
       [{ every: 999 }, 'every'],
       [{ every: 1000.5 }, 'every'],
       [{ every: 1000, tz: 'UTC' }, 'tz'],

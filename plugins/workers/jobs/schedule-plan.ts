@@ -1,5 +1,5 @@
 import type { JobSchedulerJson, RepeatOptions } from 'bullmq'
-import { isIntIn, isObject, type Problem, problem, unknownKeys } from '../record/problem.js'
+import { isIntIn, isObject, type Problem, problem, unknownFields } from '../record/problem.js'
 import { jobProblems } from './job-plan.js'
 import type { ScheduleSpec, ScheduleView } from './types.js'
 
@@ -33,7 +33,7 @@ export function scheduleProblems(id: unknown, spec: unknown, now: number, nextRu
   const { pattern, every, tz, startDate, endDate, limit, options } = spec
   const found: Problem[] = []
   const fault = (field: string, rule: string) => found.push(problem(field, code, `"${field}" must be ${rule}`))
-  if (unknownKeys(spec, keys).length > 0) found.push(problem('schedule', code, `A schedule has the keys ${keys.join(', ')} and no others`))
+  found.push(...unknownFields(spec, keys, code))
   if ((pattern === undefined) === (every === undefined)) {
     found.push(problem('schedule', code, 'A schedule needs either "pattern" or "every", and not both'))
   }

@@ -1,6 +1,5 @@
+import type { PriorityName } from 'zin/plugins/queues'
 import type { Backoff } from '../record/record.js'
-
-export type PriorityName = 'Critical' | 'High' | 'Normal' | 'Low'
 
 /** Keeps equal jobs out: while one of the same id waits or runs, or for `ttl` ms, adding another gives the one there is. */
 export interface Deduplication {

@@ -7,6 +7,7 @@ import { stopReason } from '../jobs/stop-reason.js'
 import type { WorkerRecord } from '../record/record.js'
 import { actingConcurrency } from '../record/scaled.js'
 import type { AttemptRecords } from './attempt-records.js'
+import { complainer } from './complainer.js'
 import { endFetch } from './end-fetch.js'
 import { putBack } from './put-back.js'
 import type { RunningJobs } from './running-jobs.js'
@@ -57,9 +58,6 @@ const stalledCheckShare = 0.8
 
 /** How long an idle worker waits on Redis for a job before it asks again, in s: jobs wake it, so this is only what idling costs. */
 const drainDelay = 15
-
-/** The same complaint of a store that is down is logged once in this time. */
-const quietMs = 30_000
 
 /** Consumes the jobs of one worker. Used once: a worker that starts again gets a new one. */
 export class Consumer {
@@ -188,16 +186,5 @@ async function giveBack(job: Job, token: string | undefined, jobs: RunningJobs):
     throw await putBack(job, token, new Error('its worker takes no jobs'))
   } finally {
     jobs.end(attempt)
-  }
-}
-
-function complainer(worker: string, { clock, log }: ConsumerParts): (error: unknown) => void {
-  let last = { text: '', at: Number.NEGATIVE_INFINITY }
-  return (error) => {
-    const text = messageOf(error)
-    const now = clock.monotonic()
-    if (text === last.text && now - last.at < quietMs) return
-    last = { text, at: now }
-    log.warn({ worker, err: error }, `worker "${worker}": ${text}`)
   }
 }

@@ -52,7 +52,7 @@ const refused: readonly (readonly [what: string, input: unknown, code: string, f
   ['a text as activeStatus', { ...valid, activeStatus: 'no' }, 'INVALID_ACTIVE_STATUS', 'activeStatus'],
   ['a number as autoStart', { ...valid, autoStart: 1 }, 'INVALID_AUTO_START', 'autoStart'],
   ['features as a list', { ...valid, features: ['metrics'] }, 'INVALID_FEATURES_TYPE', 'features'],
-  ['what cannot be the name of a feature', { ...valid, features: { 'tele pathy': true } }, 'INVALID_FEATURE', 'features'],
+  ['what cannot be the name of a feature', { ...valid, features: { 'tele pathy': true } }, 'INVALID_FEATURE', 'features.tele pathy'],
   ['extensions as a list', { ...valid, extensions: [] }, 'INVALID_EXTENSIONS', 'extensions'],
   ['an extension of what is no plugin', { ...valid, extensions: JSON.parse('{"__proto__":{}}') }, 'INVALID_EXTENSIONS', 'extensions'],
   ['an extension that is no object', { ...valid, extensions: { shaper: 7 } }, 'INVALID_EXTENSIONS', 'extensions'],
@@ -65,7 +65,7 @@ const refused: readonly (readonly [what: string, input: unknown, code: string, f
   ['another store', persistence({ driver: 'postgres' }), 'INVALID_PERSISTENCE_CONFIG', 'infrastructure.persistence.driver'],
   ['a store that objects have', persistence({ driver: 'constructor' }), 'INVALID_PERSISTENCE_CONFIG', 'infrastructure.persistence.driver'],
   ['a client that is text', persistence({ client: 'db' }), 'INVALID_PERSISTENCE_CONFIG', 'infrastructure.persistence.client'],
-  ['a host', persistence({ host: 'x' }), 'INVALID_PERSISTENCE_CONFIG', 'infrastructure.persistence'],
+  ['a host', persistence({ host: 'x' }), 'INVALID_PERSISTENCE_CONFIG', 'infrastructure.persistence.host'],
   ['a table with a quote', persistence({ table: 'a`b' }), 'INVALID_PERSISTENCE_CONFIG', 'infrastructure.persistence.table'],
   ['a prefix with a line feed', persistence({ keyPrefix: 'a\n' }), 'INVALID_PERSISTENCE_CONFIG', 'infrastructure.persistence.keyPrefix'],
   ['a table that is no text', persistence({ driver: 'db', table: 1 }), 'INVALID_PERSISTENCE_CONFIG', 'infrastructure.persistence.table'],
@@ -89,10 +89,10 @@ const refused: readonly (readonly [what: string, input: unknown, code: string, f
   ['a list with holes', { ...valid, placement: { regions: Array(3) } }, 'INVALID_DATACENTER_REGION', 'placement.regions'],
   ['a region in capitals', { ...valid, placement: { regions: ['EU-WEST'] } }, 'INVALID_DATACENTER_REGION', 'placement.regions'],
   ['a region of 2 letters', { ...valid, placement: { regions: ['eu'] } }, 'INVALID_DATACENTER_REGION', 'placement.regions'],
-  ['own prototype keys', JSON.parse('{"name":"abc","queueName":"abc","__proto__":{"concurrency":7}}'), 'UNKNOWN_FIELD', 'body'],
-  ['a feature named __proto__', { ...valid, features: JSON.parse('{"__proto__":true}') }, 'INVALID_FEATURE', 'features'],
+  ['own prototype keys', JSON.parse('{"name":"abc","queueName":"abc","__proto__":{"concurrency":7}}'), 'UNKNOWN_FIELD', '__proto__'],
+  ['a feature named __proto__', { ...valid, features: JSON.parse('{"__proto__":true}') }, 'INVALID_FEATURE', 'features.__proto__'],
   ['inherited fields', Object.create({ ...valid }), 'MISSING_REQUIRED_FIELD', 'name'],
-  ['an unknown field', { ...valid, colour: 'red' }, 'UNKNOWN_FIELD', 'body'],
+  ['an unknown field', { ...valid, colour: 'red' }, 'UNKNOWN_FIELD', 'colour'],
 ]
 
 describe('the record of a worker', () => {
@@ -136,9 +136,30 @@ describe('the record of a worker', () => {
     )
   })
 
-  it('never repeats what it was given', () => {
-    const text = JSON.stringify(problemsOf({ ...valid, features: { 'secret-token': true }, 'other-secret': 1 }))
-    assert.ok(!text.includes('secret-token') && !text.includes('other-secret'))
+  it('never repeats a value that it was given', () => {
+    const wrong = Object.fromEntries(Object.keys(valid).map((field) => [field, 'a secret!']))
+    const text = JSON.stringify(problemsOf({ ...wrong, features: { metrics: 'a secret!' }, colour: 'a secret!' }))
+    assert.ok(text.includes('colour') && !text.includes('secret!'), text)
+  })
+})
+
+describe('a field that is not known', () => {
+  const messageOf = (input: unknown) => problemsOf(input).map(({ message }) => message)
+
+  it('is named, with the one that was probably meant', () => {
+    assert.deepEqual(messageOf({ ...valid, Concurrency: 2 }), ['"Concurrency" is not known; did you mean "concurrency"?'])
+    assert.deepEqual(messageOf({ ...valid, features: { 'metrics ': true } }), ['"features.metrics " is not known; did you mean "metrics"?'])
+    assert.match(messageOf({ ...valid, colour: 1 })[0] ?? '', /^"colour" is not known; known ones: name, queueName, /)
+    assert.deepEqual(messageOf({ ...valid, infrastructure: { persistence: { tabel: 'x' } } }), [
+      '"infrastructure.persistence.tabel" is not known; did you mean "table"?',
+    ])
+  })
+
+  it('is shown up to a length, and the first twenty of many', () => {
+    const many = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`${'x'.repeat(5000)}${n}`, 1]))
+    const messages = messageOf({ ...valid, ...many })
+    assert.equal(messages.length, 20)
+    for (const message of messages) assert.ok(message.length < 400, message)
   })
 })
 

@@ -5,7 +5,7 @@ import { checkInfrastructure } from './infrastructure.js'
 import { checkConcurrency, checkJobOptions, checkRateLimit } from './limits.js'
 import { checkName, checkQueueName } from './name.js'
 import { checkPlacement } from './placement.js'
-import { type Check, fieldOf, isObject, missingField, type Problem, problem, unknownKeys } from './problem.js'
+import { type Check, fieldOf, isObject, missingField, type Problem, problem, unknownFields } from './problem.js'
 import type { CreateWorker, RegisterVersion, UpdateWorker } from './record.js'
 import { checkDescription, checkVersion } from './version.js'
 
@@ -99,7 +99,6 @@ function faults(input: unknown, fields: Readonly<Record<string, Field>>, shape: 
     if (found !== undefined) problems.push(found)
   }
   const names = Object.keys(fields)
-  if (unknownKeys(input, [...names, ...known]).length > 0)
-    problems.push(problem('body', 'UNKNOWN_FIELD', `There is a field that is not known; known ones: ${names.join(', ')}`))
-  return problems
+  const unknown = unknownFields(input, names, 'UNKNOWN_FIELD').filter(({ field }) => !known.includes(field))
+  return [...problems, ...unknown]
 }

@@ -1,12 +1,12 @@
 import { featureName } from './define-feature.js'
-import { type Check, isObject, problem } from './problem.js'
+import { type Check, isObject, problem, unknownName } from './problem.js'
 import { featureNames } from './record.js'
 
 /** Whether a feature of that name is there is decided by the app: plugins bring some. */
 export const checkFeatures: Check = (value) => {
   if (!isObject(value)) return problem('features', 'INVALID_FEATURES_TYPE', '"features" must be an object of booleans')
-  if (Object.keys(value).some((name) => !featureName.test(name)))
-    return problem('features', 'INVALID_FEATURE', `"features" has an unknown name; known ones: ${featureNames.join(', ')}`)
+  const unknown = Object.keys(value).find((name) => !featureName.test(name))
+  if (unknown !== undefined) return unknownName(unknown, featureNames, 'INVALID_FEATURE', 'features')
   const wrong = Object.keys(value).find((name) => typeof value[name] !== 'boolean')
   return wrong === undefined
     ? undefined

@@ -1,4 +1,4 @@
-import { type Check, fieldOf, isObject, isOneOf, type Problem, problem, unknownKeys } from './problem.js'
+import { type Check, fieldOf, isObject, isOneOf, type Problem, problem, unknownFields } from './problem.js'
 import { type Infrastructure, type PersistencePlace, persistenceDrivers } from './record.js'
 
 const queueDrivers = ['redis', 'kvstore', 'embedded'] as const
@@ -18,8 +18,8 @@ function checkPersistence(value: unknown): Problem | undefined {
   const field = 'infrastructure.persistence'
   const refuse = (name: string, text: string): Problem => problem(name, 'INVALID_PERSISTENCE_CONFIG', `"${name}" ${text}`)
   if (!isObject(value)) return refuse(field, 'must be an object')
-  if (unknownKeys(value, placeKeys).length > 0)
-    return refuse(field, 'takes driver, connection, table and keyPrefix only; code may add client')
+  const [unknown] = unknownFields(value, placeKeys, 'INVALID_PERSISTENCE_CONFIG', field)
+  if (unknown !== undefined) return unknown
   const driver = fieldOf(value, 'driver')
   if (driver !== undefined && !isOneOf(driver, persistenceDrivers))
     return refuse(`${field}.driver`, `must be one of ${persistenceDrivers.join(', ')}`)
@@ -36,8 +36,8 @@ function checkPersistence(value: unknown): Problem | undefined {
 
 export const checkInfrastructure: Check = (value) => {
   if (!isObject(value)) return problem('infrastructure', 'INVALID_INFRASTRUCTURE', '"infrastructure" must be an object')
-  if (unknownKeys(value, ['driver', 'redis', 'persistence']).length > 0)
-    return problem('infrastructure', 'INVALID_INFRASTRUCTURE', '"infrastructure" takes driver, redis and persistence only')
+  const [unknown] = unknownFields(value, ['driver', 'redis', 'persistence'], 'INVALID_INFRASTRUCTURE', 'infrastructure')
+  if (unknown !== undefined) return unknown
   const driver = fieldOf(value, 'driver')
   if (driver !== undefined && !isOneOf(driver, queueDrivers))
     return problem('infrastructure.driver', 'INVALID_INFRASTRUCTURE', `"infrastructure.driver" must be one of ${queueDrivers.join(', ')}`)

@@ -1,20 +1,17 @@
 import { type Check, problem } from './problem.js'
 
 export const namePattern = /^[a-zA-Z0-9_-]{3,50}$/
-const rule = 'use 3 to 50 letters, digits, "_" or "-"'
+const rule = 'must be text of 3 to 50 letters a-z, digits, "_" or "-"'
 
 /** Names that are paths under /api/workers, so that no worker is hidden behind one. */
 const reservedNames: readonly string[] = ['events']
 
 export const checkName: Check = (value) => {
-  if (typeof value !== 'string' || !namePattern.test(value))
-    return problem('name', 'INVALID_WORKER_NAME', `A worker's name must be text: ${rule}`)
+  if (typeof value !== 'string' || !namePattern.test(value)) return problem('name', 'INVALID_WORKER_NAME', `A worker's name ${rule}`)
   if (reservedNames.includes(value))
     return problem('name', 'INVALID_WORKER_NAME', `"${value}" is the name of a path of the API; choose another name`)
   return undefined
 }
 
 export const checkQueueName: Check = (value) =>
-  typeof value === 'string' && namePattern.test(value)
-    ? undefined
-    : problem('queueName', 'INVALID_QUEUE_NAME', `"queueName" must be text: ${rule}`)
+  typeof value === 'string' && namePattern.test(value) ? undefined : problem('queueName', 'INVALID_QUEUE_NAME', `"queueName" ${rule}`)

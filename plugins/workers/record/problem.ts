@@ -1,3 +1,4 @@
+import { suggest } from 'zin'
 import type { Problem, ProblemCode } from './errors.js'
 
 export type { Problem } from './errors.js'
@@ -27,6 +28,31 @@ export function isOneOf<T extends string>(value: unknown, known: readonly T[]): 
 /** The keys of an object that are not known. */
 export function unknownKeys(value: Readonly<Record<string, unknown>>, known: readonly string[]): readonly string[] {
   return Object.keys(value).filter((key) => !known.includes(key))
+}
+
+/** Most unknown keys of one object that are reported, and most characters of each. */
+const mostReported = 20
+const mostShown = 100
+
+/** A problem for each unknown key of the object at `path` (empty: the input itself), with the key that was probably meant. */
+export function unknownFields(
+  value: Readonly<Record<string, unknown>>,
+  known: readonly string[],
+  code: ProblemCode,
+  path = '',
+): readonly Problem[] {
+  return unknownKeys(value, known)
+    .slice(0, mostReported)
+    .map((key) => unknownName(key, known, code, path))
+}
+
+/** What is wrong with a name that is not among the known ones of the object at `path`. */
+export function unknownName(name: string, known: readonly string[], code: ProblemCode, path = ''): Problem {
+  const shown = name.slice(0, mostShown)
+  const field = path === '' ? shown : `${path}.${shown}`
+  const near = suggest(shown, known)
+  const hint = near === undefined ? `known ones: ${known.join(', ')}` : `did you mean "${near}"?`
+  return problem(field, code, `"${field}" is not known; ${hint}`)
 }
 
 /** A field of an input; undefined when it is only inherited. */

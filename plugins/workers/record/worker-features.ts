@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { refuse, workerErrors } from '../errors.js'
 import type { WorkerFeature } from './define-feature.js'
-import { type Problem, problem } from './problem.js'
+import { type Problem, problem, unknownName } from './problem.js'
 import { type FeatureName, type Features, featureNames, type UpdateWorker, type WorkerRecord } from './record.js'
 
 /** The plugin that makes a feature of the list act. */
@@ -102,7 +102,7 @@ export class WorkerFeatures {
       const isKnown = isListed || this.#offered.has(feature) || Object.hasOwn(before?.features ?? {}, feature)
       if (!isKnown) {
         const known = [...featureNames, ...[...this.#offered.keys()].filter((name) => !Object.hasOwn(owners, name))]
-        return [problem(field, 'INVALID_FEATURE', `"features" has an unknown name; known ones: ${known.join(', ')}`)]
+        return [unknownName(feature, known, 'INVALID_FEATURE', 'features')]
       }
       if (features[feature] !== true || this.#acts(feature)) return []
       const why = isListed ? whyNot(feature as FeatureName) : 'cannot be true: the plugin that brings it is not enabled in this app'

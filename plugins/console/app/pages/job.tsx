@@ -85,7 +85,7 @@ function Details({ job, place }: { readonly job: JobDetails; readonly place: Con
             ['Added', <FullTime at={job.createdAt} />],
             ['Ended', <FullTime at={job.completedAt ?? job.failedAt} />],
             ...(job.readyAt === null ? [] : [['Ready', <FullTime at={job.readyAt} />] as const]),
-            ['Priority', String(job.priority)],
+            ['Priority', job.priority === null ? 'none' : String(job.priority)],
             ...(job.parent === null ? [] : [['Waited for by', <Parent of={job.parent} />] as const]),
           ]}
         />

@@ -1,4 +1,4 @@
-import type { PriorityName } from './types.js'
+export type PriorityName = 'Critical' | 'High' | 'Normal' | 'Low'
 
 const levels: Readonly<Record<PriorityName, number>> = { Critical: 10, High: 5, Normal: 1, Low: 0 }
 
