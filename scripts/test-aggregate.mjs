@@ -3,6 +3,7 @@
 import { join, resolve } from 'node:path'
 import { describe } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import './testing/quick-start.mjs'
 
 const { TEST_COMPILED: compiled } = process.env
 const moduleOf = (file) => (compiled === undefined ? resolve(file) : join(compiled, file.replace(/\.ts$/, '.js')))

@@ -1,5 +1,5 @@
 import { join, relative, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
 /** A program as Node runs it. */
 export interface Runnable {
@@ -14,5 +14,9 @@ export function runnable(source: URL): Runnable {
   const file = fileURLToPath(source)
   const { TEST_COMPILED: compiled } = process.env
   if (compiled === undefined) return { file, execArgv: ['--import', 'tsx'] }
-  return { file: join(compiled, relative(root, file).replace(/\.ts$/, '.js')), execArgv: ['--enable-source-maps'] }
+  const quickStart = pathToFileURL(join(root, 'scripts', 'testing', 'quick-start.mjs')).href
+  return {
+    file: join(compiled, relative(root, file).replace(/\.ts$/, '.js')),
+    execArgv: ['--enable-source-maps', '--import', quickStart],
+  }
 }
