@@ -14,12 +14,14 @@ export const consoleCommands: readonly Command[] = [
       'read-only': { type: 'boolean', summary: 'Refuse everything that changes something' },
     },
     async run({ app, host, options, print, signal }) {
-      const [{ startStandalone }, { loadAssets }, { consoleErrors }] = await Promise.all([
+      const [{ startStandalone }, { loadAssets }, { consoleErrors }, { LinkAccess }] = await Promise.all([
         import('./standalone-server.js'),
         import('./assets.js'),
         import('./errors.js'),
+        import('./link-access.js'),
       ])
       const assets = await loadAssets()
+      const links = new LinkAccess()
       const server = await startStandalone({
         host: '127.0.0.1',
         port: options['console-port'],
@@ -32,10 +34,12 @@ export const consoleCommands: readonly Command[] = [
           return found
         },
         auth: undefined,
+        links,
+        onLinkUsed: () => print.line(`For another browser: ${links.link(server.url)}`),
         readOnly: options['read-only'] === true,
         authorize: app.authorize,
       })
-      print.line(`Console of ${app.baseUrl} at ${server.url}/console`)
+      print.line(`Console of ${app.baseUrl}, for one browser: ${links.link(server.url)}`)
       if (!signal.aborted) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
       await server.close()
     },

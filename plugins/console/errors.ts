@@ -30,6 +30,12 @@ export const consoleErrors = defineErrors({
     when: 'On `port`: the credentials are missing or wrong',
     fix: 'Use the user name and password of the option `auth`',
   },
+  CONSOLE_LINK_REQUIRED: {
+    status: 401,
+    message: () => 'Open the newest link that `zin monitor` has printed; each works once',
+    when: 'With `zin monitor`: the browser has opened no link, or one that was used before',
+    fix: 'Open the newest link in the terminal of `zin monitor`',
+  },
   CONSOLE_THROTTLED: {
     status: 429,
     message: (seconds: number) => `Too many wrong credentials came from your network; try again in ${seconds} s`,

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { clientNetwork, type ZinError } from 'zin'
 import type { FailureThrottle } from 'zin/plugins/queue-monitor'
 import { consoleErrors } from './errors.js'
+import type { LinkAccess } from './link-access.js'
 
 /** The one user of the console on its own port. */
 export interface BasicUser {
@@ -16,14 +17,23 @@ export interface StandaloneAccess {
   readonly throttle: FailureThrottle
 }
 
+export interface AccessRules {
+  readonly auth: StandaloneAccess | undefined
+  /** Without `auth`: only browsers that opened a link are let in. */
+  readonly links?: LinkAccess
+  readonly readOnly: boolean
+}
+
+/** Without a password, only names that a page of another site cannot have are accepted (DNS rebinding). */
+export function wrongName({ headers }: IncomingMessage, auth: StandaloneAccess | undefined): ZinError | undefined {
+  if (auth !== undefined || isLocalName(headers.host)) return undefined
+  return consoleErrors.CONSOLE_FORBIDDEN('Use the name 127.0.0.1, localhost or [::1]')
+}
+
 /** Why a request is refused: its credentials, a page of another site, or because nothing may be changed. */
-export function refusalOf(
-  req: IncomingMessage,
-  { auth, readOnly }: { readonly auth: StandaloneAccess | undefined; readonly readOnly: boolean },
-): ZinError | undefined {
+export function refusalOf(req: IncomingMessage, { auth, links, readOnly }: AccessRules): ZinError | undefined {
   const { headers, method = 'GET' } = req
-  if (auth === undefined && !isLocalName(headers.host)) return consoleErrors.CONSOLE_FORBIDDEN('Use the name 127.0.0.1, localhost or [::1]')
-  const wrong = auth === undefined ? undefined : wrongUser(req, auth)
+  const wrong = wrongName(req, auth) ?? (auth === undefined ? links?.refusalOf(req) : wrongUser(req, auth))
   if (wrong !== undefined) return wrong
   const reads = method === 'GET' || method === 'HEAD'
   const site = headers['sec-fetch-site']
@@ -50,7 +60,6 @@ function wrongUser({ headers: { authorization }, socket }: IncomingMessage, { th
   return consoleErrors.CONSOLE_UNAUTHORIZED()
 }
 
-/** Names that a page of another site cannot have (DNS rebinding). */
 function isLocalName(host: string | undefined): boolean {
   return /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i.test(host ?? '')
 }

@@ -6,9 +6,9 @@ import { type CommandCredential, type CommandRequest, ZinError } from 'zin'
 import type { Asset } from './assets.js'
 import { consoleErrors } from './errors.js'
 import { assetResponse } from './send-asset.js'
-import { refusalOf, type StandaloneAccess } from './standalone-access.js'
+import { type AccessRules, refusalOf, wrongName } from './standalone-access.js'
 
-export interface StandaloneOptions {
+export interface StandaloneOptions extends AccessRules {
   readonly host: string
   readonly port: number
   /** Base URL of the app. */
@@ -17,8 +17,8 @@ export interface StandaloneOptions {
   readonly appName: string
   readonly index: () => Promise<Asset>
   readonly file: (name: string) => Promise<Asset>
-  readonly auth: StandaloneAccess | undefined
-  readonly readOnly: boolean
+  /** Called when a link was opened, which works no more. */
+  readonly onLinkUsed?: () => void
   /** What lets a request into the app. */
   readonly authorize: (request: CommandRequest) => Promise<CommandCredential | undefined>
 }
@@ -61,7 +61,9 @@ async function close(server: Server): Promise<void> {
 }
 
 async function serve(options: StandaloneOptions, req: IncomingMessage, res: ServerResponse): Promise<void> {
-  const { pathname, search } = new URL(req.url ?? '/', 'http://console')
+  const { pathname, search, searchParams } = new URL(req.url ?? '/', 'http://console')
+  const token = pathname === '/console' ? searchParams.get('token') : null
+  if (token !== null && options.links !== undefined) return openLink(options, req, res, token)
   const refusal = refusalOf(req, options)
   if (refusal !== undefined) throw refusal
   if (pathname === '/') {
@@ -73,6 +75,16 @@ async function serve(options: StandaloneOptions, req: IncomingMessage, res: Serv
   if (file !== undefined) return sendAsset(req, res, await options.file(file), 'by its content')
   if (pathname !== '/console' && !pathname.startsWith('/console/')) throw consoleErrors.CONSOLE_FILE_NOT_FOUND(pathname)
   return sendAsset(req, res, await options.index(), 'by its place')
+}
+
+/** Exchanges the token of a link for a cookie, and leaves it behind. */
+function openLink({ auth, links, onLinkUsed }: StandaloneOptions, req: IncomingMessage, res: ServerResponse, token: string): void {
+  const wrong = wrongName(req, auth)
+  if (wrong !== undefined) throw wrong
+  const cookie = links?.exchange(token, req)
+  if (cookie === undefined) throw consoleErrors.CONSOLE_LINK_REQUIRED()
+  res.writeHead(303, { location: '/console', 'set-cookie': cookie, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }).end()
+  onLinkUsed?.()
 }
 
 function sendAsset(req: IncomingMessage, res: ServerResponse, asset: Asset, named: Parameters<typeof assetResponse>[2]): void {
