@@ -15,6 +15,8 @@ export interface ActionActor {
 export interface ActionFacts {
   /** Default: who makes the request; outside of requests, the plugin. */
   readonly actor?: ActionActor
+  /** What it acted on, where that is known only afterwards, such as the job that it added. Default: the target that was asked for. */
+  readonly target?: string
   /** State of the target before and after it. Listeners may keep a digest of them, and nothing else. */
   readonly before?: unknown
   readonly after?: unknown

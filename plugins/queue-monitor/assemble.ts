@@ -60,9 +60,10 @@ export function assemble(input: AssembleInput): MonitorAssembly {
   const { cluster, kv } = services
   const { apiKeys, auth, monitor: config, redact } = options
   const queues = visibleQueues(services.queues, isHidden)
+  const credentials = new Credentials(auth, apiKeys)
   const guard = new MonitorGuard({
     ops: () => services.ops,
-    credentials: new Credentials(auth, apiKeys),
+    credentials,
     throttle: new FailureThrottle(clock),
   })
   const attempts = new WorkerAttempts(() => (services.workers?.enabled === true ? services.workers : undefined))
@@ -74,7 +75,7 @@ export function assemble(input: AssembleInput): MonitorAssembly {
     beforePayloadView: hooks.slot('beforePayloadView'),
     redactPayload: hooks.slot('redactPayload'),
   })
-  const delivery = assembleDelivery(input, queues)
+  const delivery = assembleDelivery(input, queues, credentials)
   const attemptHistory = new AttemptHistory({ kv, queues, clock, log, keptMs: weekMs })
   const monitor = createMonitor({
     scopeOf: (ctx) => guard.scope(ctx),

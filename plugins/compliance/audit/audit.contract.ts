@@ -14,6 +14,8 @@ import { createTestHost, type TestHost } from 'zin/testing'
 import { eventually } from '../../../scripts/testing/eventually.js'
 import { type AuditEntry, compliance, complianceService } from '../index.js'
 
+const adminKey = 'a key that may do everything'
+
 type Work = () => Promise<unknown>
 
 /** A key that was granted the view of payloads by name. */
@@ -56,7 +58,12 @@ export async function auditedApp(
       ops(),
       decisions(),
       workers({ processors: { mails: fail } }),
-      queueMonitor({ apiKeys: { [payloadKey]: { permissions: ['read', 'payload:read'], queues: '*' } } }),
+      queueMonitor({
+        apiKeys: {
+          [payloadKey]: { permissions: ['read', 'payload:read'], queues: '*' },
+          [adminKey]: { permissions: ['admin'], queues: '*' },
+        },
+      }),
       desk(),
       compliance(options),
       lock(),
@@ -113,6 +120,30 @@ export function auditContract(title: string, env: () => Readonly<Record<string, 
       assert.match(ended.find(({ outcome }) => outcome === 'failed')?.reason ?? '', /attempt 1, TypeError$/)
       assert.ok(ended.every(({ actor, target }) => actor === 'worker:mails' && target.startsWith('job:mails/')))
       assert.doesNotMatch(JSON.stringify(await entries({ limit: 500 })), /marker-4711/)
+    })
+
+    it('names the job that was added, in entries that are found by it, and how many a flow has with the first of them', async () => {
+      const { id } = (await post('/api/workers/mails/jobs', { data: 1 }, { 'x-audit-reason': 'a test' })).body.job
+      const [added] = await entries({ target: `job:mails/${id}`, action: 'job.add' })
+      const [asked] = await entries({ target: 'worker:mails', action: 'job.add' })
+      assert.deepEqual([added?.outcome, added?.reason, added?.ref, asked?.outcome], ['done', 'a test', asked?.id, 'asked'])
+      const children = Array.from({ length: 11 }, () => ({ worker: 'mails', data: 1 }))
+      const flow = (await post('/api/workers/mails/jobs', { data: 1, children })).body.job
+      const [ofFlow] = await entries({ target: `job:mails/${flow.id}`, action: 'flow.add' })
+      const named = [flow.id, ...flow.children.slice(0, 9).map((child: { id: string }) => child.id)].map((one) => `mails/${one}`)
+      assert.equal(ofFlow?.reason, `12 jobs: ${named.join(', ')}, …`)
+    })
+
+    it('names jobs that are added to a queue, and copies of jobs', async () => {
+      const { id } = (await post('/api/queue/mails/jobs', { name: 'letter', data: 1 })).body
+      const [added] = await entries({ target: `job:mails/${id}`, action: 'job.add' })
+      assert.deepEqual([added?.outcome, added?.ref === null], ['done', false])
+      const copy = (await post(`/api/jobs/${id}/duplicate?queue=mails`, {}, { 'x-api-key': adminKey })).body
+      const [copied, asked] = await entries({ action: 'job.duplicate' })
+      assert.deepEqual(
+        [asked?.outcome, asked?.target, copied?.outcome, copied?.target],
+        ['asked', `job:mails/${id}`, 'done', `job:mails/${copy.id}`],
+      )
     })
 
     it('has no outcomes of jobs of a worker with compliance: false, and has what is done to it', async () => {

@@ -3,6 +3,7 @@ import type { Ops } from 'zin/plugins/ops'
 import type { MonitorAction, PayloadView } from 'zin/plugins/queue-monitor'
 import type { AttemptEnd, WorkerChange } from 'zin/plugins/workers'
 import { complianceErrors } from '../errors.js'
+import { addedJobs } from './added.js'
 import { digestOf } from './digest.js'
 import type { AuditFacts } from './entry.js'
 import type { Origins } from './origin.js'
@@ -52,7 +53,8 @@ export class Recorder {
     const actor = end.actor ?? asked.actor
     const { after = action.after, before = action.before } = end
     const reason = end.outcome === 'failed' ? codeOf(end.error) : (end.reason ?? action.reason ?? null)
-    const given = { action: action.action, target: action.target, outcome: end.outcome, ...this.#digests(before, after), reason }
+    const target = end.target ?? action.target
+    const given = { action: action.action, target, outcome: end.outcome, ...this.#digests(before, after), reason }
     this.#parts.writer.put(this.#facts({ ...given, ref: asked.id }, actor))
   }
 
@@ -63,7 +65,10 @@ export class Recorder {
     })
 
   readonly afterWorkerChange = (change: WorkerChange): void => {
-    this.#parts.writer.put({ ...this.#changeFacts(change, 'done'), ref: this.#askedChanges.get(change.id) ?? null })
+    const facts = this.#changeFacts(change, 'done')
+    const { target = facts.target, text } = addedJobs(change) ?? {}
+    const reason = text === undefined ? facts.reason : [facts.reason, text].filter((part) => part !== null).join('; ')
+    this.#parts.writer.put({ ...facts, target, reason, ref: this.#askedChanges.get(change.id) ?? null })
     this.#askedChanges.delete(change.id)
   }
 

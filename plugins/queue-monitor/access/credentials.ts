@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
+import type { Actor } from 'zin/plugins/ops'
 import type { MonitorPermission } from './scope.js'
 
 /** The user name and password of basic auth. */
@@ -22,6 +23,7 @@ export interface Credential {
 }
 
 const everything: KeyGrant = { permissions: ['read', 'write', 'admin', 'payload:read'], queues: '*' }
+const keyPrefix = 'monitor:'
 const hashedKey = /^sha256:([0-9a-f]{64})$/
 
 /** Compares credentials by their SHA-256 digests in constant time; it holds no secret after the start. */
@@ -36,8 +38,13 @@ export class Credentials {
       const hashed = hashedKey.exec(key)?.[1]
       const digest = hashed === undefined ? digestOf(key) : Buffer.from(hashed, 'hex')
       // The digest of a random key reveals nothing about it.
-      return { digest, credential: { kind: 'key', id: `monitor:${digest.toString('hex').slice(0, 8)}`, grant } }
+      return { digest, credential: { kind: 'key', id: `${keyPrefix}${digest.toString('hex').slice(0, 8)}`, grant } }
     })
+  }
+
+  /** What the API key with this id may do; undefined: there is none. */
+  grantOf(id: string): KeyGrant | undefined {
+    return this.#keys.find(({ credential }) => credential.id === id)?.credential.grant
   }
 
   /** The caller behind the value of an `Authorization: Basic` header. */
@@ -61,6 +68,11 @@ export class Credentials {
     for (const { digest: known, credential } of this.#keys) if (timingSafeEqual(digest, known)) found = credential
     return found
   }
+}
+
+/** Whether an actor is an API key of the monitor, as the keys of `ops` are not. */
+export function isMonitorKey({ id, kind }: Actor): boolean {
+  return kind === 'key' && id.startsWith(keyPrefix)
 }
 
 /** `admin` includes `write` and `payload:read`, and each permission includes `read`. */

@@ -25,6 +25,7 @@ export function endpointOfAction(rule: AlertRule, { action, recipients = [], web
     description: `Action of the alert ${rule}`,
     source: 'alert',
     createdBy: null,
+    owner: null,
   }
 }
 

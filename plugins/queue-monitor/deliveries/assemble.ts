@@ -1,5 +1,6 @@
 import type { EgressRules } from 'zin'
 import type { Queues } from 'zin/plugins/queues'
+import type { Credentials } from '../access/credentials.js'
 import { actionFault, endpointOfAction } from '../alerts/actions.js'
 import { thresholdsIn } from '../alerts/thresholds.js'
 import type { AssembleInput } from '../assemble.js'
@@ -24,14 +25,29 @@ export interface DeliveryAssembly {
 }
 
 /** Everything that delivers events and alerts. */
-export function assembleDelivery({ clock, hooks, log, options, services }: AssembleInput, visible: Queues): DeliveryAssembly {
+export function assembleDelivery(
+  { clock, hooks, log, manage, options, services }: AssembleInput,
+  visible: Queues,
+  keys: Credentials,
+): DeliveryAssembly {
   const { cluster, kv, queues } = services
   const { delivery = {}, smtp, webhookSecret = [] } = options.monitor
   const secrets = [webhookSecret].flat()
   const rules = rulesOf(delivery)
   const configured = configuredEndpoints(options.monitor)
   const onWebhookChange = hooks.slot('onWebhookChange')
-  const endpoints = new Endpoints({ kv, cluster, clock, configured, signs: secrets.length > 0, rules, onWebhookChange })
+  const endpoints = new Endpoints({
+    kv,
+    cluster,
+    clock,
+    configured,
+    signs: secrets.length > 0,
+    rules,
+    onWebhookChange,
+    manage,
+    keys,
+    onTrouble: (trouble) => webhooks.trouble(trouble),
+  })
   const timeoutMs = delivery.timeout ?? 10_000
   const parts: SendParts = { rules, egress: {}, timeoutMs, secrets, now: () => clock.now() }
   const limits = {
@@ -53,6 +69,7 @@ export function assembleDelivery({ clock, hooks, log, options, services }: Assem
     endpoints,
     limits,
     clock,
+    manage,
     onWebhookChange,
     onResent: (endpoint) => deliveries.resent(endpoint),
   })

@@ -1,5 +1,5 @@
 import type { Job } from 'bullmq'
-import type { Clock, SlotOf } from 'zin'
+import type { Clock, Manage, SlotOf } from 'zin'
 import type { Queues } from 'zin/plugins/queues'
 import { demand, type Scope } from '../access/scope.js'
 import { monitorErrors } from '../errors.js'
@@ -14,6 +14,7 @@ export interface DeliveryLogOptions {
   readonly endpoints: Endpoints
   readonly limits: Pick<DeliveryLimits, 'retries'>
   readonly clock: Clock
+  readonly manage: Manage
   readonly onWebhookChange: SlotOf<QueueMonitorHooks['onWebhookChange']>
   /** Called for each delivery to this endpoint that is sent again. */
   readonly onResent: (endpoint: string) => void
@@ -81,17 +82,16 @@ export class DeliveryLog {
    */
   async resend(id: string, scope: Scope): Promise<{ readonly ok: true; readonly id: string; readonly resent: string }> {
     demand(scope, 'admin')
-    const { clock, limits, onResent, onWebhookChange, queues } = this.#options
+    const { clock, limits, manage, onResent, onWebhookChange, queues } = this.#options
     const { data, job, state } = await this.#find(id, scope)
     if (state !== 'failed' && state !== 'completed') throw monitorErrors.DELIVERY_PENDING(id)
     const endpoint = this.#options.endpoints.find(data.endpoint)
     if (endpoint === undefined) throw monitorErrors.WEBHOOK_NOT_FOUND(data.endpoint)
-    let resent = id
-    if (state === 'failed') await job.retry('failed', { resetAttemptsMade: true })
-    else {
-      resent = `${id.slice(0, 60)}-${clock.now().toString(36)}`
-      await queues.add(deliveryQueue, data.event, { ...data, tries: [] } satisfies DeliveryData, jobOptions(resent, limits))
-    }
+    const resent = state === 'failed' ? id : `${id.slice(0, 60)}-${clock.now().toString(36)}`
+    await manage({ action: 'webhook.resend', target: `delivery:${resent}`, actor: scope.actor }, async () => {
+      if (state === 'failed') await job.retry('failed', { resetAttemptsMade: true })
+      else await queues.add(deliveryQueue, data.event, { ...data, tries: [] } satisfies DeliveryData, jobOptions(resent, limits))
+    })
     onResent(data.endpoint)
     const change = { action: 'resend' as const, endpoint: endpoint.id, delivery: resent, actor: scope.actor }
     if (onWebhookChange.active) await onWebhookChange.call(change)

@@ -1,5 +1,5 @@
 import type { Job } from 'bullmq'
-import { type Logger, type Manage, messageOf, type SlotOf } from 'zin'
+import { type ActionFacts, type Logger, type Manage, messageOf, type SlotOf } from 'zin'
 import { bullPriority, type JobOptions, type PriorityName, priorityOf, type Queues } from 'zin/plugins/queues'
 import { demand, type Scope } from '../access/scope.js'
 import { monitorErrors } from '../errors.js'
@@ -112,9 +112,11 @@ export class JobActions {
     demand(scope, 'write')
     const { queues } = this.#options
     await existingQueue(queues, queue, scope)
-    const { id = '' } = await this.#options.manage({ action: 'job.add', target: `queue:${queue}`, actor: scope.actor }, () =>
-      queues.add(queue, name, data, jobOptions({ priority: 'Normal', ...options })),
-    )
+    const id = await this.#options.manage({ action: 'job.add', target: `queue:${queue}`, actor: scope.actor }, async (note) => {
+      const { id: added = '' } = await queues.add(queue, name, data, jobOptions({ priority: 'Normal', ...options }))
+      note({ target: targetOf(queue, added) })
+      return added
+    })
     await this.report({ action: 'add', queue, jobId: id, jobs: 1, actor: scope.actor })
     return { ok: true, id, queue }
   }
@@ -137,7 +139,11 @@ export class JobActions {
       ...(priority === undefined ? {} : { priority }),
       ...jobOptions(changes.options ?? {}),
     }
-    const { id: added = '' } = await queues.add(job.queueName, changes.name ?? job.name, data, options)
+    const added = await this.#managed('duplicate', job, scope, async (note) => {
+      const { id: copy = '' } = await queues.add(job.queueName, changes.name ?? job.name, data, options)
+      note({ target: targetOf(job.queueName, copy) })
+      return copy
+    })
     await this.report({ action: 'duplicate', queue: job.queueName, jobId: added, jobs: 1, actor: scope.actor })
     return { ok: true, id: added, queue: job.queueName }
   }
@@ -161,8 +167,13 @@ export class JobActions {
     if (onMonitorAction.active) await onMonitorAction.call(action)
   }
 
-  #managed<T>(verb: MonitorAction['action'], { id = '', queueName }: Job, { actor }: Scope, work: () => Promise<T>): Promise<T> {
-    return this.#options.manage({ action: `job.${verb}`, target: `job:${queueName}/${id}`, actor }, work)
+  #managed<T>(
+    verb: MonitorAction['action'],
+    { id = '', queueName }: Job,
+    { actor }: Scope,
+    work: (note: (facts: ActionFacts) => void) => Promise<T>,
+  ): Promise<T> {
+    return this.#options.manage({ action: `job.${verb}`, target: targetOf(queueName, id), actor }, work)
   }
 
   /** Reports what was done with a job. */
@@ -171,6 +182,10 @@ export class JobActions {
     await this.report({ action, queue, jobId: id, jobs: 1, actor })
     return { ok: true, id, queue, outcome }
   }
+}
+
+function targetOf(queue: string, id: string): string {
+  return `job:${queue}/${id}`
 }
 
 function conflict(job: Job, state: string, what: string): Error {

@@ -34,6 +34,7 @@ const endpoint = Type.Object({
   disabled: Type.Union([Type.Object({ at: Type.String(), reason: Type.String() }), Type.Null()]),
   createdAt: Type.String({ description: 'Since when it receives events, ISO 8601' }),
   createdBy: Type.Unknown(),
+  owner: Type.Unknown({ description: 'Who last added, changed or enabled it; null: the options' }),
   dropped: Type.Integer({ description: 'Events of the last 7 days that were not delivered, because too many waited' }),
 })
 export const endpointResponse = Type.Object({ ok: Type.Literal(true), webhook: endpoint })

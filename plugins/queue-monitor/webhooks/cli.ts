@@ -7,7 +7,7 @@ const endpointArgument = { name: 'id', summary: 'Id of the endpoint, see webhook
 const pathOf = (id: string): string => `${base}/endpoints/${encodeURIComponent(id)}`
 const listOf = (text: string): readonly string[] => text.split(',').map((one) => one.trim())
 
-const endpointColumns = ['id', 'channel', 'target', 'events', 'queues', 'enabled', 'dropped', 'description'] as const
+const endpointColumns = ['id', 'channel', 'target', 'events', 'queues', 'enabled', 'owner', 'dropped', 'description'] as const
 const deliveryColumns = ['id', 'endpoint', 'event', 'queue', 'state', 'attempts', 'createdAt', 'nextAt', 'error'] as const
 
 const list = defineCommand({
@@ -18,7 +18,13 @@ const list = defineCommand({
   json: true,
   run: async ({ app, print }) => {
     const { webhooks } = await app.request<{ webhooks: readonly EndpointView[] }>({ method: 'GET', path: base })
-    print.table(webhooks, endpointColumns)
+    const ownerOf = ({ owner }: EndpointView): string => (owner === null ? '' : `${owner.kind}:${owner.id}`)
+    if (print.json) print.table(webhooks, endpointColumns)
+    else
+      print.table(
+        webhooks.map((one) => ({ ...one, owner: ownerOf(one) })),
+        endpointColumns,
+      )
   },
 })
 

@@ -22,6 +22,8 @@ export interface Endpoint {
   readonly source: 'options' | 'alert' | 'api'
   /** Of those added while the app ran. */
   readonly createdBy: Actor | null
+  /** Who vouches for it: who last added, changed or enabled it. Its API key can be revoked. Null: the options do. */
+  readonly owner: Actor | null
 }
 
 /** What is kept of an endpoint beside its definition. */
@@ -48,6 +50,8 @@ export interface EndpointView {
   /** ISO 8601. */
   readonly createdAt: string
   readonly createdBy: Actor | null
+  /** Who last added, changed or enabled it; null: the options. */
+  readonly owner: Actor | null
   /** Events of the last seven days that were not delivered, because too many waited for this endpoint. */
   readonly dropped: number
 }
@@ -84,6 +88,7 @@ function configured({ description = '', events = deliveryEvents, queues = '*', u
     description,
     source: 'options',
     createdBy: null,
+    owner: null,
   }
 }
 
@@ -114,7 +119,7 @@ export function urlFault(url: string, rules: EgressRules): string | undefined {
 }
 
 export function viewOf(endpoint: Endpoint, { disabled, since }: EndpointState, dropped: number): EndpointView {
-  const { channel, createdBy, description, events, id, queues, recipients, rule, source, url } = endpoint
+  const { channel, createdBy, description, events, id, owner, queues, recipients, rule, source, url } = endpoint
   return {
     id,
     channel,
@@ -128,6 +133,7 @@ export function viewOf(endpoint: Endpoint, { disabled, since }: EndpointState, d
     disabled: disabled ?? null,
     createdAt: new Date(since).toISOString(),
     createdBy,
+    owner,
     dropped,
   }
 }

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import type { Clock, EgressRules, SlotOf } from 'zin'
+import type { ActionFacts, Clock, EgressRules, Manage, SlotOf } from 'zin'
 import { type Cluster, defineMessage } from 'zin/plugins/cluster'
 import type { Kv } from 'zin/plugins/kv'
-import { demand, demandQueue, type Scope } from '../access/scope.js'
+import type { Credentials } from '../access/credentials.js'
+import { demand, demandQueue, pluginScope, type Scope } from '../access/scope.js'
+import type { DeliveryTrouble } from '../deliveries/deliveries.js'
 import { deliveryEvents } from '../deliveries/delivery.js'
 import { monitorErrors } from '../errors.js'
 import type { QueueMonitorHooks, WebhookChange } from '../hooks.js'
@@ -16,6 +18,7 @@ import {
   urlFault,
   viewOf,
 } from './endpoint.js'
+import { ownerFault } from './owner.js'
 
 export interface EndpointsOptions {
   readonly kv: Kv
@@ -27,6 +30,10 @@ export interface EndpointsOptions {
   readonly signs: boolean
   readonly rules: EgressRules
   readonly onWebhookChange: SlotOf<QueueMonitorHooks['onWebhookChange']>
+  readonly manage: Manage
+  /** The API keys of the options. */
+  readonly keys: Pick<Credentials, 'grantOf'>
+  readonly onTrouble: (trouble: DeliveryTrouble) => void
 }
 
 interface Stored {
@@ -51,6 +58,7 @@ const changed = defineMessage<{ readonly id: string }>('queue-monitor.webhooks')
 export class Endpoints {
   readonly #options: EndpointsOptions
   #stored: Stored = none
+  #ownersChecked = false
 
   constructor(options: EndpointsOptions) {
     this.#options = options
@@ -71,6 +79,11 @@ export class Endpoints {
     return this.#stored.states[id] ?? { since: this.#options.clock.now() }
   }
 
+  /** Whether endpoints of revoked API keys have been disabled since the start. */
+  get ownersChecked(): boolean {
+    return this.#ownersChecked
+  }
+
   /** Calls the listener when endpoints may have changed, on any node. Returns a function that ends it. */
   onChange(listener: () => void): () => void {
     const { cluster } = this.#options
@@ -78,17 +91,24 @@ export class Endpoints {
     return () => stops.forEach((stop) => void stop())
   }
 
-  /** Reads what is stored, and notes since when the endpoints of the options exist. */
+  /**
+   * Reads what is stored, and notes since when the endpoints of the options exist. The first time, it disables those whose API key was
+   * revoked: only a node that starts knows the options of today, so that an older one does not judge newer keys.
+   */
   async load(): Promise<void> {
     this.#stored = parsed(await this.#options.kv.get(storedKey))
     const { clock, configured } = this.#options
     const fresh = configured.filter(({ id }) => this.#stored.states[id] === undefined)
-    if (fresh.length === 0) return
-    const since = clock.now()
-    await this.#write((stored) => ({
-      ...stored,
-      states: { ...Object.fromEntries(fresh.map(({ id }) => [id, { since }])), ...stored.states },
-    }))
+    if (fresh.length > 0) {
+      const since = clock.now()
+      await this.#write((stored) => ({
+        ...stored,
+        states: { ...Object.fromEntries(fresh.map(({ id }) => [id, { since }])), ...stored.states },
+      }))
+    }
+    if (this.#ownersChecked) return
+    await this.#disableRevoked()
+    this.#ownersChecked = true
   }
 
   /** Those that a caller sees. */
@@ -119,12 +139,14 @@ export class Endpoints {
       description,
       source: 'api',
       createdBy: scope.actor,
+      owner: scope.actor,
     }
-    await this.#write(({ added, states }) => {
-      if (added.length >= mostAdded) throw monitorErrors.WEBHOOK_LIMIT(mostAdded)
-      return { added: [...added, endpoint], states: { ...states, [id]: { since: clock.now() } } }
-    })
-    return this.#changed('add', endpoint, scope)
+    return this.#manage('add', endpoint, scope, () =>
+      this.#write(({ added, states }) => {
+        if (added.length >= mostAdded) throw monitorErrors.WEBHOOK_LIMIT(mostAdded)
+        return { added: [...added, endpoint], states: { ...states, [id]: { since: clock.now() } } }
+      }),
+    )
   }
 
   /** Changes what an endpoint that was added while the app ran receives. */
@@ -135,26 +157,30 @@ export class Endpoints {
       ...(description === undefined ? {} : { description }),
       ...(events === undefined ? {} : { events: [...new Set(events)] }),
       ...(queues === undefined ? {} : { queues: checkedQueues(queues, scope) }),
+      owner: scope.actor,
     }
-    await this.#write((stored) => ({ ...stored, added: stored.added.map((one) => (one.id === id ? endpoint : one)) }))
-    return this.#changed('update', endpoint, scope)
+    return this.#manage('update', endpoint, scope, () => this.#write((stored) => withEndpoint(stored, endpoint)))
   }
 
   async remove(id: string, scope: Scope): Promise<{ readonly ok: true; readonly id: string }> {
     const endpoint = await this.#owned(id, scope)
-    await this.#write(({ added, states: { [id]: _, ...states } }) => ({ added: added.filter((one) => one.id !== id), states }))
-    await this.#changed('remove', endpoint, scope)
+    await this.#manage('remove', endpoint, scope, () =>
+      this.#write(({ added, states: { [id]: _, ...states } }) => ({ added: added.filter((one) => one.id !== id), states })),
+    )
     return { ok: true, id }
   }
 
   /** Enables or disables any endpoint. What was not delivered while it was disabled is not delivered later by itself. */
   async setEnabled(id: string, enabled: boolean, scope: Scope): Promise<EndpointView> {
     demand(scope, 'admin')
-    const endpoint = await this.get(id, scope)
+    const known = await this.get(id, scope)
     const { actor } = scope
-    if (enabled) await this.#setState(id, undefined)
-    else await this.#setState(id, `by ${actor.kind} ${actor.id}`)
-    return this.#changed(enabled ? 'enable' : 'disable', endpoint, scope)
+    if (!enabled) return this.#manage('disable', known, scope, () => this.#setState(id, `by ${actor.kind} ${actor.id}`))
+    const endpoint: Endpoint = known.source === 'api' ? { ...known, owner: actor } : known
+    return this.#manage('enable', endpoint, scope, async () => {
+      await this.#write((stored) => withEndpoint(stored, endpoint))
+      await this.#setState(id, undefined)
+    })
   }
 
   /** Its receiver does not want events any more. */
@@ -183,6 +209,16 @@ export class Endpoints {
     return endpoint
   }
 
+  async #disableRevoked(): Promise<void> {
+    const { keys, onTrouble } = this.#options
+    for (const endpoint of this.#stored.added) {
+      const reason = ownerFault(endpoint, keys)
+      if (reason === undefined || this.stateOf(endpoint.id).disabled !== undefined) continue
+      await this.#manage('disable', endpoint, pluginScope('queue-monitor'), () => this.#setState(endpoint.id, reason), reason)
+      onTrouble({ endpoint, verdict: 'disabled', reason })
+    }
+  }
+
   async #setState(id: string, reason: string | undefined): Promise<void> {
     const now = this.#options.clock.now()
     await this.#write(({ added, states }) => {
@@ -192,10 +228,20 @@ export class Endpoints {
     })
   }
 
-  async #changed(action: WebhookChange['action'], endpoint: Endpoint, { actor }: Scope): Promise<EndpointView> {
-    const { cluster, onWebhookChange } = this.#options
-    const view = viewOf(endpoint, this.stateOf(endpoint.id), 0)
-    await cluster.send(changed, { id: endpoint.id })
+  /** Does a change as everybody who listens to management actions expects it, and tells of it. */
+  async #manage(
+    action: WebhookChange['action'],
+    endpoint: Endpoint,
+    { actor }: Scope,
+    work: () => Promise<void>,
+    reason?: string,
+  ): Promise<EndpointView> {
+    const { cluster, manage, onWebhookChange } = this.#options
+    const { description, events, id, queues, url } = endpoint
+    const facts: ActionFacts = { actor, after: { description, events, queues, url }, ...(reason === undefined ? {} : { reason }) }
+    await manage({ action: `webhook.${action}`, target: `webhook:${id}`, ...facts }, work)
+    const view = viewOf(endpoint, this.stateOf(id), 0)
+    await cluster.send(changed, { id })
     if (onWebhookChange.active) await onWebhookChange.call({ action, endpoint: view.id, target: view.target, actor })
     return view
   }
@@ -216,6 +262,10 @@ export class Endpoints {
   }
 }
 
+function withEndpoint(stored: Stored, endpoint: Endpoint): Stored {
+  return { ...stored, added: stored.added.map((one) => (one.id === endpoint.id ? endpoint : one)) }
+}
+
 /** 404 QUEUE_NOT_FOUND for a queue that the caller does not see. */
 function checkedQueues(queues: readonly string[] | '*', scope: Scope): readonly string[] | '*' {
   if (queues === '*') {
@@ -227,5 +277,8 @@ function checkedQueues(queues: readonly string[] | '*', scope: Scope): readonly 
 }
 
 function parsed(text: string | null): Stored {
-  return text === null ? none : (JSON.parse(text) as Stored)
+  if (text === null) return none
+  const stored = JSON.parse(text) as Stored
+  // Those that were stored before endpoints had owners belong to who added them.
+  return { ...stored, added: stored.added.map((one) => ({ ...one, owner: one.owner ?? one.createdBy })) }
 }

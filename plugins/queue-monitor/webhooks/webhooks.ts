@@ -50,6 +50,7 @@ export class Webhooks {
     const { cluster, endpoints } = this.#options
     this.#leadership = cluster.lead('queue-monitor.sampler', { onGain: () => void this.refresh(), onLoss: () => void this.refresh() })
     this.#stopListening = endpoints.onChange(() => void this.refresh())
+    void this.refresh()
   }
 
   /** Queues whose events an endpoint wants and does not get, because there are more than can be followed; only on the node that delivers. */
@@ -119,6 +120,7 @@ export class Webhooks {
   async #apply(): Promise<void> {
     const { deliveries, endpoints, mostFollowed, queues } = this.#options
     const leads = !this.#closed && this.#leadership?.leads === true
+    if (!this.#closed && !endpoints.ownersChecked) await endpoints.load()
     if (!leads) {
       await Promise.all([...this.#followers.values()].map((follower) => follower.close()))
       this.#followers.clear()

@@ -30,6 +30,8 @@ export interface FlowChange {
   readonly worker: string
   /** Null: the queue has not given it one yet. */
   readonly id: string | null
+  /** Null before it is added. */
+  readonly queue: string | null
   readonly options?: EnqueueOptions
   readonly children: readonly FlowChange[]
 }

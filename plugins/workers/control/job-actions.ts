@@ -124,6 +124,7 @@ function flowChange({ worker, options, children = [] }: FlowSpec, added?: FlowJo
   return {
     worker,
     id: added?.id ?? null,
+    queue: added?.queue ?? null,
     ...(options === undefined ? {} : { options }),
     children: children.map((child, at) => flowChange(child, added?.children[at])),
   }

@@ -1,0 +1,17 @@
+import { type Credentials, includes, isMonitorKey } from '../access/credentials.js'
+import type { Endpoint } from './endpoint.js'
+
+/**
+ * Why an endpoint may not be delivered to any more, or undefined: what its owner may not see, it must not receive. Only API keys of the
+ * monitor are known here; they are revoked by the options.
+ */
+export function ownerFault({ owner, queues }: Pick<Endpoint, 'owner' | 'queues'>, keys: Pick<Credentials, 'grantOf'>): string | undefined {
+  if (owner === null || !isMonitorKey(owner)) return undefined
+  const grant = keys.grantOf(owner.id)
+  if (grant === undefined) return `its API key ${owner.id} was revoked`
+  if (!includes(grant.permissions, 'admin')) return `its API key ${owner.id} no longer has the permission admin`
+  const granted = grant.queues
+  if (granted === '*') return undefined
+  const left = queues === '*' ? ['*'] : queues.filter((queue) => !granted.includes(queue))
+  return left.length === 0 ? undefined : `its API key ${owner.id} no longer covers the queues ${left.slice(0, 5).join(', ')}`
+}
