@@ -6,6 +6,7 @@ import { basename, join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { generateKeys } from '../core/cli/scaffold.js'
 import { freePort } from './services.js'
+import { quickStart } from './testing/runnable.js'
 
 const builtCli = resolve('dist/cli.js')
 
@@ -117,7 +118,7 @@ export async function runNode(args: readonly string[], folder: string, env: Env 
 }
 
 function spawnNode(args: readonly string[], folder: string, env: Env): ChildProcess {
-  return spawn(process.execPath, args, { cwd: folder, env: cleanEnv(env), stdio: ['ignore', 'pipe', 'pipe'] })
+  return spawn(process.execPath, [...quickStart(), ...args], { cwd: folder, env: cleanEnv(env), stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
 function watch(child: ChildProcess): { child: ChildProcess; stdout: () => string; stderr: () => string; output: () => string } {

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { quickStart } from './runnable.js'
 
 type Env = Readonly<Record<string, string>>
 
@@ -54,7 +55,7 @@ export async function appFolder(files: Readonly<Record<string, string>>): Promis
   }
   const running = new Set<ChildProcess>()
   const launch = (args: readonly string[], env: Env = {}) => {
-    const child = spawn(process.execPath, [join(root, 'dist', 'cli.js'), ...args], {
+    const child = spawn(process.execPath, [...quickStart(), join(root, 'dist', 'cli.js'), ...args], {
       cwd: folder,
       env: { ...ownEnv(), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -9,14 +9,19 @@ export interface Runnable {
 
 const root = resolve(import.meta.dirname, '..', '..')
 
+/** Arguments of Node for a program that a test run starts, see quick-start.mjs; none outside of one, where a benchmark may be what starts it. */
+export function quickStart(): readonly string[] {
+  const module = join(root, 'scripts', 'testing', 'quick-start.mjs')
+  return process.env.TEST_COMPILED === undefined ? [] : ['--import', pathToFileURL(module).href]
+}
+
 /** A program of the tests: what the test run has compiled it to, see scripts/compile.ts; else its source, with tsx. */
 export function runnable(source: URL): Runnable {
   const file = fileURLToPath(source)
   const { TEST_COMPILED: compiled } = process.env
   if (compiled === undefined) return { file, execArgv: ['--import', 'tsx'] }
-  const quickStart = pathToFileURL(join(root, 'scripts', 'testing', 'quick-start.mjs')).href
   return {
     file: join(compiled, relative(root, file).replace(/\.ts$/, '.js')),
-    execArgv: ['--enable-source-maps', '--import', quickStart],
+    execArgv: ['--enable-source-maps', ...quickStart()],
   }
 }
