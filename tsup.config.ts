@@ -34,6 +34,8 @@ export default defineConfig({
     'plugins/workers/processors/sandbox/child': 'plugins/workers/processors/sandbox/child.ts',
     // The process of a service.
     'plugins/microservices/run/child': 'plugins/microservices/run/child.ts',
+    // The process of a SQLite file.
+    'plugins/edge-proxy/local/sqlite-child': 'plugins/edge-proxy/local/sqlite-child.ts',
     ...Object.fromEntries(plugins.map((name) => [`plugins/${name}/index`, `plugins/${name}/index.ts`])),
     // Commands that need no app, see core/cli/standalone.ts.
     ...Object.fromEntries(standalone.map((name) => [`plugins/${name}/standalone`, `plugins/${name}/standalone.ts`])),

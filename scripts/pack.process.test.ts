@@ -4,6 +4,8 @@ import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { exampleTitles, exampleValues, readmeExample } from '../plugins/bulletproof/testing/readme-example.js'
+import { testSecret } from '../plugins/edge-proxy/testing/edge-client.js'
+import { startProxy } from '../plugins/edge-proxy/testing/proxy-process.js'
 import { templateMatches } from '../plugins/queues/embedded/template.js'
 import { ownTest, runNode, startApp, temporaryFolder } from './app-process.js'
 import { unpack, withTarball } from './pack.js'
@@ -80,5 +82,16 @@ describe('the packed package, and an app that its zin new makes of examples/cust
     const process = await startApp(app, { cli })
     assert.equal((await fetch(`${process.url}/api/slow-jobs`)).status, 200)
     assert.equal(await process.end('SIGTERM'), 0, process.output())
+  })
+
+  it('runs statements of the edge proxy in a process of its own', async (t) => {
+    const folder = join(temporary.path, 'edge')
+    await mkdir(folder)
+    const env = { EDGE_REMOTE_SECRET: testSecret, EDGE_REMOTE_MODE: 'sql' }
+    const proxy = await startProxy(folder, ['--runtime', 'node'], env, cli)
+    t.after(() => proxy.end('SIGKILL'))
+    const { status, body } = await proxy.client.call('queryOne', { sql: 'SELECT 1 AS one' })
+    assert.deepEqual([status, body.row], [200, { one: 1 }])
+    assert.equal(await proxy.end('SIGTERM'), 0, proxy.output())
   })
 })

@@ -8,6 +8,7 @@ import { cleanUp } from '../../scripts/testing/clean-up.js'
 import { eventually } from '../../scripts/testing/eventually.js'
 import { testSecret } from './testing/edge-client.js'
 import { killAfterCommit, type PlainFolder, plainFolder } from './testing/proxy-process.js'
+import { isBeingWritten, runaway } from './testing/runaway.js'
 
 const env = { EDGE_REMOTE_SECRET: testSecret, EDGE_REMOTE_MODE: 'sql' }
 
@@ -34,7 +35,7 @@ for (const runtime of ['node', 'workerd'] as const) {
     })
 
     it('runs a write once whose response was lost with kill -9, when it is sent again with its key', async (t) => {
-      const folder = await plainFolder({ 'kill.mjs': killAfterCommit })
+      const folder = await plainFolder({ 'kill.mjs': killAfterCommit('proxy') })
       cleanUp(t)(() => folder.remove())
       const preload = runtime === 'node' ? { NODE_OPTIONS: `--import=${new URL(`file://${join(folder.path, 'kill.mjs')}`).href}` } : {}
       const first = await folder.proxy(['--runtime', runtime], { ...env, ...preload })
@@ -61,6 +62,36 @@ for (const runtime of ['node', 'workerd'] as const) {
     })
   })
 }
+
+describe('zin proxy in Node', () => {
+  it('says that the outcome of a write is unknown whose database process was lost, and runs it once', async (t) => {
+    const folder = await plainFolder({ 'kill.mjs': killAfterCommit('database') })
+    cleanUp(t)(() => folder.remove())
+    const preload = { NODE_OPTIONS: `--import=${new URL(`file://${join(folder.path, 'kill.mjs')}`).href}` }
+    const { client, end, output } = await folder.proxy(['--runtime', 'node'], { ...env, ...preload })
+    assert.equal((await client.call('exec', { sql: 'CREATE TABLE killer (id INTEGER PRIMARY KEY)' })).status, 200)
+    const write = { sql: 'INSERT INTO killer DEFAULT VALUES', options: { idempotencyKey: 'order-1' } }
+    const { status, body } = await client.call('exec', write)
+    assert.deepEqual([status, body.code, body.retryable, body.details], [503, 'DB_UNAVAILABLE', false, { outcome: 'unknown' }])
+    assert.match(output(), /the database process is started again: .*SIGKILL/)
+    const again = await client.call('exec', write)
+    assert.deepEqual([again.status, again.body.meta?.replayed, again.body.lastInsertId], [200, true, '1'], again.text)
+    assert.equal((await client.call('queryOne', { sql: 'SELECT count(*) AS n FROM killer' })).body.row.n, 1)
+    assert.equal(await end('SIGTERM'), 0)
+  })
+
+  it('leaves no process behind when it is killed in the middle of a statement', async (t) => {
+    const folder = await plainFolder()
+    cleanUp(t)(() => folder.remove())
+    const { client, end } = await folder.proxy(['--runtime', 'node'], env)
+    assert.equal((await client.call('query', { sql: 'SELECT 1 AS a' })).status, 200)
+    const file = join(folder.path, '.zin', 'data', 'edge.db')
+    const reply = client.call('query', { sql: runaway, options: { timeoutMs: 30_000 } })
+    await eventually('the statement runs', () => isBeingWritten(file))
+    await Promise.all([assert.rejects(reply), end('SIGKILL')])
+    await eventually('its process ends with its parent', () => !isBeingWritten(file))
+  })
+})
 
 describe('zin proxy', () => {
   const refusals: readonly (readonly [string, readonly string[], Readonly<Record<string, string>>, RegExp, number])[] = [

@@ -120,7 +120,7 @@ describe('the handler of the edge proxy', () => {
     const again = { nonce: 'bbbbbbbbbbbbbbbb' }
     const late = await proxy.send('exec', { sql: 'INSERT INTO t DEFAULT VALUES', options: { timeoutMs: 20 } }, again)
     const { code, retryable, details } = JSON.parse(late.body)
-    assert.deepEqual([late.status, code, retryable, details.outcome], [504, 'QUERY_TIMEOUT', false, 'unknown'])
+    assert.deepEqual([late.status, code, retryable, details.outcome], [504, 'QUERY_TIMEOUT', false, 'cancelled'])
     hangs = false
     assert.equal((await proxy.send('exec', { sql: 'INSERT INTO t DEFAULT VALUES', options: { timeoutMs: 20 } }, again)).status, 401)
   })

@@ -7,6 +7,7 @@ import { edgeProxyRoutes } from './routes.js'
 import { edgeProxySettings, workerSettings } from './settings.js'
 import { type EdgeConfig, EdgeConfigError, readConfig } from './worker/config.js'
 import { createHandler, type EdgeHandler } from './worker/handler.js'
+import { timedDatabase } from './worker/timed-database.js'
 
 export type { EdgeProxyOptions } from './options.js'
 export { edgeRemoteSettings } from './settings.js'
@@ -49,17 +50,18 @@ export const edgeProxy = definePlugin({
         log.warn('no statement is registered, so that the edge proxy refuses all: set EDGE_STATEMENTS_JSON, or EDGE_REMOTE_MODE=sql')
     })
     ctx.onStart(async () => {
-      own = options.binding === undefined ? await openSqliteBinding(file) : undefined
+      const { binding } = options
+      if (binding === undefined) own = await openSqliteBinding(file, (why) => log.error({ why }, 'the database process is started again'))
       handle = createHandler({
-        db: options.binding ?? (own as SqliteBinding),
+        db: binding === undefined ? (own as SqliteBinding) : timedDatabase(binding),
         config: config as EdgeConfig,
         onError: (error, requestId) =>
           log.error({ requestId, code: error.code, cause: messageOf(error.cause) }, 'a request of the edge proxy failed'),
       })
     })
-    ctx.onStop(() => {
+    ctx.onStop(async () => {
       handle = undefined
-      own?.close()
+      await own?.close()
     })
   },
 })

@@ -52,7 +52,7 @@ describe('edgeProxy() in an app', () => {
     const folder = await mkdtemp(join(tmpdir(), 'zin-edge-'))
     const binding = await openSqliteBinding(join(folder, 'own.db'))
     t.after(async () => {
-      binding.close()
+      await binding.close()
       await rm(folder, { recursive: true, force: true, maxRetries: 3 })
     })
     const client = edgeClient((await started(t, { EDGE_REMOTE_MODE: 'registry', EDGE_STATEMENTS_JSON: statements }, { binding })).url)

@@ -13,7 +13,7 @@ export interface NodeServerParts {
   readonly host: string
   readonly port: number
   /** Called when no request runs any more. */
-  readonly onClose: () => void
+  readonly onClose: () => Promise<void>
 }
 
 /** Serves the handler by Node's own HTTP server. */
@@ -39,7 +39,7 @@ export async function startNodeServer({ handle, host, port, onClose }: NodeServe
       const hard = setTimeout(() => server.closeAllConnections(), drainMs)
       await closed
       clearTimeout(hard)
-      onClose()
+      await onClose()
     },
   }
 }

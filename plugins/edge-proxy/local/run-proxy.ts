@@ -61,7 +61,7 @@ export async function checkedConfig(settings: EdgeSettings): Promise<EdgeConfig>
 
 async function onNode({ dataDir, host, port, onError }: RunOptions, config: EdgeConfig) {
   const data = join(dataDir, 'edge.db')
-  const db = await openSqliteBinding(data)
+  const db = await openSqliteBinding(data, (why) => onError(`the database process is started again: ${why}`))
   const handle = createHandler({
     db,
     config,
@@ -70,7 +70,7 @@ async function onNode({ dataDir, host, port, onError }: RunOptions, config: Edge
   try {
     return { runtime: 'Node, SQLite', data, ...(await startNodeServer({ handle, host, port, onClose: () => db.close() })) }
   } catch (error) {
-    db.close()
+    await db.close()
     throw error
   }
 }

@@ -8,6 +8,7 @@ import { type EdgeSettings, readConfig } from '../worker/config.js'
 import type { EdgeBinding } from '../worker/d1.js'
 import { createHandler } from '../worker/handler.js'
 import type { EdgeResponse } from '../worker/request.js'
+import { timedDatabase } from '../worker/timed-database.js'
 import { testSecret } from './edge-client.js'
 
 /** The handler without a server, on a clock of the test. */
@@ -23,15 +24,11 @@ export interface Direct {
 }
 
 /** @param over replaces the binding, whose file it gets. */
-export async function direct(
-  t: TestContext,
-  settings: EdgeSettings = {},
-  over: (db: EdgeBinding) => EdgeBinding = (db) => db,
-): Promise<Direct> {
+export async function direct(t: TestContext, settings: EdgeSettings = {}, over?: (db: EdgeBinding) => EdgeBinding): Promise<Direct> {
   const folder = await mkdtemp(join(tmpdir(), 'zin-edge-'))
   const db = await openSqliteBinding(join(folder, 'edge.db'))
   t.after(async () => {
-    db.close()
+    await db.close()
     await rm(folder, { recursive: true, force: true, maxRetries: 3 })
   })
   const config = await readConfig({ EDGE_REMOTE_SECRET: testSecret, EDGE_REMOTE_MODE: 'sql', ...settings })
@@ -46,6 +43,6 @@ export async function direct(
       return handle({ method: 'POST', pathname, search: '', headers: all, body: async () => new TextEncoder().encode(text) })
     },
   }
-  const handle = createHandler({ db: over(db), config, now: () => made.now })
+  const handle = createHandler({ db: over === undefined ? db : timedDatabase(over(db)), config, now: () => made.now })
   return made
 }

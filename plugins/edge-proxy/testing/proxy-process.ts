@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { type EdgeClient, edgeClient } from './edge-client.js'
 
 const root = join(import.meta.dirname, '..', '..', '..')
+const ownCli = join(root, 'dist', 'cli.js')
 
 export type Env = Readonly<Record<string, string>>
 
@@ -28,9 +29,9 @@ export interface PlainFolder {
   remove(): Promise<void>
 }
 
-/** `zin proxy` on a free port, in a folder that is there; resolves when it listens. */
-export async function startProxy(folder: string, args: readonly string[] = [], env: Env = {}): Promise<ProxyProcess> {
-  const { child, output } = launch(folder, ['proxy', '--port', '0', ...args], env)
+/** `zin proxy` on a free port, in a folder that is there; resolves when it listens. @param cli default: that of this repository. */
+export async function startProxy(folder: string, args: readonly string[] = [], env: Env = {}, cli = ownCli): Promise<ProxyProcess> {
+  const { child, output } = launch(folder, ['proxy', '--port', '0', ...args], env, cli)
   const address = /listens on (http:\/\/\S+)[^\n]*\n/
   await new Promise<void>((resolve, reject) => {
     child.stdout?.on('data', () => (address.test(output()) ? resolve() : undefined))
@@ -49,10 +50,15 @@ export async function startProxy(folder: string, args: readonly string[] = [], e
   }
 }
 
-function launch(cwd: string, args: readonly string[], env: Env = {}): { readonly child: ChildProcess; readonly output: () => string } {
+function launch(
+  cwd: string,
+  args: readonly string[],
+  env: Env = {},
+  cli = ownCli,
+): { readonly child: ChildProcess; readonly output: () => string } {
   const { PATH = '', HOME = '', TMPDIR } = process.env
   const own = { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...env }
-  const child = spawn(process.execPath, [join(root, 'dist', 'cli.js'), ...args], { cwd, env: own, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [cli, ...args], { cwd, env: own, stdio: ['ignore', 'pipe', 'pipe'] })
   let text = ''
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (text += chunk.toString()))
   return { child, output: () => text }
@@ -88,18 +94,22 @@ export async function plainFolder(files: Readonly<Record<string, string>> = {}, 
 }
 
 /**
- * A module that kills its process when a row was committed to the table `killer`, before anybody hears of it. The proxy in Node loads it
- * first.
+ * A module that once kills the process of the database, and with it the proxy or not, when a row was committed to the table `killer`,
+ * before anybody hears of it. The proxy in Node and its processes load it first.
  */
-export const killAfterCommit = `
+export const killAfterCommit = (whom: 'proxy' | 'database'): string => `
+import { existsSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 const Database = createRequire(${JSON.stringify(join(root, 'package.json'))})('libsql')
 const { exec } = Database.prototype
 Database.prototype.exec = function (sql) {
   const result = exec.call(this, sql)
-  if (sql !== 'commit') return result
+  if (sql !== 'commit' || existsSync('killed')) return result
   const isThere = this.prepare("select count(*) from sqlite_schema where name = 'killer'").raw(true).all([])[0][0] > 0
-  if (isThere && this.prepare('select count(*) from killer').raw(true).all([])[0][0] > 0) process.kill(process.pid, 'SIGKILL')
+  if (isThere && this.prepare('select count(*) from killer').raw(true).all([])[0][0] > 0) {
+    writeFileSync('killed', '')
+    for (const pid of ${whom === 'proxy' ? '[process.ppid, process.pid]' : '[process.pid]'}) process.kill(pid, 'SIGKILL')
+  }
   return result
 }
 `

@@ -2,9 +2,9 @@ import { type StatementOptions, type StatementResult, unauthorized, WireError } 
 
 import type { Verified } from './auth.js'
 import type { EdgeConfig } from './config.js'
-import type { EdgeBinding, EdgeResult, EdgeStatement } from './d1.js'
+import type { EdgeResult, EdgeStatement } from './d1.js'
 import { createDescriptions } from './describe.js'
-import { wireErrorOf } from './failures.js'
+import { isRefused, isUnsettled, wireErrorOf } from './failures.js'
 import { edgeLimits } from './limits.js'
 import { type Receipt, receiptOf, replayedBodies } from './receipts.js'
 import { execBody, oneBody, queryBody, refuseDuplicates } from './results.js'
@@ -24,7 +24,7 @@ import {
   readReceipt,
 } from './tables.js'
 import { atIndex, type Shape, type Task } from './tasks.js'
-import { withTimeout } from './timeout.js'
+import type { TimedDatabase } from './timed-database.js'
 
 export interface Executor {
   /** Runs the statements in one transaction with the claim of the nonce. */
@@ -32,7 +32,7 @@ export interface Executor {
 }
 
 export interface ExecutorParts {
-  readonly db: EdgeBinding
+  readonly db: TimedDatabase
   readonly config: EdgeConfig
   readonly now: () => number
 }
@@ -62,15 +62,19 @@ export function createExecutor({ db, config, now }: ExecutorParts): Executor {
   ]
 
   /** The statements of a batch behind its guards. */
-  const prepare = async (tasks: readonly Task[], options: StatementOptions, receipt: Receipt | undefined): Promise<Prepared> => {
+  const prepare = async (
+    tasks: readonly Task[],
+    options: StatementOptions,
+    receipt: Receipt | undefined,
+    ms: number,
+  ): Promise<Prepared> => {
     const statements: EdgeStatement[] =
       receipt === undefined ? [] : [...claimReceipt(db, receipt.id, receipt.hash, now(), edgeLimits.receiptMs)]
     const placed: Placed[] = []
     const starts: number[] = []
     for (const [index, { statement, shape }] of tasks.entries()) {
-      const step = await stepOf(statement, { db, describe: descriptions.describe, maxRows: rowLimit(options, statement, shape) }).catch(
-        atIndex(index),
-      )
+      const maxRows = rowLimit(options, statement, shape)
+      const step = await stepOf(statement, { db, describe: descriptions.describe, maxRows, ms }).catch(atIndex(index))
       refuseDuplicates(step.names, options.rowMode ?? 'object')
       starts.push(statements.length)
       const own = statements.push(step.run) - 1
@@ -84,13 +88,12 @@ export function createExecutor({ db, config, now }: ExecutorParts): Executor {
 
   /** Runs a batch; makes the tables of the proxy when they are not there yet. */
   const inTime = async (statements: readonly EdgeStatement[], ms: number): Promise<readonly EdgeResult[]> => {
-    const attempt = (): Promise<readonly EdgeResult[]> => withTimeout(db.batch([...statements]), ms)
     try {
-      return await attempt()
+      return await db.batch(statements, ms)
     } catch (error) {
       if (ownFailure(messageOf(error)) !== 'tables') throw error
       await createTables(db)
-      return attempt()
+      return db.batch(statements, ms)
     }
   }
 
@@ -106,11 +109,27 @@ export function createExecutor({ db, config, now }: ExecutorParts): Executor {
     })
   }
 
+  /** Burns the claim of a request that failed. Returns the error with what is known of it then. */
+  const burnAfter = async (error: unknown, caller: Verified): Promise<unknown> => {
+    const burned = burn(caller, true)
+    if (isRefused(error)) {
+      // The claim waits for the database as the request did, whose caller has waited long enough.
+      burned.catch(() => undefined)
+      return error
+    }
+    if (!(error instanceof WireError && isUnsettled(error))) return burned.then(() => error)
+    // Only one transaction can claim the nonce: if this one did, the statements have not run, and never will.
+    return burned.then(
+      () => error.with({ details: { outcome: 'cancelled' } }),
+      () => error,
+    )
+  }
+
   /** The failed statement of a batch: beginnings of it run until one fails, and are rolled back. */
   const failedIndex = async (statements: readonly EdgeStatement[], starts: readonly number[], ms: number): Promise<number> => {
     const fails = async (tasks: number): Promise<boolean> => {
       const beginning = [...statements.slice(0, starts[tasks] ?? statements.length), alwaysFails(db)]
-      const failure = await withTimeout(db.batch(beginning), ms).then(
+      const failure = await db.batch(beginning, ms).then(
         () => 'probe',
         (error: unknown) => ownFailure(messageOf(error)),
       )
@@ -133,12 +152,10 @@ export function createExecutor({ db, config, now }: ExecutorParts): Executor {
       await burn(caller, false)
       return rateLimited(config.ratePerMinute, now())
     }
-    const isLate = error instanceof WireError
-    // What is late may have been committed, with the claim.
-    await burn(caller, true).catch((other: unknown) => {
-      if (!isLate) throw other
-    })
-    const index = isBatch && !isLate ? await failedIndex(prepared.statements, prepared.starts, ms) : 0
+    const known = await burnAfter(error, caller)
+    if (known instanceof WireError && known.code !== 'RESULT_TOO_LARGE')
+      return isBatch && !isUnsettled(known) ? known.with({ body: { committed: false } }) : known
+    const index = isBatch ? await failedIndex(prepared.statements, prepared.starts, ms) : 0
     const { limit } = prepared.placed[index]?.step ?? {}
     const found =
       own === 'changes' && limit !== undefined
@@ -159,9 +176,8 @@ export function createExecutor({ db, config, now }: ExecutorParts): Executor {
     const isBatch = path.endsWith('/batch')
     const ms = timeLimit(options, tasks)
     const receipt = await receiptOf(options.idempotencyKey, tasks, caller, path, config.key.id)
-    const prepared = await prepare(tasks, options, receipt).catch(async (error: unknown) => {
-      await burn(caller, true)
-      throw error
+    const prepared = await prepare(tasks, options, receipt, ms).catch(async (error: unknown) => {
+      throw await burnAfter(error, caller)
     })
     const claims = guards(caller)
     const started = now()
@@ -176,8 +192,9 @@ export function createExecutor({ db, config, now }: ExecutorParts): Executor {
     if (tasks.some(({ statement }) => statement.scan.kind === 'ddl')) descriptions.clear()
     const dbMs = now() - started
     const bodies = prepared.placed.map((placed) => bodyOf(placed, results.slice(claims.length), options, dbMs))
+    // What was committed is told, also when it cannot be kept for later.
     if (receipt !== undefined && prepared.placed.some(({ step }) => step.names.length > 0))
-      await withTimeout(db.batch([keepResponse(db, receipt.id, JSON.stringify(bodies))]), ms)
+      await db.batch([keepResponse(db, receipt.id, JSON.stringify(bodies))], ms).catch(() => undefined)
     return bodies
   }
 

@@ -1,5 +1,6 @@
 import { WireError } from 'zin/plugins/sql-wire'
 import type { EdgeMode } from './config.js'
+import { edgeLimits } from './limits.js'
 
 const constraints: readonly (readonly [RegExp, string])[] = [
   [/UNIQUE constraint failed: (.+?)(?=: SQLITE|$)/, 'unique'],
@@ -39,4 +40,23 @@ export function wireErrorOf(error: unknown, mode: EdgeMode): WireError {
 /** The error of a statement without a response in time; whether it ran is not known. */
 export function timedOut(cause?: unknown): WireError {
   return new WireError('QUERY_TIMEOUT', 'The database did not respond in time', { details: { outcome: 'unknown' }, cause })
+}
+
+/** The error of a result over the limit of a response. @param bytes default: more than the limit. */
+export function tooManyBytes(bytes?: number): WireError {
+  const { maxResponseBytes } = edgeLimits
+  const size = bytes === undefined ? `more than ${maxResponseBytes} bytes` : `${bytes} bytes; ${maxResponseBytes} is the most`
+  return new WireError('RESULT_TOO_LARGE', `The result has ${size}`, {
+    details: { ...(bytes === undefined ? {} : { bytes }), limit: maxResponseBytes, hint: 'Ask for fewer rows or columns' },
+  })
+}
+
+/** Whether nothing tells what became of a statement: it may have run. */
+export function isUnsettled(error: unknown): boolean {
+  return error instanceof WireError && error.details?.outcome === 'unknown'
+}
+
+/** Whether a statement had no chance to run. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof WireError && (error.code === 'POOL_EXHAUSTED' || error.code === 'SHUTTING_DOWN') && !isUnsettled(error)
 }

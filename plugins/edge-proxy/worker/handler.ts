@@ -11,13 +11,13 @@ import {
 } from 'zin/plugins/sql-wire'
 import { createVerifier, type Verified } from './auth.js'
 import type { EdgeConfig } from './config.js'
-import type { EdgeBinding } from './d1.js'
 import { createExecutor } from './executor.js'
-import { wireErrorOf } from './failures.js'
+import { tooManyBytes, wireErrorOf } from './failures.js'
 import { edgeLimits } from './limits.js'
 import { type EdgeRequest, type EdgeResponse, headerOf } from './request.js'
 import { sweepTables } from './tables.js'
 import { batchTasks, singleTask, type Task } from './tasks.js'
+import type { TimedDatabase } from './timed-database.js'
 
 /** The last part of the path. */
 export type EdgePath = 'query' | 'queryOne' | 'exec' | 'batch' | 'statement'
@@ -26,7 +26,7 @@ export const edgePaths: readonly EdgePath[] = ['query', 'queryOne', 'exec', 'bat
 export const pathPrefix = '/svc/edge/'
 
 export interface HandlerParts {
-  readonly db: EdgeBinding
+  readonly db: TimedDatabase
   readonly config: EdgeConfig
   /** ms since 1970. Default: the system clock. */
   readonly now?: () => number
@@ -128,7 +128,5 @@ function textOf(body: unknown, tasks: readonly Task[]): string {
   if (text.length * 3 <= maxResponseBytes || tasks.some(({ statement }) => statement.kind === 'write')) return text
   const bytes = new TextEncoder().encode(text).length
   if (bytes <= maxResponseBytes) return text
-  throw new WireError('RESULT_TOO_LARGE', `The result has ${bytes} bytes; ${maxResponseBytes} is the most`, {
-    details: { bytes, limit: maxResponseBytes, hint: 'Ask for fewer rows or columns' },
-  })
+  throw tooManyBytes(bytes)
 }

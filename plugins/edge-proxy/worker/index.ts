@@ -5,6 +5,7 @@ import { bindingName, EdgeConfigError, type EdgeSettings, readConfig } from './c
 import { type EdgeBinding, isEdgeBinding } from './d1.js'
 import { createHandler, type EdgeHandler, errorResponse } from './handler.js'
 import { type EdgeResponse, fromFetch } from './request.js'
+import { timedDatabase } from './timed-database.js'
 
 export type { EdgeSettings } from './config.js'
 export { EdgeConfigError } from './config.js'
@@ -35,7 +36,7 @@ export interface EdgeWorker {
  * }
  */
 export async function createEdgeProxy(settings: EdgeSettings, binding: EdgeBinding): Promise<EdgeProxy> {
-  const handle = createHandler({ db: binding, config: await readConfig(settings) })
+  const handle = createHandler({ db: timedDatabase(binding), config: await readConfig(settings) })
   return { fetch: async (request) => toFetch(await handle(fromFetch(request))) }
 }
 
@@ -76,7 +77,7 @@ async function handlerOf(env: EdgeEnv): Promise<EdgeHandler> {
   if (!isEdgeBinding(db)) throw new EdgeConfigError(`The worker has no D1 binding "${name}"; EDGE_BINDING names it`)
   const onError = (error: WireError, requestId: string): void =>
     console.error(JSON.stringify({ requestId, code: error.code, cause: error.cause instanceof Error ? error.cause.message : undefined }))
-  return createHandler({ db, config: await readConfig(env), onError })
+  return createHandler({ db: timedDatabase(db), config: await readConfig(env), onError })
 }
 
 function toFetch({ status, headers, body }: EdgeResponse): Response {

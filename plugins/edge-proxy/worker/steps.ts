@@ -1,10 +1,11 @@
 import { type ArrayRow, type Column, tokensOf, WireError } from 'zin/plugins/sql-wire'
 import { type BoundSql, bindParams } from './bind.js'
 import { cellOf, exactCell } from './cells.js'
-import type { EdgeBinding, EdgeResult, EdgeStatement, EdgeValue } from './d1.js'
+import type { EdgeResult, EdgeStatement, EdgeValue } from './d1.js'
 import type { Describe } from './describe.js'
 import { exactReturning, returningOf } from './returning.js'
 import { insertsRows, type ReadyStatement } from './statement.js'
+import type { TimedDatabase } from './timed-database.js'
 
 /** What a statement gave. */
 export interface StepResult {
@@ -28,9 +29,11 @@ export interface Step {
 }
 
 export interface StepOptions {
-  readonly db: EdgeBinding
+  readonly db: TimedDatabase
   readonly describe: Describe
   readonly maxRows: number
+  /** Time to describe it. */
+  readonly ms: number
 }
 
 /** Prepares a statement so that its values survive D1. */
@@ -43,10 +46,10 @@ export async function stepOf(statement: ReadyStatement, options: StepOptions): P
 async function readStep(
   statement: ReadyStatement,
   { sql, values, plain }: BoundSql,
-  { db, describe, maxRows }: StepOptions,
+  { db, describe, maxRows, ms }: StepOptions,
 ): Promise<Step> {
   const inner = bare(sql)
-  const names = await describe(`SELECT * FROM (\n${bare(statement.sql)}\n) LIMIT 0`, plain)
+  const names = await describe(`SELECT * FROM (\n${bare(statement.sql)}\n) LIMIT 0`, plain, ms)
   const columns = names.map((_name, index) => `c${index}`)
   const cells = columns.map((column) => `${exactCell(column)} AS ${column}`)
   const limit = `LIMIT ${maxRows + 1}`
@@ -78,11 +81,11 @@ function explainStep(statement: ReadyStatement, { sql, values }: BoundSql, { db 
   }
 }
 
-async function writeStep(statement: ReadyStatement, { sql, values }: BoundSql, { db, describe, maxRows }: StepOptions): Promise<Step> {
+async function writeStep(statement: ReadyStatement, { sql, values }: BoundSql, { db, describe, maxRows, ms }: StepOptions): Promise<Step> {
   const { kind, keyword } = statement.scan
   const writes = kind === 'write' && keyword !== 'EXPLAIN'
   const returning = writes ? returningOf(sql) : undefined
-  const table = returning?.items.includes('*') ? await describe(`SELECT * FROM ${returning.table} LIMIT 0`, []) : []
+  const table = returning?.items.includes('*') ? await describe(`SELECT * FROM ${returning.table} LIMIT 0`, [], ms) : []
   const exact = returning === undefined ? undefined : exactReturning(returning, table)
   return {
     statement,
@@ -125,7 +128,7 @@ function bare(sql: string): string {
   return sql.slice(tokens[start]?.at ?? 0, tokens[end]?.at ?? sql.length)
 }
 
-function bind(db: EdgeBinding, sql: string, values: readonly EdgeValue[]): EdgeStatement {
+function bind(db: TimedDatabase, sql: string, values: readonly EdgeValue[]): EdgeStatement {
   const prepared = db.prepare(sql)
   return values.length === 0 ? prepared : prepared.bind(...values)
 }

@@ -1,0 +1,93 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { childEntry } from './child-entry.js'
+import type { FromSqlite, SqliteRequest, ToSqlite } from './sqlite-protocol.js'
+
+/** Heap of the process, and all of its memory, in MiB; it is killed above. */
+const heapMb = 256
+const memoryMb = 512
+
+/** Time to open the file, which may be locked, in ms. */
+const openMs = 15_000
+
+/** Time to close the file, in ms; then the process is killed. */
+const closeMs = 2_000
+
+type Response = Exclude<FromSqlite, { readonly type: 'ready' | 'unusable' }>
+
+/** The process that has a file open. */
+export interface SqliteProcess {
+  /** Resolves when the file is open. Rejects with what SQLite says, or with how the process ended. */
+  readonly ready: Promise<void>
+  /** How it ended. */
+  readonly ended: Promise<string>
+  /** Runs one request at a time. Rejects with how the process ended, and with nothing else. */
+  run(request: SqliteRequest): Promise<Response>
+  /** Ends it in the middle of whatever it does: SQLite drops what was not committed when the file is opened again. */
+  kill(): void
+  /** Closes the file. Nothing may run. */
+  close(): Promise<void>
+}
+
+/** Opens a file in a process of its own, which also ends when this one does. */
+export function startSqliteProcess(path: string): SqliteProcess {
+  const { execArgv, file } = childEntry()
+  const child = fork(file, [path, String(memoryMb)], {
+    // Not the arguments of the app: its debugging port is taken.
+    execArgv: [`--max-old-space-size=${heapMb}`, ...execArgv],
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  const kill = (): void => void child.kill('SIGKILL')
+  let running: { readonly resolve: (response: Response) => void; readonly reject: (error: Error) => void } | undefined
+  let end: Error | undefined
+  const ended = endOf(child)
+  void ended.then((how) => {
+    end = new Error(`the process of ${path} ${how}`)
+    running?.reject(end)
+  })
+  const ready = new Promise<void>((resolve, reject) => {
+    const late = setTimeout(kill, openMs)
+    child.once('message', () => clearTimeout(late))
+    child.on('message', (message: FromSqlite) => {
+      if (message.type === 'ready') resolve()
+      else if (message.type === 'unusable') reject(new Error(`${path}: ${message.message}`))
+      else running?.resolve(message)
+    })
+    void ended.then(() => {
+      clearTimeout(late)
+      reject(end)
+    })
+  })
+  ready.catch(() => undefined)
+  return {
+    ready,
+    ended,
+    run: (request) =>
+      new Promise((resolve, reject) => {
+        running = { resolve, reject }
+        if (end === undefined) post(child, { type: 'run', request })
+        else reject(end)
+      }),
+    kill,
+    async close() {
+      post(child, { type: 'close' })
+      const late = setTimeout(kill, closeMs)
+      await ended
+      clearTimeout(late)
+    },
+  }
+}
+
+function endOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    child.on('exit', (code, signal) => resolve(signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`))
+    child.on('error', (error) => {
+      if (child.pid === undefined) resolve(`did not start: ${error.message}`)
+    })
+  })
+}
+
+function post(child: ChildProcess, message: ToSqlite): void {
+  // A process that has ended is reported by its exit.
+  if (child.connected) child.send(message, () => undefined)
+}

@@ -1,0 +1,169 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { messageOf } from 'zin'
+import { WireError } from 'zin/plugins/sql-wire'
+import { timedOut, tooManyBytes } from '../worker/failures.js'
+import { type SqliteProcess, startSqliteProcess } from './sqlite-process.js'
+import type { SqliteRequest, SqliteResult } from './sqlite-protocol.js'
+
+/** Requests that wait at the same time. */
+const maxWaiting = 512
+
+/** What a request may take beyond its time before its process is ended: a restart takes as long, and others wait for it. In ms. */
+const graceMs = 200
+
+/** Between an end of the process that nobody asked for and the next start, in ms; twice as long after each in a row. */
+const backoff = { first: 100, most: 5_000 }
+
+export interface SqliteQueueOptions {
+  readonly path: string
+  /** The process has ended by itself, or does not start. */
+  onLost(why: string): void
+}
+
+interface Waiting {
+  readonly request: SqliteRequest
+  /** Ends the process that runs it. */
+  end: (() => void) | undefined
+  readonly resolve: (results: readonly SqliteResult[]) => void
+  readonly reject: (error: Error) => void
+}
+
+/** Requests for a file, one after the other, in a process that is ended when one takes too long, and started again. */
+export class SqliteQueue {
+  readonly #options: SqliteQueueOptions
+  readonly #waiting = new Set<Waiting>()
+  readonly #closing = new AbortController()
+  #process: SqliteProcess | undefined
+  #running: Waiting | undefined
+  #works = false
+  #lost = 0
+
+  constructor(options: SqliteQueueOptions) {
+    this.#options = options
+  }
+
+  /** Opens the file. Rejects when it cannot be opened. */
+  async open(): Promise<void> {
+    await this.#start()
+  }
+
+  /**
+   * Rejects with errors of the wire: QUERY_TIMEOUT when it took too long, and may have run; DB_UNAVAILABLE when the process ended by itself
+   * meanwhile; POOL_EXHAUSTED and SHUTTING_DOWN when it has not run; RESULT_TOO_LARGE. With others when SQLite refuses it.
+   */
+  run(request: SqliteRequest, timeoutMs: number): Promise<readonly SqliteResult[]> {
+    if (this.#closing.signal.aborted) return Promise.reject(shuttingDown())
+    if (this.#waiting.size >= maxWaiting)
+      return Promise.reject(new WireError('POOL_EXHAUSTED', `${maxWaiting} requests wait for the database, the most at the same time`))
+    return new Promise((resolve, reject) => {
+      const settle = (settled: () => void): void => {
+        clearTimeout(timer)
+        settled()
+      }
+      const waiting: Waiting = {
+        request,
+        end: undefined,
+        resolve: (results) => settle(() => resolve(results)),
+        reject: (error) => settle(() => reject(error)),
+      }
+      const timer = setTimeout(() => this.#expire(waiting, timeoutMs), timeoutMs)
+      this.#waiting.add(waiting)
+      if (!this.#works) void this.#work()
+    })
+  }
+
+  /** Refuses what waits, ends what runs, and closes the file. */
+  async close(): Promise<void> {
+    this.#closing.abort()
+    for (const waiting of this.#waiting) waiting.reject(shuttingDown())
+    this.#waiting.clear()
+    this.#running?.reject(shuttingDown({ outcome: 'unknown' }))
+    const sqlite = this.#process
+    this.#process = undefined
+    if (this.#running === undefined) return sqlite?.close()
+    sqlite?.kill()
+    await sqlite?.ended
+  }
+
+  #expire(waiting: Waiting, timeoutMs: number): void {
+    if (this.#waiting.delete(waiting)) {
+      waiting.reject(new WireError('POOL_EXHAUSTED', `The database was busy for ${timeoutMs} ms, and the request has not run`))
+    } else {
+      waiting.reject(timedOut())
+      setTimeout(() => waiting.end?.(), graceMs)
+    }
+  }
+
+  async #work(): Promise<void> {
+    this.#works = true
+    while (this.#waiting.size > 0) {
+      const sqlite = await this.#opened()
+      const [next] = this.#waiting
+      if (sqlite === undefined || next === undefined) continue
+      this.#waiting.delete(next)
+      await this.#runIn(sqlite, next)
+    }
+    this.#works = false
+  }
+
+  async #runIn(sqlite: SqliteProcess, waiting: Waiting): Promise<void> {
+    this.#running = waiting
+    waiting.end = () => {
+      this.#process = undefined
+      sqlite.kill()
+    }
+    try {
+      const response = await sqlite.run(waiting.request)
+      this.#lost = 0
+      if (response.type === 'results') waiting.resolve(response.results)
+      else waiting.reject(response.type === 'too-large' ? tooManyBytes() : new Error(response.message))
+    } catch (cause) {
+      await sqlite.ended
+      waiting.reject(
+        new WireError('DB_UNAVAILABLE', 'The database is not available now', { retryable: false, details: { outcome: 'unknown' }, cause }),
+      )
+    } finally {
+      waiting.end = undefined
+      this.#running = undefined
+    }
+  }
+
+  /** The process with the open file; undefined when it does not start. */
+  async #opened(): Promise<SqliteProcess | undefined> {
+    if (this.#process !== undefined) return this.#process
+    const { signal } = this.#closing
+    const ms = this.#lost === 0 ? 0 : Math.min(backoff.first * 2 ** (this.#lost - 1), backoff.most)
+    await delay(ms, undefined, { signal }).catch(() => undefined)
+    if (signal.aborted) return undefined
+    return this.#start().catch((error: unknown) => this.#lose(messageOf(error)))
+  }
+
+  async #start(): Promise<SqliteProcess> {
+    const started = startSqliteProcess(this.#options.path)
+    this.#process = started
+    try {
+      await started.ready
+    } catch (error) {
+      this.#process = undefined
+      started.kill()
+      await started.ended
+      throw error
+    }
+    void started.ended.then((how) => {
+      if (this.#process !== started) return
+      this.#process = undefined
+      this.#lose(`the process of ${this.#options.path} ${how}`)
+    })
+    return started
+  }
+
+  #lose(why: string): undefined {
+    if (this.#closing.signal.aborted) return
+    this.#lost++
+    this.#options.onLost(why)
+  }
+}
+
+function shuttingDown(details?: { readonly outcome: 'unknown' }): WireError {
+  return new WireError('SHUTTING_DOWN', 'The proxy is shutting down', details === undefined ? {} : { details })
+}

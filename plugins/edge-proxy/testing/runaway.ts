@@ -1,0 +1,19 @@
+import Database from 'libsql'
+
+/** Never ends by itself. */
+export const runaway = 'WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT count(*) AS n FROM c'
+
+/** Whether a transaction that may write is open. */
+export function isBeingWritten(file: string): boolean {
+  const db = new Database(file)
+  try {
+    db.exec('begin immediate')
+    db.exec('rollback')
+    return false
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code === 'SQLITE_BUSY') return true
+    throw error
+  } finally {
+    db.close()
+  }
+}
