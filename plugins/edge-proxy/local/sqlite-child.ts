@@ -13,7 +13,9 @@ function send(message: FromSqlite, sent?: () => void): void {
 
 function responseTo(file: SqliteFile, request: SqliteRequest): FromSqlite {
   try {
-    return { type: 'results', results: file.run(request) }
+    const results = file.run(request)
+    const hasBlobs = results.some(({ rows }) => rows.some((row) => row.some((value) => value instanceof Uint8Array)))
+    return hasBlobs ? { type: 'results', results } : { type: 'json-results', json: JSON.stringify(results) }
   } catch (error) {
     if (error instanceof TooLargeError) return { type: 'too-large' }
     return { type: 'failed', message: (error as Error).message }

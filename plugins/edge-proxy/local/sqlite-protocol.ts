@@ -27,6 +27,8 @@ export type FromSqlite =
   /** The file cannot be opened. */
   | { readonly type: 'unusable'; readonly message: string }
   | { readonly type: 'results'; readonly results: readonly SqliteResult[] }
+  /** The same as JSON, which takes half the time, but holds no blobs. */
+  | { readonly type: 'json-results'; readonly json: string }
   /** In the words of D1. */
   | { readonly type: 'failed'; readonly message: string }
   /** The results have more than {@link maxResultBytes}; nothing was written. */

@@ -112,20 +112,21 @@ export class SqliteQueue {
       this.#process = undefined
       sqlite.kill()
     }
-    try {
-      const response = await sqlite.run(waiting.request)
-      this.#lost = 0
-      if (response.type === 'results') waiting.resolve(response.results)
-      else waiting.reject(response.type === 'too-large' ? tooManyBytes() : new Error(response.message))
-    } catch (cause) {
+    const response = await sqlite.run(waiting.request).catch(async (cause: unknown) => {
       await sqlite.ended
-      waiting.reject(
-        new WireError('DB_UNAVAILABLE', 'The database is not available now', { retryable: false, details: { outcome: 'unknown' }, cause }),
-      )
-    } finally {
-      waiting.end = undefined
-      this.#running = undefined
-    }
+      return new WireError('DB_UNAVAILABLE', 'The database is not available now', {
+        retryable: false,
+        details: { outcome: 'unknown' },
+        cause,
+      })
+    })
+    waiting.end = undefined
+    this.#running = undefined
+    if (!(response instanceof WireError)) this.#lost = 0
+    if (response instanceof WireError) waiting.reject(response)
+    else if (response.type === 'results') waiting.resolve(response.results)
+    else if (response.type === 'json-results') waiting.resolve(JSON.parse(response.json))
+    else waiting.reject(response.type === 'too-large' ? tooManyBytes() : new Error(response.message))
   }
 
   /** The process with the open file; undefined when it does not start. */
