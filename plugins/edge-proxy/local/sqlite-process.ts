@@ -40,9 +40,10 @@ export function startSqliteProcess(path: string): SqliteProcess {
   const kill = (): void => void child.kill('SIGKILL')
   let running: { readonly resolve: (response: Response) => void; readonly reject: (error: Error) => void } | undefined
   let end: Error | undefined
+  const lost = (how: string): Error => new Error(`the process of ${path} ${how}`)
   const ended = endOf(child)
   void ended.then((how) => {
-    end = new Error(`the process of ${path} ${how}`)
+    end = lost(how)
     running?.reject(end)
   })
   const ready = new Promise<void>((resolve, reject) => {
@@ -53,9 +54,9 @@ export function startSqliteProcess(path: string): SqliteProcess {
       else if (message.type === 'unusable') reject(new Error(`${path}: ${message.message}`))
       else running?.resolve(message)
     })
-    void ended.then(() => {
+    void ended.then((how) => {
       clearTimeout(late)
-      reject(end)
+      reject(lost(how))
     })
   })
   ready.catch(() => undefined)
