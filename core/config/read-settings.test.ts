@@ -10,26 +10,32 @@ const specs = defineSettings({
   NAMES: { type: 'list', default: [], summary: 'Names' },
   MODE: { type: 'enum', values: ['fast', 'slow'], default: 'fast', summary: 'Mode' },
   KEY: { type: 'string', default: '', secret: true, summary: 'Key' },
+  ZONE: { type: 'string', default: '', pattern: '^[a-z]+$', summary: 'Zone' },
+  HOURS: { type: 'string', default: '', pattern: '^[0-9]{2}-[0-9]{2}$', form: 'HH-HH, such as 22-06', summary: 'Hours' },
 })
 
 const read = (values: Record<string, string>) => new SettingsReader(plainEnv(values)).read('test', specs)
 
 describe('settings', () => {
   it('have their declared types and defaults', () => {
-    assert.deepEqual(read({}), { COUNT: 5, RATE: 0.5, ON: true, NAMES: [], MODE: 'fast', KEY: '' })
-    assert.deepEqual(read({ COUNT: '7', RATE: '0.25', ON: 'off', NAMES: 'a, b,', MODE: 'slow', KEY: '007' }), {
+    assert.deepEqual(read({}), { COUNT: 5, RATE: 0.5, ON: true, NAMES: [], MODE: 'fast', KEY: '', ZONE: '', HOURS: '' })
+    assert.deepEqual(read({ COUNT: '7', RATE: '0.25', ON: 'off', NAMES: 'a, b,', MODE: 'slow', KEY: '007', ZONE: 'eu', HOURS: '22-06' }), {
       COUNT: 7,
       RATE: 0.25,
       ON: false,
       NAMES: ['a', 'b'],
       MODE: 'slow',
       KEY: '007',
+      ZONE: 'eu',
+      HOURS: '22-06',
     })
   })
 
   it('take an empty value for an unset one', () => assert.equal(read({ COUNT: '' }).COUNT, 5))
 
   for (const [name, value, expected] of [
+    ['ZONE', 'EU', /ZONE=EU: expected text matching \^\[a-z\]\+\$ \(read by test\)/],
+    ['HOURS', '22:06', /HOURS=22:06: expected HH-HH, such as 22-06 \(read by test\)/],
     ['COUNT', '1.5', /COUNT=1.5: expected an integer from 1 to 10 /],
     ['COUNT', '11', /COUNT=11/],
     ['COUNT', '1e1', /COUNT=1e1/],

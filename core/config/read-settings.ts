@@ -152,7 +152,7 @@ function parse(spec: Exclude<SettingSpec, { readonly type: 'family' }>, text: st
   switch (spec.type) {
     case 'string':
       return spec.pattern !== undefined && !new RegExp(spec.pattern).test(text)
-        ? { expected: `text matching ${spec.pattern}` }
+        ? { expected: spec.form ?? `text matching ${spec.pattern}` }
         : { value: text }
     case 'int':
     case 'number':

@@ -9,6 +9,8 @@ export type SettingSpec =
       readonly secret?: boolean
       /** For a `string`: a regular expression that the value must match, unless it is the default. */
       readonly pattern?: string
+      /** What `pattern` demands, in words, for the message that refuses a value: `HH:MM-HH:MM, such as 22:00-06:00`. */
+      readonly form?: string
     })
   | (SettingBase & {
       readonly type: 'int'

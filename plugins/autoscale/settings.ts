@@ -27,6 +27,7 @@ export const autoscaleSettings = defineSettings({
     type: 'string',
     default: '22:00-06:00',
     pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]$',
+    form: 'HH:MM-HH:MM, such as 22:00-06:00',
     summary: 'Daily window HH:MM-HH:MM in the time zone of the option `timeZone`; it may wrap midnight',
   },
   WORKER_OFF_PEAK_REDUCTION: {

@@ -7,6 +7,7 @@ export const signatureSettings = defineSettings({
     type: 'string',
     default: 'x-sig-',
     pattern: '^[a-z][a-z0-9-]*-$',
+    form: 'lower-case letters, digits and -, ending with -, such as x-sig-',
     summary:
       'Prefix of the signature header names: lower case, ending with `-`. Clients must pass the same value as `headerPrefix` to `signedFetch` and `createHeaders`',
   },

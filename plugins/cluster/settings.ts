@@ -11,6 +11,7 @@ export const clusterSettings = defineSettings({
     type: 'string',
     default: '',
     pattern: '^[A-Za-z0-9_.:-]{1,100}$',
+    form: '1 to 100 letters, digits, _, ., : or -',
     summary: 'Nodes with the same name form a cluster; empty: the name of the app',
   },
   CLUSTER_HEARTBEAT_MS: {

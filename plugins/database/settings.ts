@@ -51,6 +51,7 @@ export const databaseSettings = defineSettings({
     type: 'string',
     default: 'x-sig-',
     pattern: '^[a-z][a-z0-9-]*-$',
+    form: 'lower-case letters, digits and -, ending with -, such as x-sig-',
     summary: 'Prefix of the signature headers, which app and proxy must share',
   },
   APP_KEY: {

@@ -38,6 +38,7 @@ export const edgeProxySettings = defineSettings({
     type: 'string',
     default: 'DB',
     pattern: '^[A-Za-z_][A-Za-z0-9_]{0,63}$',
+    form: 'an identifier of at most 64 letters, digits or _',
     summary: 'Name of the D1 binding of the worker',
   },
 })

@@ -437,6 +437,16 @@ describe('checks of other plugins', () => {
     })
   })
 
+  it('name the plugin whose report is malformed, and count it as not ready', async () => {
+    for (const report of [undefined, null, true, {}, { ready: 'yes' }]) {
+      await withHost({ plugins: [makeMember([], () => report as unknown as ReadinessReport)] }, async (host) => {
+        const [status, body] = await get(host, '/health/ready')
+        assert.equal(status, 503)
+        assert.match((body as { error: string }).error, /^member: its listener of collectReadiness must return/)
+      })
+    }
+  })
+
   it('are refused with a name that is taken, reserved or malformed, and can be removed', () =>
     withHost({}, async (host) => {
       const checks = host.service(healthChecksService)

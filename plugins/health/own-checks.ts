@@ -51,8 +51,14 @@ async function runCollectReadiness(slot: CollectSlot<[], ReadinessReport>): Prom
   if (!slot.active) return null
   const failures = [...(await slot.call())].flatMap(([plugin, report]) => {
     if (report instanceof Error) return [`${plugin}: ${messageOf(report)}`]
+    if (!isReport(report)) return [`${plugin}: its listener of collectReadiness must return {ready: true or false}`]
     return report.ready ? [] : [`${plugin}: ${report.error ?? 'not ready'}`]
   })
   if (failures.length > 0) throw new Error(failures.join('; '))
   return undefined
+}
+
+/** Plugins in JavaScript may return anything. */
+function isReport(report: unknown): report is ReadinessReport {
+  return typeof report === 'object' && report !== null && 'ready' in report && typeof report.ready === 'boolean'
 }

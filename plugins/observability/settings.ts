@@ -17,6 +17,7 @@ export const observabilitySettings = defineSettings({
     type: 'string',
     default: '127.0.0.1',
     pattern: '^[A-Za-z0-9.:_-]{1,253}$',
+    form: 'a host name or an IP address',
     summary: 'Address that `METRICS_PORT` binds to; `0.0.0.0` for a Prometheus on another machine',
   },
   WORKER_OPENTELEMETRY_ENABLED: {
@@ -46,6 +47,7 @@ export const observabilitySettings = defineSettings({
     type: 'string',
     default: 'api-key',
     pattern: '^[A-Za-z0-9-]{1,100}$',
+    form: 'the name of a header: 1 to 100 letters, digits or -',
     summary: 'Header that carries `APM_API_KEY`; in `authorization` it is sent as a bearer token',
   },
 })

@@ -27,6 +27,7 @@ export const workerSettings = defineSettings({
     type: 'string',
     default: 'us-east-1',
     pattern: '^[a-z0-9-]{3,20}$',
+    form: '3 to 20 lower-case letters, digits or -, such as eu-west-1',
     summary: 'Region of this node, for workers whose placement names regions',
   },
   WORKER_INTERVAL_MS: {
@@ -75,12 +76,14 @@ export const workerSettings = defineSettings({
     type: 'string',
     default: 'zin_workers',
     pattern: '^[A-Za-z_][A-Za-z0-9_]{0,49}$',
+    form: 'an identifier of at most 50 letters, digits or _',
     summary: 'Table of the drivers db and edge-sql, collection of docstore',
   },
   WORKER_PERSISTENCE_REDIS_KEY_PREFIX: {
     type: 'string',
     default: '',
     pattern: '^[A-Za-z0-9_.:{}-]{1,100}$',
+    form: '1 to 100 letters, digits, _, ., :, {, } or -',
     summary: 'Key prefix of the driver kvstore; empty: the name of the app, spaces replaced by underscores',
   },
   REMOTE_PROCESSOR_ALLOWLIST: {

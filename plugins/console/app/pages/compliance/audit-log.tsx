@@ -58,11 +58,11 @@ export function AuditLog({ query }: ConsolePlace) {
 const tones: Readonly<Record<string, Tone>> = { failed: 'bad', broken: 'bad', done: 'neutral', completed: 'neutral', intact: 'ok' }
 
 const columns: readonly Column<Entry>[] = [
-  { key: 'at', title: 'When', width: '120px', cell: ({ at }) => <Time at={at} /> },
-  { key: 'action', title: 'Action', width: '170px', cell: ({ action }) => <span class="mono">{action}</span> },
+  { key: 'at', title: 'When', width: '116px', cell: ({ at }) => <Time at={at} /> },
+  { key: 'action', title: 'Action', width: '138px', cell: ({ action }) => <span class="mono">{action}</span> },
   { key: 'target', title: 'Target', hideOn: 'phone', cell: ({ target }) => <span class="mono">{target}</span> },
   { key: 'actor', title: 'Actor', hideOn: 'phone', cell: ({ actor }) => actor },
-  { key: 'outcome', title: 'Outcome', width: '130px', cell: ({ outcome }) => <Badge tone={tones[outcome] ?? 'neutral'}>{outcome}</Badge> },
+  { key: 'outcome', title: 'Outcome', width: '104px', cell: ({ outcome }) => <Badge tone={tones[outcome] ?? 'neutral'}>{outcome}</Badge> },
   { key: 'reason', title: 'Reason', hideOn: 'tablet', cell: ({ reason }) => <span title={reason ?? undefined}>{reason ?? '–'}</span> },
 ]
 

@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks'
 import type { PluginReport } from 'zin'
 import { base, router } from '../../router.js'
-import { type BootLayout, bootLayout, boxHeight, boxWidth, type PlacedEdge, type PlacedPlugin } from './boot-layout.js'
+import { type BootLayout, bootLayout, boxHeight, mostShown, type PlacedEdge, type PlacedPlugin } from './boot-layout.js'
 
 /** What each plugin needs, from left to right in the order of the boot. */
 export function BootGraph({ chosen, plugins }: { readonly plugins: readonly PluginReport[]; readonly chosen: string }) {
@@ -29,7 +29,7 @@ function neighbours({ edges }: BootLayout, chosen: string): ReadonlySet<string> 
 }
 
 function Edge({ chosen, edge: { from, implied, to } }: { readonly edge: PlacedEdge; readonly chosen: string }) {
-  const [x1, y1] = [from.x + boxWidth, from.y + boxHeight / 2]
+  const [x1, y1] = [from.x + from.width, from.y + boxHeight / 2]
   const [x2, y2] = [to.x, to.y + boxHeight / 2]
   const bend = Math.min(22, (x2 - x1) / 2)
   const lit = from.plugin.name === chosen || to.plugin.name === chosen
@@ -37,10 +37,15 @@ function Edge({ chosen, edge: { from, implied, to } }: { readonly edge: PlacedEd
   return <path class={lit ? 'edge lit' : 'edge'} d={`M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`} />
 }
 
-/** Characters that fit into a box. */
-const fits = 15
-
-function Box({ box: { plugin, x, y }, chosen, near }: { readonly box: PlacedPlugin; readonly chosen: string; readonly near: boolean }) {
+function Box({
+  box: { plugin, width, x, y },
+  chosen,
+  near,
+}: {
+  readonly box: PlacedPlugin
+  readonly chosen: string
+  readonly near: boolean
+}) {
   const { name, state } = plugin
   const mine = name === chosen
   const to = mine ? '/plugins' : `/plugins?plugin=${encodeURIComponent(name)}`
@@ -57,9 +62,9 @@ function Box({ box: { plugin, x, y }, chosen, near }: { readonly box: PlacedPlug
       }}
     >
       <title>{name}</title>
-      <rect x={x} y={y} width={boxWidth} height={boxHeight} rx="6" />
+      <rect x={x} y={y} width={width} height={boxHeight} rx="6" />
       <text x={x + 10} y={y + boxHeight / 2 + 4}>
-        {name.length > fits ? `${name.slice(0, fits - 1)}…` : name}
+        {name.length > mostShown ? `${name.slice(0, mostShown - 1)}…` : name}
       </text>
     </a>
   )

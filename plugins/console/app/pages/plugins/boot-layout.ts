@@ -2,9 +2,14 @@
 import type { PluginReport } from 'zin'
 import { grouped } from '../../../shared/group.js'
 
-export const boxWidth = 120
 export const boxHeight = 28
-const columnGap = 22
+/** Characters of a name that fit into a box; the rest is left out. */
+export const mostShown = 15
+/** Width of a character, of the space around a name, and of the narrowest box. */
+const letterWidth = 7
+const padding = 22
+const leastWidth = 48
+const columnGap = 26
 const rowGap = 8
 const margin = 2
 
@@ -12,6 +17,7 @@ export interface PlacedPlugin {
   readonly plugin: PluginReport
   readonly x: number
   readonly y: number
+  readonly width: number
 }
 
 export interface PlacedEdge {
@@ -28,18 +34,24 @@ export interface BootLayout {
   readonly edges: readonly PlacedEdge[]
 }
 
-/** A column for each level of the boot order, so that every line goes to the right. A plugin stands near those that it needs. */
+/**
+ * A column for each level of the boot order, as wide as its longest name, so that every line goes to the right. A plugin stands near
+ * those that it needs.
+ */
 export function bootLayout(plugins: readonly PluginReport[]): BootLayout {
   const boxes = new Map<string, PlacedPlugin>()
   const levels = [...grouped(plugins, ({ level }) => level)].sort(([a], [b]) => a - b)
-  for (const [column, [, ofLevel]] of levels.entries()) {
+  let x = margin
+  for (const [, ofLevel] of levels) {
     const wish = (plugin: PluginReport): number => {
       const needed = plugin.after.flatMap((name) => boxes.get(name)?.y ?? [])
       return needed.length === 0 ? 0 : needed.reduce((sum, y) => sum + y, 0) / needed.length
     }
     const sorted = [...ofLevel].sort((a, b) => wish(a) - wish(b) || a.name.localeCompare(b.name))
-    for (const [row, plugin] of sorted.entries())
-      boxes.set(plugin.name, { plugin, x: margin + column * (boxWidth + columnGap), y: margin + row * (boxHeight + rowGap) })
+    const longest = Math.max(...ofLevel.map(({ name }) => Math.min(name.length, mostShown)))
+    const width = Math.max(leastWidth, longest * letterWidth + padding)
+    for (const [row, plugin] of sorted.entries()) boxes.set(plugin.name, { plugin, x, y: margin + row * (boxHeight + rowGap), width })
+    x += width + columnGap
   }
   const edges = [...boxes.values()].flatMap((to) =>
     to.plugin.after.flatMap((name): readonly PlacedEdge[] => {
@@ -49,7 +61,7 @@ export function bootLayout(plugins: readonly PluginReport[]): BootLayout {
   )
   const most = Math.max(0, ...levels.map(([, ofLevel]) => ofLevel.length))
   return {
-    width: Math.max(0, levels.length * (boxWidth + columnGap) - columnGap) + 2 * margin,
+    width: Math.max(margin, x - columnGap) + margin,
     height: Math.max(0, most * (boxHeight + rowGap) - rowGap) + 2 * margin,
     boxes: [...boxes.values()],
     edges,
