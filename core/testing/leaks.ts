@@ -22,16 +22,22 @@ const tracedTypes = new Set([
   'STATWATCHER',
 ])
 
+interface Opened extends Omit<Leak, 'stack'> {
+  /** Its stack becomes text only when it is read, which takes long with source maps. */
+  readonly where: Error
+  readonly resource: WeakRef<object>
+}
+
 /** Follows what plugin code opens, through everything it awaits. */
 export class LeakTracer {
   readonly #owner = new AsyncLocalStorage<string>()
-  readonly #open = new Map<number, Leak & { readonly resource: WeakRef<object> }>()
+  readonly #open = new Map<number, Opened>()
   readonly #hook = createHook({
     init: (id, type, _trigger, resource) => {
       if (!tracedTypes.has(type)) return
       const plugin = this.#owner.getStore()
       if (plugin === undefined) return
-      this.#open.set(id, { plugin, type, stack: new Error(type).stack ?? '', resource: new WeakRef(resource) })
+      this.#open.set(id, { plugin, type, where: new Error(type), resource: new WeakRef(resource) })
     },
     destroy: (id) => void this.#open.delete(id),
   })
@@ -53,7 +59,7 @@ export class LeakTracer {
       const open = [...this.#open.values()].filter(
         (leak) => (plugin === undefined || leak.plugin === plugin) && isAlive(leak.type, leak.resource.deref()),
       )
-      if (open.length === 0 || Date.now() > deadline) return open.map(({ plugin, type, stack }) => ({ plugin, type, stack }))
+      if (open.length === 0 || Date.now() > deadline) return open.map(({ plugin, type, where }) => ({ plugin, type, stack: where.stack ?? '' }))
       await this.#owner.exit(() => new Promise((resolve) => setTimeout(resolve, 20)))
     }
   }
