@@ -59,7 +59,8 @@ export class LeakTracer {
       const open = [...this.#open.values()].filter(
         (leak) => (plugin === undefined || leak.plugin === plugin) && isAlive(leak.type, leak.resource.deref()),
       )
-      if (open.length === 0 || Date.now() > deadline) return open.map(({ plugin, type, where }) => ({ plugin, type, stack: where.stack ?? '' }))
+      if (open.length === 0 || Date.now() > deadline)
+        return open.map(({ plugin, type, where }) => ({ plugin, type, stack: where.stack ?? '' }))
       await this.#owner.exit(() => new Promise((resolve) => setTimeout(resolve, 20)))
     }
   }

@@ -8,6 +8,7 @@ import { workerErrors } from './errors.js'
 import { defineWorkerFeature } from './record/define-feature.js'
 import type { ApiHost } from './testing/api-host.js'
 import { refusedCreations, refusedJobs, refusedSchedules, refusedUpdates, refusedVersions, testedElsewhere } from './testing/refusals.js'
+import { versionCodesContract } from './version-codes.contract.js'
 
 /** Every code with which the worker API refuses, over HTTP. */
 export function codesContract(api: () => ApiHost): void {
@@ -195,61 +196,7 @@ export function codesContract(api: () => ApiHost): void {
       seen.add('JOB_TIMEOUT')
     })
 
-    it('refuses versions of a worker that has none', async () => {
-      const { run, service } = api()
-      const features = { versioning: false }
-      await service.create({ name: `fixed-${run}`, queueName: `codes-${run}`, processor: 'job.mjs', autoStart: false, features })
-      await refused('VERSIONING_OFF', 409, ['POST', at('fixed', '/versions'), { version: '2.0.0', processor: 'job.mjs' }])
-      await refused('VERSIONING_OFF', 409, ['POST', at('fixed', '/versions/1.0.0/activate')])
-      assert.equal((await api().call('PUT', at('fixed'), { features: { versioning: true } })).status, 200)
-      assert.equal((await api().call('POST', at('fixed', '/versions'), { version: '2.0.0', processor: 'job.mjs' })).status, 201)
-    })
-
-    it('refuses versions that are there, are not, do not work or are too many', async () => {
-      await refused('VERSION_EXISTS', 409, ['POST', at('idle', '/versions'), { version: '1.0.0', processor: 'job.mjs' }])
-      await refused('VERSION_NOT_FOUND', 404, ['POST', at('running', '/versions/7.0.0/activate')])
-      await refused('INVALID_VERSION_FORMAT', 400, ['POST', at('running', '/versions/latest/activate')])
-      for (const [version, more] of [
-        ['2.0.0', { processor: 'job.mjs', healthCheck: 'unwell.mjs' }],
-        ['3.0.0', { processor: 'broken.mjs' }],
-      ] as const) {
-        assert.equal((await api().call('POST', at('running', '/versions'), { version, ...more })).status, 201)
-      }
-      await refused('VERSION_UNHEALTHY', 409, ['POST', at('running', '/versions/2.0.0/activate')])
-      await refused('PROCESSOR_LOAD_FAILED', 422, ['POST', at('running', '/versions/3.0.0/activate')])
-      for (let minor = 1; minor < 100; minor++)
-        await api().service.registerVersion(`idle-${api().run}`, { version: `1.${minor}.0`, processor: 'job.mjs' })
-      await refused('TOO_MANY_VERSIONS', 409, ['POST', at('idle', '/versions'), { version: '2.0.0', processor: 'job.mjs' }])
-    })
-
-    it('refuses an isolation that the processor cannot have, and changes nothing', async () => {
-      const { run, service } = api()
-      const path = at('in-code')
-      const shows = async (expected: object) => {
-        const { isolation, generation, state, version } = (await api().call('GET', path)).body.worker
-        assert.deepEqual(
-          { isolation, generation, state, version },
-          { isolation: 'inline', state: 'running', version: '1.0.0', ...expected },
-        )
-      }
-      const made = { name: `in-code-${run}`, queueName: `codes-${run}` }
-      assert.equal((await api().call('POST', '/api/workers', made)).status, 201)
-      for (const isolation of ['thread', 'process']) await refused('PROCESSOR_NOT_ISOLATED', 400, ['PUT', path, { isolation }])
-      await shows({ generation: 1 })
-      assert.equal((await api().call('PUT', path, { isolation: 'inline', concurrency: 2 })).status, 200)
-      await api().call('DELETE', path)
-
-      await service.create({ ...made, processor: 'job.mjs' })
-      await service.registerVersion(made.name, { version: '2.0.0' })
-      assert.equal((await api().call('PUT', path, { isolation: 'thread' })).status, 200)
-      const { generation } = (await api().call('GET', path)).body.worker
-      await refused('PROCESSOR_NOT_ISOLATED', 400, ['POST', `${path}/versions/2.0.0/activate`])
-      await refused('PROCESSOR_NOT_ISOLATED', 400, ['POST', `${path}/versions`, { version: '3.0.0' }])
-      await assert.rejects(service.registerVersion(made.name, { version: '3.0.0', processor: () => 1 }), { code: 'PROCESSOR_NOT_ISOLATED' })
-      await shows({ generation, isolation: 'thread' })
-      assert.equal((await api().call('GET', `${path}/versions`)).body.versions.length, 2)
-      await api().call('DELETE', path)
-    })
+    versionCodesContract({ api, at, refused })
 
     it('refuses jobs and schedules that are not there, are over or are not to be changed now', async () => {
       const { run, service } = api()
