@@ -8,7 +8,6 @@ import type {
   Queue,
   QueueEvents,
   RepeatOptions,
-  Telemetry,
   Worker,
   WorkerOptions,
 } from 'bullmq'
@@ -27,6 +26,7 @@ import type {
 import type { FollowOptions, QueueEvent } from './event-stream.js'
 import type { JobTextPart } from './hooks.js'
 import type { FoundJobs } from './search/contract.js'
+import type { QueueTelemetry } from './telemetry.js'
 
 /** Jobs of one queue by state. `waiting` counts plain and prioritised jobs, paused or not. */
 export interface QueueCounts {
@@ -249,7 +249,7 @@ export interface Queues {
    * @example
    * ctx.services.queues.setTelemetry(telemetry)
    */
-  setTelemetry(telemetry: Telemetry): () => void
+  setTelemetry(telemetry: QueueTelemetry): () => void
   /** Jobs of one state: waiting oldest first, finished newest first; the same on both backends. Their parts are as in `job`. */
   list(queue: string, state: ListedState, page: { readonly offset: number; readonly limit: number }): Promise<readonly Job[]>
   /** Since when the oldest waiting job of any priority has been ready, ms since 1970; undefined when none waits. Cheap for any queue length. */

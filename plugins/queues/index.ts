@@ -41,6 +41,7 @@ export { KeepJobError } from './keep-job.js'
 export type { QueuesOptions } from './options.js'
 export { bullPriority, levelOf, type PriorityName, priorityOf } from './priority.js'
 export type { FoundJobs, Place } from './search/contract.js'
+export type { QueueTelemetry } from './telemetry.js'
 
 const maintainEveryMs = 60_000
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { FlowProducer, Job, Queue, QueueEvents, Telemetry, Worker } from 'bullmq'
+import type { FlowProducer, Job, Queue, QueueEvents, Worker } from 'bullmq'
 import { type Clock, type Logger, messageOf, withDeadline } from 'zin'
 import { createAdding } from './adding.js'
 import type { QueueBackend } from './backend.js'
@@ -19,6 +19,7 @@ import { rewriteParts } from './rewrite.js'
 import { Search } from './search/service.js'
 import { closeWorker, within } from './shutdown.js'
 import { storedJobClass, useJobClass } from './stored-job.js'
+import { askBeforeSpans, type QueueTelemetry } from './telemetry.js'
 
 export interface QueuesDeps {
   readonly backend: Queues['backend']
@@ -46,7 +47,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
   const payloads = new Payloads(hooks, clock, (queue, error) => onError({ queue, kept: true }, error))
   let jobClass: typeof Job | undefined
   const cancellers = new Set<Canceller>()
-  let telemetry: Telemetry | undefined
+  let telemetry: QueueTelemetry | undefined
   let backend: QueueBackend | undefined
   let flow: FlowProducer | undefined
   const queues = new Map<string, Queue>()
@@ -73,7 +74,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
   /** In the form of the store. */
   const keep: QueueBackend['keep'] = (wanted) => opened().keep(wanted)
 
-  const traced = (): { readonly telemetry?: Telemetry } => (telemetry === undefined ? {} : { telemetry })
+  const traced = (): { readonly telemetry?: QueueTelemetry } => (telemetry === undefined ? {} : { telemetry })
 
   const flowProducer = (): FlowProducer => {
     flow ??= throughHooks(opened().makeFlow(traced())).on('error', (error) => onError({ flow: true }, error))
@@ -146,6 +147,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
         removeOnFail: keep(removeOnFail ?? keepFailed),
       })
       throughHooks(made)
+      askBeforeSpans(made)
       made.on('error', (error) => onError({ queue: name, worker: made.name }, error))
       made.on('closed', () => workers.delete(made))
       workers.add(made)

@@ -1,6 +1,7 @@
 import { type Context, context, type Span as OtelSpan, ROOT_CONTEXT, SpanKind, trace } from '@opentelemetry/api'
 import type { Telemetry } from 'bullmq'
 import { BullMQOTelSpan, BullMQOtel } from 'bullmq-otel'
+import type { QueueTelemetry } from 'zin/plugins/queues'
 import { contextOf, type Held } from './context-manager.js'
 import type { RootSpans } from './spans.js'
 import { UnrecordedTrace } from './unrecorded.js'
@@ -44,21 +45,27 @@ const nothing = new Unrecorded((given) => given)
  * Spans of BullMQ on our tracer. What a queue or worker does for itself (looking for jobs, extending locks) has no span, unless it is part
  * of something that is traced.
  */
-export function queueTelemetry({ contexts, sampling, tracer }: RootSpans): Telemetry {
+export function queueTelemetry({ contexts, sampling, tracer }: RootSpans): QueueTelemetry<Held> {
   const bull = new BullMQOtel({ tracerName: 'bullmq' }).contextManager
   const active = (): Held => contexts?.held ?? context.active()
   const isRecording = (): boolean => !(active() instanceof UnrecordedTrace) && trace.getActiveSpan()?.isRecording() === true
+  const isPart = (name: string): boolean => !isUpkeep.test(name) && isRecording()
   const spanOf = (span: OtelSpan): QueueSpan =>
     span.isRecording() ? new Recorded(span) : new Unrecorded((given) => trace.setSpan(contextOf(given), span))
 
   const startSpan = (name: string, options?: { kind?: SpanKind }, parent?: Context): QueueSpan => {
     const { kind = SpanKind.INTERNAL } = options ?? {}
-    if (kind === SpanKind.INTERNAL && (isUpkeep.test(name) || !isRecording())) return nothing
-    if (kind !== SpanKind.CONSUMER) return spanOf(tracer.startSpan(name, { kind }, parent ?? context.active()))
+    if (kind === SpanKind.INTERNAL && !isPart(name)) return nothing
     // A worker may have been started by a request, whose trace is not that of its jobs.
-    const caller = parent ?? ROOT_CONTEXT
-    const unrecorded = sampling.leaveOut(caller)
-    return unrecorded === undefined ? spanOf(tracer.startSpan(name, { kind }, caller)) : new Unrecorded(() => unrecorded)
+    return spanOf(tracer.startSpan(name, { kind }, parent ?? (kind === SpanKind.CONSUMER ? ROOT_CONTEXT : context.active())))
+  }
+  // Metadata come from whoever added the job.
+  const fromMetadata = (metadata: string): Context => {
+    try {
+      return bull.fromMetadata(ROOT_CONTEXT, metadata)
+    } catch {
+      return ROOT_CONTEXT
+    }
   }
   const within = <T>(held: Held, work: () => T): T => {
     if (held === active()) return work()
@@ -71,16 +78,13 @@ export function queueTelemetry({ contexts, sampling, tracer }: RootSpans): Telem
       with: within,
       getMetadata: (given: Held) => bull.getMetadata(contextOf(given)),
       root: () => ROOT_CONTEXT,
-      // Metadata come from whoever added the job.
-      fromMetadata: (_active, metadata) => {
-        try {
-          return bull.fromMetadata(ROOT_CONTEXT, metadata)
-        } catch {
-          return ROOT_CONTEXT
-        }
-      },
-    } as Telemetry['contextManager'],
-  } as Telemetry
+      fromMetadata: (_active, metadata) => fromMetadata(metadata),
+    } as Telemetry<Held>['contextManager'],
+    leaveOut(kind, operation, metadata) {
+      if (kind === SpanKind.CONSUMER) return sampling.leaveOut(metadata === undefined ? ROOT_CONTEXT : fromMetadata(metadata))
+      return kind === SpanKind.INTERNAL && !isPart(operation) ? active() : undefined
+    },
+  }
 }
 
 const isUpkeep = /^(getNextJob|extendLocks|startStalledCheckTimer|moveStalledJobsToWait|trimEvents|close|pause|resume|rateLimit)\b/
