@@ -33,10 +33,16 @@ export const queueErrors = defineErrors({
   },
   PAYLOAD_TOO_LARGE: {
     status: 413,
-    message: (queue: string, bytes: number, limit: number) =>
-      `The data of the job for queue "${queue}" is ${bytes} bytes of JSON, and the limit is ${limit}. Store the data elsewhere and put its id into the job, or raise QUEUE_MAX_JOB_BYTES`,
-    when: 'The data of a job exceeds `QUEUE_MAX_JOB_BYTES`',
+    message: (queue: string, bytes: number, limit: number, what = 'data') =>
+      `The ${what} of the job for queue "${queue}" is ${bytes} bytes of JSON, and the limit is ${limit}. Store the data elsewhere and put its id into the job, or raise QUEUE_MAX_JOB_BYTES`,
+    when: 'The data of a job exceeds `QUEUE_MAX_JOB_BYTES`; also data, progress and log lines that its processor writes',
     fix: 'Store the data elsewhere and put its id into the job, or raise the limit',
+  },
+  JOB_RESULT_TOO_LARGE: {
+    message: (queue: string, bytes: number, limit: number) =>
+      `The result of a job in queue "${queue}" is ${bytes} bytes of JSON, and the limit is ${limit}. Store the result elsewhere and return its id, or raise QUEUE_MAX_JOB_BYTES`,
+    when: 'A processor returns more than `QUEUE_MAX_JOB_BYTES`; its job fails and is not tried again, as its work is done',
+    fix: 'Store the result elsewhere and return its id, or raise the limit',
   },
   JOB_PAYLOAD_UNREADABLE: {
     status: 500,

@@ -40,6 +40,7 @@ export { isStorableText, resultFault } from './job-check.js'
 export { KeepJobError } from './keep-job.js'
 export type { QueuesOptions } from './options.js'
 export { bullPriority, levelOf, type PriorityName, priorityOf } from './priority.js'
+export { isRefusedOutcome } from './refused-outcome.js'
 export type { FoundJobs, Place } from './search/contract.js'
 export type { QueueTelemetry } from './telemetry.js'
 

@@ -1,5 +1,5 @@
 import type { JobsOptions } from 'bullmq'
-import { messageOf } from 'zin'
+import { messageOf, type ZinError } from 'zin'
 import { queueErrors } from './errors.js'
 
 /** BullMQ's number of the least urgent jobs. */
@@ -40,14 +40,44 @@ function jsonOf(queue: string, data: unknown): string {
   throw queueErrors.QUEUE_INVALID_JOB(queue, `its data is a ${typeof data}, which cannot be serialized as JSON`)
 }
 
+/** Throws PAYLOAD_TOO_LARGE for what a processor writes to its job. What cannot be serialized is refused by whoever stores it. Pure. */
+export function checkWrite(queue: string, what: 'data' | 'progress' | 'log line', value: unknown, maxBytes: number): void {
+  const bytes = bytesOf(serialized(value).json ?? '', maxBytes)
+  if (bytes > maxBytes) throw queueErrors.PAYLOAD_TOO_LARGE(queue, bytes, maxBytes, what)
+}
+
+/** Why a result, in its stored form, is not stored: JOB_PAYLOAD_UNSTORABLE, or JOB_RESULT_TOO_LARGE by its original. Pure. */
+export function resultRefusal(queue: string, result: unknown, stored: unknown, maxBytes: number): ZinError | undefined {
+  const { fault, json } = serialized(stored)
+  const unstorable = fault ?? jsonFault(json)
+  if (unstorable !== undefined) return queueErrors.JOB_PAYLOAD_UNSTORABLE(queue, 'result', unstorable)
+  const storedBytes = bytesOf(json ?? '', maxBytes)
+  // A stored form that is encrypted is longer than the original, which counts; the original is not measured where that cannot matter.
+  const bytes = storedBytes <= maxBytes || stored === result ? storedBytes : bytesOf(serialized(result).json ?? '', maxBytes)
+  return bytes > maxBytes ? queueErrors.JOB_RESULT_TOO_LARGE(queue, bytes, maxBytes) : undefined
+}
+
 /** Why a value cannot be stored as a job result on every backend; undefined when it can. Pure. */
 export function resultFault(value: unknown): string | undefined {
+  const { fault, json } = serialized(value)
+  return fault ?? jsonFault(json)
+}
+
+function serialized(value: unknown): { readonly json?: string | undefined; readonly fault?: string } {
   try {
-    const json = JSON.stringify(value) as string | undefined
-    return json === undefined || isStorableJson(json) ? undefined : `it contains ${unstorableText}`
+    return { json: JSON.stringify(value) as string | undefined }
   } catch (error) {
-    return `it cannot be serialized as JSON: ${messageOf(error)}`
+    return { fault: `it cannot be serialized as JSON: ${messageOf(error)}` }
   }
+}
+
+function jsonFault(json: string | undefined): string | undefined {
+  return json === undefined || isStorableJson(json) ? undefined : `it contains ${unstorableText}`
+}
+
+/** As UTF-8; the number of characters, when even all of them being long ones would be within the limit. */
+function bytesOf(json: string, maxBytes: number): number {
+  return json.length * 3 <= maxBytes ? json.length : Buffer.byteLength(json)
 }
 
 /** Whether every store can store a text: it must not contain NUL or lone surrogates. */

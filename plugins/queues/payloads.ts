@@ -4,7 +4,7 @@ import { loadBullmq } from './bullmq.js'
 import type { NewJob } from './contract.js'
 import { queueErrors } from './errors.js'
 import type { JobAddition, JobTextPart, QueueHooks } from './hooks.js'
-import { resultFault } from './job-check.js'
+import { resultRefusal } from './job-check.js'
 import { KeepJobError } from './keep-job.js'
 
 export type PayloadSlots = { readonly [K in keyof QueueHooks]: SlotOf<QueueHooks[K]> }
@@ -16,10 +16,12 @@ const keptMs = 60_000
 export class Payloads {
   readonly #slots: PayloadSlots
   readonly #clock: Clock
+  readonly #maxJobBytes: number
   readonly #onKept: (queue: string, error: Error) => void
 
   /** @param onKept called for each job that is put off because it cannot be read here. */
-  constructor(slots: PayloadSlots, clock: Clock, onKept: (queue: string, error: Error) => void = () => undefined) {
+  constructor(slots: PayloadSlots, clock: Clock, maxJobBytes: number, onKept: (queue: string, error: Error) => void = () => undefined) {
+    this.#maxJobBytes = maxJobBytes
     this.#slots = slots
     this.#clock = clock
     this.#onKept = onKept
@@ -179,7 +181,7 @@ export class Payloads {
   /** A result in stored form; a promise where a listener gives one. */
   #storable(queue: string, result: unknown): unknown {
     const { transformJobResult } = this.#slots
-    if (!transformJobResult.active) return checked(queue, result)
+    if (!transformJobResult.active) return this.#checked(queue, result, result)
     const fail = (error: unknown): never => {
       throw unrecoverable(unstorable(queue, 'result', error))
     }
@@ -189,7 +191,17 @@ export class Payloads {
     } catch (error) {
       fail(error)
     }
-    return stored instanceof Promise ? stored.then((made) => checked(queue, made), fail) : checked(queue, stored)
+    return stored instanceof Promise
+      ? stored.then((made) => this.#checked(queue, result, made), fail)
+      : this.#checked(queue, result, stored)
+  }
+
+  /** Throws for a result that some store cannot store, or that is too large. */
+  #checked(queue: string, result: unknown, stored: unknown): unknown {
+    if (isPlain(stored)) return stored
+    const refusal = resultRefusal(queue, result, stored, this.#maxJobBytes)
+    if (refusal !== undefined) throw unrecoverable(refusal)
+    return stored
   }
 }
 
@@ -205,13 +217,6 @@ function unstorable(queue: string, part: Part, error: unknown): Error {
   return queueErrors.JOB_PAYLOAD_UNSTORABLE(queue, part, messageOf(error), error)
 }
 
-/** Throws for a result that some store cannot store. */
-function checked(queue: string, result: unknown): unknown {
-  const fault = isPlain(result) ? undefined : resultFault(result)
-  if (fault !== undefined) throw unrecoverable(queueErrors.JOB_PAYLOAD_UNSTORABLE(queue, 'result', fault))
-  return result
-}
-
 /** Values that need no check. */
 function isPlain(value: unknown): boolean {
   return value === undefined || value === null || typeof value === 'number' || typeof value === 'boolean'
@@ -219,7 +224,6 @@ function isPlain(value: unknown): boolean {
 
 /** BullMQ recognizes by the name that it must not retry. */
 function unrecoverable(cause: Error): Error {
-  const error = new Error(cause.message, { cause })
-  error.name = 'UnrecoverableError'
-  return error
+  const code = cause instanceof ZinError ? { code: cause.code } : {}
+  return Object.assign(new Error(cause.message, { cause }), { name: 'UnrecoverableError' }, code)
 }

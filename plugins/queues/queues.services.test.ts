@@ -58,6 +58,33 @@ describe('queues on Redis with custom settings', () => {
     await assert.rejects(service.add('sized', 'job', text(1025)), { code: 'PAYLOAD_TOO_LARGE', message: /1025 bytes.*the limit is 1024/ })
   })
 
+  it('refuse what a processor writes above QUEUE_MAX_JOB_BYTES, and fail a job with a larger result once', async () => {
+    const text = (bytes: number) => 'x'.repeat(bytes - '""'.length)
+    const refused = { code: 'PAYLOAD_TOO_LARGE', message: /1025 bytes.*the limit is 1024/ }
+    const worker = service.worker('writes', async (job) => {
+      await assert.rejects(job.updateData(text(1025)), refused)
+      await assert.rejects(job.updateProgress(text(1025)), refused)
+      await assert.rejects(job.log(text(1025)), refused)
+      await job.updateData(text(1024))
+      await job.updateProgress(text(1024))
+      await job.log(text(1024))
+      return text(job.name === 'good' ? 1024 : 1025)
+    })
+    const ended = Promise.all([once(worker, 'completed'), once(worker, 'failed')])
+    const [good, bad] = await service.addBulk(
+      'writes',
+      ['good', 'bad'].map((name) => ({ name, options: { attempts: 3 } })),
+    )
+    const [, [, error]] = (await ended) as unknown as [unknown, [unknown, Error & { code: string }]]
+    assert.equal(error.code, 'JOB_RESULT_TOO_LARGE')
+    const jobs = await Promise.all([good, bad].map(async (job) => (await service.job('writes', job?.id ?? ''))?.job))
+    assert.deepEqual(
+      jobs.map((job) => [job?.attemptsMade, job?.data, job?.progress]),
+      [1, 1].map((attempts) => [attempts, text(1024), text(1024)]),
+    )
+    assert.match(jobs[1]?.failedReason ?? '', /1025 bytes of JSON, and the limit is 1024/)
+  })
+
   it('keep at most 1000 completed jobs of a foreign producer', async () => {
     const url = new URL(REDIS_URL)
     const connection = { host: url.hostname, port: Number(url.port), db: Number(url.pathname.slice(1)) }

@@ -14,6 +14,7 @@ import { isStorableText } from './job-check.js'
 import { type PayloadSlots, Payloads } from './payloads.js'
 import { purgeJobs } from './purge.js'
 import { quietErrors } from './quiet-errors.js'
+import { isRefusedOutcome } from './refused-outcome.js'
 import { defaultRetention, keepCompleted, keepFailed } from './retention.js'
 import { rewriteParts } from './rewrite.js'
 import { Search } from './search/service.js'
@@ -44,7 +45,7 @@ const callMs = 5500
 const failMs = 30_000
 export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, search: declared }: QueuesDeps): OwnedQueues {
   const onError = quietErrors(log, clock)
-  const payloads = new Payloads(hooks, clock, (queue, error) => onError({ queue, kept: true }, error))
+  const payloads = new Payloads(hooks, clock, maxJobBytes, (queue, error) => onError({ queue, kept: true }, error))
   let jobClass: typeof Job | undefined
   const cancellers = new Set<Canceller>()
   let telemetry: QueueTelemetry | undefined
@@ -58,7 +59,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
 
   /** Makes jobs of a queue, worker or flow producer pass through the hooks. */
   const throughHooks = <T extends object>(owner: T): T => {
-    jobClass ??= storedJobClass(payloads)
+    jobClass ??= storedJobClass(payloads, maxJobBytes)
     return useJobClass(owner, jobClass)
   }
 
@@ -148,7 +149,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
       })
       throughHooks(made)
       askBeforeSpans(made)
-      made.on('error', (error) => onError({ queue: name, worker: made.name }, error))
+      made.on('error', (error) => isRefusedOutcome(error) || onError({ queue: name, worker: made.name }, error))
       made.on('closed', () => workers.delete(made))
       workers.add(made)
       remember(name)

@@ -16,6 +16,6 @@ export const queuesSettings = defineSettings({
     min: 1024,
     max: 104_857_600,
     summary:
-      'Maximum size of the data of one job, in bytes of JSON. A request that adds a job is also limited by `app.bodyLimit` (1048576): a larger body is rejected with 413 before the job is checked',
+      'Maximum size of the data, the result, the progress and a log line of one job, in bytes of JSON each. A request that adds a job is also limited by `app.bodyLimit` (1048576): a larger body is rejected with 413 before the job is checked',
   },
 })

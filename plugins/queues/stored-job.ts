@@ -1,21 +1,24 @@
 import type { IQueueBackend, Job, QueueEvents } from 'bullmq'
 import { loadBullmq } from './bullmq.js'
+import { checkWrite } from './job-check.js'
 import type { Payloads } from './payloads.js'
 
 /** How many stacks a job keeps: with all of them, each failure of a job that is tried again and again would write more. */
 const keptStacks = 10
 
 /** The class of jobs whose writes and reads pass through the payload hooks, on producers and in workers. */
-export function storedJobClass(payloads: Payloads): typeof Job {
+export function storedJobClass(payloads: Payloads, maxJobBytes: number): typeof Job {
   class StoredJob extends loadBullmq().Job {
     // biome-ignore lint/suspicious/noExplicitAny: the type of the base class
     override async updateData(data: any): Promise<void> {
+      checkWrite(this.queueName, 'data', data, maxJobBytes)
       if (!payloads.transformsData) return super.updateData(data)
       await this.backend.updateData(this, await payloads.transformData(this.queueName, data))
       this.data = data
     }
 
     override async updateProgress(progress: Job['progress']): Promise<void> {
+      checkWrite(this.queueName, 'progress', progress, maxJobBytes)
       const stored = await payloads.transformProgress(this.queueName, progress)
       if (stored === progress) return super.updateProgress(progress)
       this.progress = progress
@@ -24,6 +27,7 @@ export function storedJobClass(payloads: Payloads): typeof Job {
     }
 
     override async log(row: string): Promise<number> {
+      checkWrite(this.queueName, 'log line', row, maxJobBytes)
       return super.log(payloads.transformsTexts ? await payloads.transformText(this.queueName, String(row), 'log') : row)
     }
 

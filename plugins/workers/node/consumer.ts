@@ -1,6 +1,6 @@
 import type { Job, Processor, Worker } from 'bullmq'
 import { type Clock, type Logger, messageOf, withDeadline } from 'zin'
-import type { Queues } from 'zin/plugins/queues'
+import { isRefusedOutcome, type Queues } from 'zin/plugins/queues'
 import { abortable } from 'zin/plugins/redis'
 import { workerErrors } from '../errors.js'
 import { stopReason } from '../jobs/stop-reason.js'
@@ -96,7 +96,7 @@ export class Consumer {
       ...(record.rateLimit === null ? {} : { limiter: record.rateLimit }),
     })
     const complain = complainer(record.name, parts)
-    worker.on('error', complain)
+    worker.on('error', (error) => isRefusedOutcome(error) || complain(error))
     worker.on('completed', (job, result) => records.completed(job, result))
     worker.on('lockRenewalFailed', (ids: readonly string[]) => {
       for (const id of ids) {
