@@ -9,11 +9,17 @@ import { createConnection } from 'mysql2/promise'
 import { temporaryFolder } from '../app-process.js'
 import { startServices } from '../services.js'
 import { bundle } from './bundle.js'
-import { inTurn, median } from './rounds.js'
+import { inTurn, median, type Round } from './rounds.js'
 import { type BenchRow, below, formatRows } from './row.js'
 
-const rounds = 15
+// Of each comparison in each generation.
+const rounds = 9
 const secondsPerRound = 0.4
+/** Two processes of the same code differ for as long as they live, so new ones take over. */
+const generations = 3
+/** Of what the proxy does alone, in each generation. */
+const roundsAlone = 3
+const clients = [1, 8, 64, 256]
 const secret = createSecretKey(Buffer.from('secret-of-the-bench-with-32-bytes-or-more'))
 
 interface Shape {
@@ -32,66 +38,88 @@ const shape = (path: string, body: object): Shape => ({ path: `/svc/rdb/${path}`
  */
 export async function benchSqlProxy(): Promise<BenchRow[]> {
   const services = await startServices()
-  const folder = temporaryFolder()
-  const servers: ChildProcess[] = []
+  const select: Round<Speed>[] = []
+  const alone: Round<Speed>[] = []
+  const registered: Round<Speed>[] = []
+  const rows: Round<Speed>[] = []
+  const batch: number[] = []
+  const speeds = new Map(clients.map((connections) => [connections, [] as number[]]))
+  const pointQuery = shape('query', point)
+  const item = shape('statement', { statementId: 'item', params: [77] })
+  const batchOfTen = shape('batch', { statements: Array(10).fill(point), options: { readOnly: true } })
   try {
     await fill(services.mysqlPort)
-    const file = await bundle('sql-proxy-server')
-    const start = async (kind: 'bare' | 'proxy'): Promise<Server> => {
-      const data = join(folder.path, kind)
-      mkdirSync(data, { recursive: true })
-      writeFileSync(join(data, 'statements.json'), JSON.stringify({ item: { sql: point.sql, params: [{ name: 'id', type: 'int32' }] } }))
-      const child = fork(file, [kind, data, String(services.mysqlPort)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-      servers.push(child)
-      return { child, port: ((await once(child, 'message')) as [number])[0] }
-    }
-    const [bare, proxy] = [await start('bare'), await start('proxy')]
-    const pointQuery = shape('query', point)
-    const select = await compare({ bare, proxy, bareShape: pointQuery, shape: pointQuery, connections: 32 })
-    const alone = await compare({ bare, proxy, bareShape: pointQuery, shape: pointQuery, connections: 1 })
-    const registered = await compare({
-      bare,
-      proxy,
-      bareShape: pointQuery,
-      shape: shape('statement', { statementId: 'item', params: [77] }),
-      connections: 32,
+    await inGenerations(services.mysqlPort, async (bare, proxy) => {
+      select.push(...(await compare({ bare, proxy, bareShape: pointQuery, shape: pointQuery, connections: 32 })))
+      alone.push(...(await compare({ bare, proxy, bareShape: pointQuery, shape: pointQuery, connections: 1 })))
+      registered.push(...(await compare({ bare, proxy, bareShape: pointQuery, shape: item, connections: 32 })))
+      rows.push(...(await compare({ bare, proxy, bareShape: shape('query', many), shape: shape('query', many), connections: 8 })))
+      for (let round = 0; round < roundsAlone; round++) {
+        batch.push(await load(proxy.port, batchOfTen, 32))
+        for (const [connections, found] of speeds) found.push(await load(proxy.port, pointQuery, connections))
+      }
     })
-    const rows = await compare({ bare, proxy, bareShape: shape('query', many), shape: shape('query', many), connections: 8 })
-    const batch = await medianOf(async () =>
-      load(proxy.port, shape('batch', { statements: Array(10).fill(point), options: { readOnly: true } }), 32),
-    )
-    const clients: BenchRow[] = []
-    for (const connections of [1, 8, 64, 256]) {
-      const speed = await medianOf(async () => load(proxy.port, pointQuery, connections))
-      clients.push({ name: `signed point SELECT, ${connections} clients`, value: Math.round(speed), unit: 'req/s' })
-    }
-    return [
-      { name: 'bare Koa + mysql2, point SELECT, 32 clients', value: Math.round(select.baseline), unit: 'req/s' },
-      { name: 'relational proxy, signed point SELECT', value: Math.round(select.measured), unit: 'req/s' },
-      {
-        name: 'signed point SELECT against bare Koa + mysql2',
-        value: select.ratio,
-        unit: 'x',
-        budget: '>= 0.75',
-        pass: select.ratio >= 0.75,
-      },
-      below('added p50 of one client', alone.addedMs, 'ms', 0.25),
-      { name: 'CPU of a point SELECT in bare Koa + mysql2', value: select.bareCpu, unit: 'µs' },
-      { name: 'CPU of a signed point SELECT in the proxy', value: select.cpu, unit: 'µs' },
-      { name: 'registered statement against bare Koa + mysql2', value: registered.ratio, unit: 'x' },
-      { name: '1,000 rows against bare Koa + mysql2', value: rows.ratio, unit: 'x' },
-      { name: 'batch of 10 point SELECTs in a transaction', value: Math.round(batch), unit: 'req/s' },
-      ...clients,
-    ]
   } finally {
-    for (const server of servers) {
-      const ended = once(server, 'exit')
-      server.disconnect()
-      await ended
-    }
     await services.stop()
-    folder.remove()
   }
+  const point32 = summary(select)
+  return [
+    { name: 'bare Koa + mysql2, point SELECT, 32 clients', value: Math.round(point32.baseline), unit: 'req/s' },
+    { name: 'relational proxy, signed point SELECT', value: Math.round(point32.measured), unit: 'req/s' },
+    {
+      name: 'signed point SELECT against bare Koa + mysql2',
+      value: point32.ratio,
+      unit: 'x',
+      budget: '>= 0.75',
+      pass: point32.ratio >= 0.75,
+    },
+    below('added p50 of one client', summary(alone).addedMs, 'ms', 0.25),
+    { name: 'CPU of a point SELECT in bare Koa + mysql2', value: point32.bareCpu, unit: 'µs' },
+    { name: 'CPU of a signed point SELECT in the proxy', value: point32.cpu, unit: 'µs' },
+    { name: 'registered statement against bare Koa + mysql2', value: summary(registered).ratio, unit: 'x' },
+    { name: '1,000 rows against bare Koa + mysql2', value: summary(rows).ratio, unit: 'x' },
+    { name: 'batch of 10 point SELECTs in a transaction', value: Math.round(median(batch)), unit: 'req/s' },
+    ...[...speeds].map(([connections, found]): BenchRow => {
+      return { name: `signed point SELECT, ${connections} clients`, value: Math.round(median(found)), unit: 'req/s' }
+    }),
+  ]
+}
+
+/** Runs a comparison some times, each with new processes, which end with it. */
+async function inGenerations(dbPort: number, compareAll: (bare: Server, proxy: Server) => Promise<void>): Promise<void> {
+  const file = await bundle('sql-proxy-server')
+  for (let generation = 0; generation < generations; generation++) {
+    const folder = temporaryFolder()
+    const servers: Server[] = []
+    const start = async (kind: 'bare' | 'proxy'): Promise<Server> => {
+      const server = await startServer(file, [kind, join(folder.path, kind), String(dbPort)])
+      servers.push(server)
+      return server
+    }
+    try {
+      await compareAll(await start('bare'), await start('proxy'))
+    } finally {
+      await Promise.all(servers.map(stopServer))
+      folder.remove()
+    }
+  }
+}
+
+async function startServer(file: string, args: readonly [kind: string, data: string, dbPort: string]): Promise<Server> {
+  mkdirSync(args[1])
+  writeFileSync(join(args[1], 'statements.json'), JSON.stringify({ item: { sql: point.sql, params: [{ name: 'id', type: 'int32' }] } }))
+  const child = fork(file, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`bench: the server ${args[0]} ended with code ${code}`)))
+  const [port] = (await Promise.race([once(child, 'message'), ended])) as [number]
+  ended.catch(() => undefined)
+  return { child, port }
+}
+
+async function stopServer({ child }: Server): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const ended = once(child, 'exit')
+  child.disconnect()
+  await ended
 }
 
 async function fill(port: number): Promise<void> {
@@ -131,7 +159,7 @@ interface Pair {
   readonly connections: number
 }
 
-async function compare({ bare, proxy, bareShape, shape: own, connections }: Pair) {
+async function compare({ bare, proxy, bareShape, shape: own, connections }: Pair): Promise<readonly Round<Speed>[]> {
   await load(bare.port, bareShape, connections, 2)
   await load(proxy.port, own, connections, 2)
   const measure = async (server: Server, of: Shape): Promise<Speed> => {
@@ -140,11 +168,15 @@ async function compare({ bare, proxy, bareShape, shape: own, connections }: Pair
     const perSecond = await load(server.port, of, connections, secondsPerRound, times)
     return { perSecond, p50Ms: median(times), cpu: ((await cpuOf(server)) - before) / times.length }
   }
-  const compared = await inTurn(
+  return inTurn(
     rounds,
     () => measure(bare, bareShape),
     () => measure(proxy, own),
   )
+}
+
+/** The medians of all rounds. */
+function summary(compared: readonly Round<Speed>[]) {
   return {
     baseline: median(compared.map(({ baseline }) => baseline.perSecond)),
     measured: median(compared.map(({ measured }) => measured.perSecond)),
@@ -153,12 +185,6 @@ async function compare({ bare, proxy, bareShape, shape: own, connections }: Pair
     bareCpu: median(compared.map(({ baseline }) => baseline.cpu)),
     cpu: median(compared.map(({ measured }) => measured.cpu)),
   }
-}
-
-async function medianOf(measure: () => Promise<number>): Promise<number> {
-  const values: number[] = []
-  for (let round = 0; round < 5; round++) values.push(await measure())
-  return median(values)
 }
 
 /** Requests a second over kept-alive connections, each with one in flight; `times` gets the time of each in ms. */
