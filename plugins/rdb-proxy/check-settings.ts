@@ -51,5 +51,7 @@ export function checkSettings({ settings, options, keys, production, loopback, s
     if (secrets.some((secret) => Buffer.byteLength(secret) < minSecretBytes))
       fail(`production requires secrets of ${minSecretBytes} bytes or more`)
   }
-  return required ? [] : ['unsigned requests are accepted: every process on this machine may run SQL; set RDB_PROXY_SECRET to change that']
+  if (required) return []
+  const change = keys.count === 0 ? 'set RDB_PROXY_SECRET' : 'set RDB_PROXY_REQUIRE_SIGNING to auto or true'
+  return [`unsigned requests are accepted: every process on this machine may run SQL; ${change} to change that`]
 }

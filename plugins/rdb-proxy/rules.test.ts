@@ -2,9 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { WireError } from 'zin/plugins/sql-wire'
 import { fakeClock } from 'zin/testing'
+import type { Settings } from './assemble.js'
 import { allows, keysOf } from './auth/keys.js'
 import { Rates } from './auth/rates.js'
 import { excessPrivileges } from './boot-check.js'
+import { checkSettings } from './check-settings.js'
+import type { RdbProxyOptions } from './options.js'
 import { wireErrorOf } from './sql/db-errors.js'
 import { Pool } from './sql/pool.js'
 import { isStateless } from './sql/stateless.js'
@@ -148,4 +151,17 @@ test('Errors are mapped by their number: MariaDB and MySQL name some of them dif
   for (const errno of [1213, 1205]) assert.deepEqual([map(errno, '40001').code, map(errno, '40001').retryable], ['TX_CONFLICT', true])
   assert.equal(map(1792, '25006').code, 'READ_ONLY')
   assert.equal(map(1064, '42000').code, 'SQL_ERROR')
+})
+
+test('The warning about unsigned requests names what allows them: a missing secret, or the setting', () => {
+  for (const [secret, advice] of [
+    ['', /; set RDB_PROXY_SECRET to change that$/],
+    ['s', /; set RDB_PROXY_REQUIRE_SIGNING to auto or true to change that$/],
+  ] as const) {
+    const settings = { RDB_PROXY_REQUIRE_SIGNING: 'false', RDB_PROXY_SECRET: secret, RDB_PROXY_KEY_ID: '' } as Settings
+    const options = { keys: [] as RdbProxyOptions['keys'], timeoutMs: 1, maxTimeoutMs: 1 } as RdbProxyOptions
+    const keys = keysOf({ keyId: '', secret, options: limits })
+    const [warning = ''] = checkSettings({ settings, options, keys, production: false, loopback: true, serving: true })
+    assert.match(warning, advice)
+  }
 })
