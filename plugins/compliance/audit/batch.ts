@@ -1,6 +1,6 @@
 import type { DerivedKey } from '../keys.js'
 import { type Chain, withHead } from './chain.js'
-import { type AuditEntry, type AuditFacts, hashOf, idOf } from './entry.js'
+import { type AuditEntry, type AuditFacts, entryOf, hashOf, idOf } from './entry.js'
 import type { BatchLimits } from './store/contract.js'
 
 /** Facts that wait to be written. */
@@ -44,7 +44,7 @@ export function batchOf(waiting: readonly Waiting[], chain: Chain, key: DerivedK
   const entries = waiting.map(({ facts }, index): AuditEntry => {
     const id = idOf(chain.chain, chain.entries + index + 1)
     previous = hashOf(key.key, previous, id, facts)
-    return { ...facts, id, hash: previous }
+    return entryOf(facts, id, previous)
   })
   return { waiting, entries, chain: withHead(key, chain, { entries: chain.entries + entries.length, lastHash: previous }) }
 }

@@ -55,6 +55,12 @@ export function hashOf(key: Buffer, previous: string, id: number, facts: AuditFa
   return createHmac('sha256', key).update(JSON.stringify(fields)).digest('hex')
 }
 
+/** Every field by its name: a spread takes longer than the hash. */
+export function entryOf(facts: AuditFacts, id: number, hash: string): AuditEntry {
+  const { at, action, target, outcome, actor, device, via, before, after, reason, address, requestId, ref } = facts
+  return { id, at, action, target, outcome, actor, device, via, before, after, reason, address, requestId, ref, hash }
+}
+
 const lengths = [
   ['action', 100],
   ['target', 250],

@@ -3,7 +3,7 @@ import { type Database, maxParameters } from 'zin/plugins/database'
 import { type Chain, registerChain } from '../chain.js'
 import type { AuditEntry } from '../entry.js'
 import type { AuditStore, BatchLimits, EntryQuery } from './contract.js'
-import { type ChainRow, chainOfRow, type EntryRow, entryColumns, entryOfRow, rowOfChain, valuesOfEntry } from './rows.js'
+import { type ChainRow, chainOfRow, type EntryRow, entryOfRow, mostColumns, rowOfChain, valuesOfEntries } from './rows.js'
 
 const entriesTable = 'zin_audit'
 const chainsTable = 'zin_compliance_chains'
@@ -20,12 +20,11 @@ interface Tables {
   [chainsTable]: ChainRow
 }
 
-const tuple = `(${entryColumns.map(() => '?').join(', ')})`
-
 /** Leaves rows alone that are there already. */
-function insertText(dialect: Database['dialect'], rows: number): string {
+function insertText(dialect: Database['dialect'], columns: readonly string[], rows: number): string {
   const unlessThere = dialect === 'mysql' ? `on duplicate key update id = ${entriesTable}.id` : 'on conflict (id) do nothing'
-  return `insert into ${entriesTable} (${entryColumns.join(', ')}) values ${Array(rows).fill(tuple).join(', ')} ${unlessThere}`
+  const row = `(${columns.map(() => '?').join(', ')})`
+  return `insert into ${entriesTable} (${columns.join(', ')}) values ${Array(rows).fill(row).join(', ')} ${unlessThere}`
 }
 
 /** The audit log in two tables, on every connection of the plugin database. */
@@ -51,11 +50,12 @@ export function databaseStore(database: Database): AuditStore {
   /** Insert statements that leave entries alone that are there already: those of an append that is repeated. */
   const insertEntries = async (entries: readonly AuditEntry[]) => {
     const { CompiledQuery } = await import('kysely')
-    const atOnce = Math.max(1, Math.floor(maxParameters(tables()) / entryColumns.length))
+    const atOnce = Math.max(1, Math.floor(maxParameters(tables()) / mostColumns))
     return Array.from({ length: Math.ceil(entries.length / atOnce) }, (_, index) => {
       const rows = entries.slice(index * atOnce, (index + 1) * atOnce)
       // As text: the query builder takes most of the time that the outcome of a job costs.
-      const query = CompiledQuery.raw(insertText(database.dialect, rows.length), rows.flatMap(valuesOfEntry))
+      const { columns, values } = valuesOfEntries(rows)
+      const query = CompiledQuery.raw(insertText(database.dialect, columns, rows.length), values)
       return { compile: () => query }
     })
   }
