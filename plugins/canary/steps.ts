@@ -89,21 +89,38 @@ export class CanarySteps {
       if (isPassing(error)) throw error
       const reason = `Version ${canary} could not be activated: ${messageOf(error)}`
       const after = await transitions.go(record, { to: 'ROLLING_BACK', actor: itself, reason, rule: 'canary/promotion' })
-      return after === undefined ? { record: await this.#now(record) } : this.rollBack(after, waitMs)
+      return after === undefined ? { record: await this.#now(record) } : await this.rollBack(after, waitMs)
+    } finally {
+      await this.#keepRolledBack(record, waitMs)
     }
+  }
+
+  /** A rollback that another process did while this one activated the version stands. */
+  async #keepRolledBack({ canary, id, worker }: CanaryRecord, waitMs: number): Promise<void> {
+    const now = await this.#parts.store.get(worker)
+    if (now?.id !== id || (now.state !== 'ROLLING_BACK' && now.state !== 'ROLLED_BACK')) return
+    await ignoreMissing(async () => {
+      if ((await this.#parts.workers.get(worker)).desiredVersion === canary) await this.#toStable(now, await this.#judgement(now), waitMs)
+    })
+  }
+
+  /** Gives all jobs to the stable version, and has the other one refused. */
+  async #toStable(record: CanaryRecord, { counts, health, rule, verdict }: Judgement, waitMs: number): Promise<void> {
+    const { workers } = this.#parts
+    const { canary, history, id, stable, worker } = record
+    const why = history.findLast(({ to }) => to === 'ROLLING_BACK')
+    if ((await workers.get(worker)).desiredVersion === canary) await workers.activate(worker, stable, { force: true, waitMs })
+    const evidence = { canary: id, at: why?.at, verdict, rule, health, counts }
+    await workers.refuseVersion(worker, canary, { reason: (why?.reason ?? 'Rolled back').slice(0, 500), evidence })
   }
 
   /** Ends the version in all nodes, and remembers why. */
   async rollBack(record: CanaryRecord, waitMs: number): Promise<Worked> {
-    const { replays, store, transitions, workers } = this.#parts
-    const { canary, spec, stable, worker } = record
+    const { replays, store, transitions } = this.#parts
+    const { spec, stable, worker } = record
     const judgement = await this.#judgement(record)
-    const why = record.history.findLast(({ to }) => to === 'ROLLING_BACK')
     const operation = await ignoreMissing(async () => {
-      if ((await workers.get(worker)).desiredVersion === canary) await workers.activate(worker, stable, { force: true, waitMs })
-      const { health, verdict, rule, counts } = judgement
-      const evidence = { canary: record.id, at: why?.at, verdict, rule, health, counts }
-      await workers.refuseVersion(worker, canary, { reason: (why?.reason ?? 'Rolled back').slice(0, 500), evidence })
+      await this.#toStable(record, judgement, waitMs)
       return this.#withoutCandidate(record, waitMs)
     })
     const reason = operation === undefined ? removed : `All jobs go to version ${stable}`
