@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
+import { ZinError } from '../errors.js'
 import { createLogger } from './logger.js'
 import { memoryLogger } from './memory-logger.js'
 
@@ -146,6 +147,18 @@ test('the text format shows an error with its code, its stack indented, and its 
   log.error(Object.assign(new Error('no route', { cause: new Error('socket closed') }), { code: 'E_ROUTE' }))
   assert.match(text(), /ERROR: no route code=E_ROUTE\n {4}at .+\n/)
   assert.match(text(), /\n {4}caused by Error: socket closed\n {4}at /)
+})
+
+test('an error that says that something is not available has no stack, nor has its cause', () => {
+  const { log, text } = textLogger()
+  const cause = new Error('connect ECONNREFUSED')
+  const away = new ZinError('STORE_UNAVAILABLE', 'The store is away', { status: 503, cause })
+  for (const err of [away, Object.assign(away, { cause })]) {
+    log.warn({ err }, 'not counted')
+    assert.match(text(), /WARN: not counted err="The store is away" .*\n {4}caused by Error: connect ECONNREFUSED\n$/)
+  }
+  log.warn({ err: new ZinError('STORE_BROKEN', 'The store is broken', { cause }) }, 'not counted')
+  assert.match(text(), /err="The store is broken" .*\n {4}at .+\n(?: {4}at .+\n)*? {4}caused by Error: connect ECONNREFUSED\n {4}at /)
 })
 
 test('the text format gives each line of a message its own line, indented and once', () => {

@@ -1,3 +1,5 @@
+import { ZinError } from '../errors.js'
+
 /** Replaces a secret. */
 export const mask = '********'
 
@@ -34,9 +36,9 @@ interface Budget {
   left: number
 }
 
-function ownFields(value: object, depth: number, budget: Budget): Record<string, unknown> {
+function ownFields(value: object, depth: number, budget: Budget, keys = Object.keys(value)): Record<string, unknown> {
   const safe: Record<string, unknown> = Object.create(null)
-  for (const key of Object.keys(value)) {
+  for (const key of keys) {
     if (budget.left-- <= 0) {
       safe['…'] = 'too many values'
       break
@@ -45,6 +47,8 @@ function ownFields(value: object, depth: number, budget: Budget): Record<string,
   }
   return safe
 }
+
+const isUnavailability = (error: Error): boolean => error instanceof ZinError && error.status === 503
 
 function field(key: string, value: unknown, depth: number, budget: Budget): unknown {
   if (key === 'plugins' && Array.isArray(value)) return safeList(value, depth + 1, budget, false)
@@ -86,10 +90,21 @@ function safeList(items: readonly unknown[], depth: number, budget: Budget, pair
   return safe
 }
 
-function plainError(error: Error, depth: number, budget: Budget): Record<string, unknown> {
-  const { message, stack, cause } = error
-  const plain: Record<string, unknown> = { type: error.name, message, stack, ...ownFields(error, depth, budget) }
-  if (cause !== undefined) plain.cause = safeValue(cause, depth + 1, budget)
+/**
+ * A {@link ZinError} with status 503 says in words what is not available. A stack of it or of its cause says no more, and with source maps
+ * the first one takes longer than all requests that fail beside it.
+ */
+function plainError(error: Error, depth: number, budget: Budget, withStack = !isUnavailability(error)): Record<string, unknown> {
+  const { message, cause } = error
+  const own = Object.keys(error).filter((key) => key !== 'cause')
+  const plain: Record<string, unknown> = {
+    type: error.name,
+    message,
+    ...(withStack && { stack: error.stack }),
+    ...ownFields(error, depth, budget, own),
+  }
+  if (cause instanceof Error) plain.cause = depth < maxDepth ? plainError(cause, depth + 1, budget, withStack) : '[Object]'
+  else if (cause !== undefined) plain.cause = safeValue(cause, depth + 1, budget)
   if (error instanceof AggregateError) plain.errors = safeValue(error.errors, depth + 1, budget)
   return plain
 }
