@@ -5,6 +5,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Worker } from 'bullmq'
 import { autoscale } from 'zin/plugins/autoscale'
 import { breaker } from 'zin/plugins/breaker'
 import { canary, canaryService } from 'zin/plugins/canary'
@@ -125,6 +126,17 @@ async function fill(name, jobs) {
   }
 }
 
+/** BullMQ's worker: on Redis with a connection of its own, else on the one store that there is, without what the plugin queues puts around it. */
+function bareWorker(name, concurrency) {
+  if (redisUrl !== '') {
+    const { prefix } = store.queue(name).opts
+    return new Worker(name, processor, { concurrency, prefix, connection: { url: redisUrl, maxRetriesPerRequest: null } })
+  }
+  const worker = store.worker(name, processor, { concurrency })
+  worker.processFn = processor
+  return worker
+}
+
 /** Consumes a full queue; ms from its first completed job to its last, as workers live longer than they start. */
 async function consume(name, jobs, concurrency) {
   let left = jobs
@@ -142,9 +154,7 @@ async function consume(name, jobs, concurrency) {
     await service.remove(name)
     return ms
   }
-  const worker = store.worker(name, processor, { concurrency })
-  // Without what the plugin queues puts around a processor.
-  worker.processFn = processor
+  const worker = bareWorker(name, concurrency)
   worker.on('completed', () => completed())
   const ms = await over
   await worker.close()
