@@ -16,7 +16,7 @@ export async function benchCompliance(): Promise<BenchRow[]> {
   try {
     await connection.query(`create database ${database} character set utf8mb4`)
     const args = [services.redisUrl, `${services.mysqlUrl}/${database}`]
-    return await compareWorkers({ store: 'Redis', args, jobs: 8000, kinds: ['compliant', 'bare'], concurrencies: [10], budget: 0.85 })
+    return await compareWorkers({ store: 'Redis', args, jobs: 20_000, kinds: ['compliant', 'bare'], concurrencies: [10], budget: 0.85 })
   } finally {
     await connection.end()
     await services.stop()

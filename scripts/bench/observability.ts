@@ -26,7 +26,7 @@ export async function benchObservability(): Promise<BenchRow[]> {
       ...(await compareWorkers({
         store: 'Redis',
         args: [services.redisUrl, receiver.url],
-        jobs: 8000,
+        jobs: 20_000,
         kinds: ['observed', 'bare'],
         concurrencies: [10],
         budget: 0.93,

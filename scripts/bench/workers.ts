@@ -47,7 +47,7 @@ interface Work {
  */
 export async function benchWorkers(): Promise<BenchRow[]> {
   const services = await startServices()
-  const redis = { store: 'Redis', args: [services.redisUrl], jobs: 8000 }
+  const redis = { store: 'Redis', args: [services.redisUrl], jobs: 20_000 }
   try {
     return [
       ...(await compareWorkers({ ...redis, ...plain, budget: 0.95 })),
