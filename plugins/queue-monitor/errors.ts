@@ -22,6 +22,12 @@ export const monitorErrors = defineErrors({
     when: 'Jobs of several queues have this id; `details.candidates` lists them',
     fix: 'Add `?queue=`, or use `<queue>:<id>` as the id',
   },
+  QUEUE_CONNECTION_ERROR: {
+    status: 503,
+    message: (why: string) => `The metrics of the queues could not be collected, since the queue store cannot be reached: ${why}`,
+    when: 'The queue store cannot be reached',
+    fix: 'Check Redis and `REDIS_URL`; requests can be retried',
+  },
   METRIC_COLLECTION_ERROR: {
     status: 503,
     message: (why: string) => `The metrics of the queues could not be collected: ${why}`,

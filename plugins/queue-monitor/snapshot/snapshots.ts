@@ -10,6 +10,8 @@ const minuteMs = 60_000
 const freshMs = 1_000
 const keptMs = 600_000
 const callMs = 5_000
+/** How long the queue store may take to respond after another store did not, in ms. */
+const pingMs = 500
 const snapshotKey = 'monitor:snapshot'
 const turnKey = 'monitor:sampling'
 
@@ -54,7 +56,7 @@ export class Snapshots {
     const { clock, kv, queues } = this.#options
     const at = clock.now()
     const samples = await queues.sample(await queues.names())
-    const attempts = await metrics(this.#options.attempts.read(at))
+    const attempts = await this.#metrics(this.#options.attempts.read(at))
     // The counts begin with the minute before the current one.
     const seconds = (at - (Math.floor(at / minuteMs) - 1) * minuteMs) / 1000
     const sampled = [...samples].map(([name, { oldestWaiting, ...sample }]): [string, SampledQueue] => {
@@ -64,32 +66,35 @@ export class Snapshots {
     })
     const snapshot: Snapshot = { at, queues: Object.fromEntries(sampled) }
     this.#last = snapshot
-    await metrics(kv.set(snapshotKey, JSON.stringify(snapshot), { ttlMs: keptMs }))
+    await this.#metrics(kv.set(snapshotKey, JSON.stringify(snapshot), { ttlMs: keptMs }))
     return { snapshot, attempts }
   }
 
   async #read(): Promise<Snapshot> {
     const { kv } = this.#options
-    const stored = parsed(await metrics(kv.get(snapshotKey)))
+    const stored = parsed(await this.#metrics(kv.get(snapshotKey)))
     if (stored !== undefined && this.#isFresh(stored)) {
       this.#last = stored
       return stored
     }
-    const isOurTurn = await metrics(kv.set(turnKey, '1', { ifAbsent: true, ttlMs: freshMs }))
+    const isOurTurn = await this.#metrics(kv.set(turnKey, '1', { ifAbsent: true, ttlMs: freshMs }))
     return isOurTurn || stored === undefined ? (await this.take()).snapshot : stored
   }
 
   #isFresh({ at }: Snapshot): boolean {
     return Math.abs(this.#options.clock.now() - at) < freshMs
   }
-}
 
-/** A failure to read or keep metrics is METRIC_COLLECTION_ERROR. */
-async function metrics<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await withDeadline(work, callMs, `no response within ${callMs} ms`)
-  } catch (error) {
-    throw monitorErrors.METRIC_COLLECTION_ERROR(messageOf(error))
+  /** A failure to read or keep metrics is METRIC_COLLECTION_ERROR, and QUEUE_CONNECTION_ERROR when the queues cannot be reached either. */
+  async #metrics<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await withDeadline(work, callMs, `no response within ${callMs} ms`)
+    } catch (error) {
+      await withDeadline(this.#options.queues.ping(), pingMs, `no response within ${pingMs} ms`).catch((reason: unknown) => {
+        throw monitorErrors.QUEUE_CONNECTION_ERROR(messageOf(reason))
+      })
+      throw monitorErrors.METRIC_COLLECTION_ERROR(messageOf(error))
+    }
   }
 }
 
