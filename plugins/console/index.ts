@@ -46,6 +46,7 @@ export const webConsole = definePlugin({
     })
     ctx.routes(consoleRoutes(service, attention))
     ctx.commands(consoleCommands)
+    ctx.describe(() => '/console')
     // The router has no paths that end with a slash, and people type them.
     ctx.use((request, next) => (request.path === '/console/' ? request.redirect(`/console${request.search}`) : next()))
     ctx.onReady(async () => {
