@@ -48,8 +48,6 @@ function ownFields(value: object, depth: number, budget: Budget, keys = Object.k
   return safe
 }
 
-const isUnavailability = (error: Error): boolean => error instanceof ZinError && error.status === 503
-
 function field(key: string, value: unknown, depth: number, budget: Budget): unknown {
   if (key === 'plugins' && Array.isArray(value)) return safeList(value, depth + 1, budget, false)
   const harmless = value === undefined || value === null || value === '' || typeof value === 'boolean'
@@ -108,6 +106,8 @@ function plainError(error: Error, depth: number, budget: Budget, withStack = !is
   if (error instanceof AggregateError) plain.errors = safeValue(error.errors, depth + 1, budget)
   return plain
 }
+
+const isUnavailability = (error: Error): boolean => error instanceof ZinError && error.status === 503
 
 /**
  * Masks secrets inside of text: bearer tokens, JWTs, passwords of URLs and secret query parameters. The placeholder
