@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { databaseService } from 'zin/plugins/database'
 import type { TestHost } from 'zin/testing'
+import { eventually } from '../../scripts/testing/eventually.js'
 import { compliantApp, hostile } from './testing/compliant-app.js'
 
 const executablePath = process.env.TEST_CHROMIUM
@@ -98,6 +99,28 @@ describe('the pages of the audit log and of data subjects in Chromium', () => {
       .waitFor()
     assert.equal(await page.locator('#app img').count(), 0)
     assert.equal(await page.evaluate(() => 'hacked' in globalThis), false)
+    await page.context().close()
+  })
+
+  it('keep what is typed into a filter while the list behind it is read again', async () => {
+    const page = await open('/audit')
+    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length > 2)
+    const reads: (() => void)[] = []
+    await page.route('**/api/compliance/audit?*', async (route) => {
+      await new Promise<void>((resolve) => reads.push(resolve))
+      await route.continue()
+    })
+    await page.getByRole('combobox', { name: 'Range' }).selectOption('hour')
+    await page.getByRole('searchbox', { name: 'Action' }).fill('worker.create')
+    const answered = page.waitForResponse('**/api/compliance/audit?*')
+    await eventually('the list is asked for', () => reads.length > 0)
+    reads.shift()?.()
+    await (await answered).finished()
+    await page.unrouteAll()
+    await page.waitForFunction(() => document.querySelector('.loading') === null)
+    assert.equal(await page.getByRole('searchbox', { name: 'Action' }).inputValue(), 'worker.create')
+    await page.keyboard.press('Enter')
+    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 2)
     await page.context().close()
   })
 

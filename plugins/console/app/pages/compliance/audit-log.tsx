@@ -1,10 +1,10 @@
-import { useState } from 'preact/hooks'
 import type { ConsolePlace } from '../../../contract.js'
 import { useData } from '../../data/use-data.js'
-import { exact } from '../../format.js'
 import { setQuery } from '../../router.js'
 import { Badge, type Tone } from '../../ui/badge.js'
+import { FilterInput, FilterSelect, RangeSelect, useSince } from '../../ui/filters.js'
 import { Card, Facts, Page } from '../../ui/layout.js'
+import { Pages } from '../../ui/pages.js'
 import { Empty, Loaded } from '../../ui/states.js'
 import { type Column, Table } from '../../ui/table.js'
 import { FullTime, Time } from '../../ui/time.js'
@@ -12,7 +12,6 @@ import { Integrity } from './integrity.js'
 import type { Entry, EntryPage } from './types.js'
 
 const perPage = 50
-const ranges = { hour: 3_600_000, day: 86_400_000, week: 604_800_000 } as const
 const outcomes = ['asked', 'done', 'failed', 'completed', 'ended', 'noted', 'intact', 'broken']
 const fields = ['action', 'target', 'actor', 'outcome'] as const
 
@@ -47,7 +46,7 @@ export function AuditLog({ query }: ConsolePlace) {
                 empty={<Nothing filtered={isFiltered} />}
               />
             </Card>
-            <Pages page={pagination.page} pages={pagination.totalPages} total={pagination.total} />
+            <Pages of="the audit log" perPage={perPage} pagination={pagination} />
           </>
         )}
       </Loaded>
@@ -117,14 +116,6 @@ function Selected({ entry }: { readonly entry: Entry | undefined }) {
   )
 }
 
-/** Fixed when the range is chosen, so that the address of the request stays the same. */
-function useSince(range: string): string {
-  const [since, set] = useState({ range, at: Date.now() })
-  if (since.range !== range) set({ range, at: Date.now() })
-  const length = ranges[range as keyof typeof ranges]
-  return length === undefined ? '' : String(since.at - length)
-}
-
 const inputs = [
   ['action', 'Action', 'Action, such as worker.stop'],
   ['target', 'Target', 'Target, such as worker:email-sender'],
@@ -132,42 +123,19 @@ const inputs = [
 ] as const
 
 function Filters({ of }: { readonly of: (name: string) => string }) {
-  const change = (name: string, value: string): void => setQuery({ [name]: value, page: undefined, entry: undefined })
   return (
     <div class="filters">
       {inputs.map(([name, label, placeholder]) => (
-        <label key={name} class="grow">
-          <span class="visually-hidden">{label}</span>
-          <input
-            class="input"
-            type="search"
-            placeholder={placeholder}
-            value={of(name)}
-            maxLength={250}
-            onChange={(event) => change(name, event.currentTarget.value.trim())}
-          />
-        </label>
+        <FilterInput key={name} name={name} label={label} placeholder={placeholder} value={of(name)} maxLength={250} />
       ))}
-      <label>
-        <span class="visually-hidden">Outcome</span>
-        <select class="select" value={of('outcome')} onChange={(event) => change('outcome', event.currentTarget.value)}>
-          <option value="">Any outcome</option>
-          {outcomes.map((one) => (
-            <option key={one} value={one}>
-              {one}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        <span class="visually-hidden">Range</span>
-        <select class="select" value={of('range')} onChange={(event) => change('range', event.currentTarget.value)}>
-          <option value="">Any time</option>
-          <option value="hour">Last hour</option>
-          <option value="day">Last 24 hours</option>
-          <option value="week">Last 7 days</option>
-        </select>
-      </label>
+      <FilterSelect
+        name="outcome"
+        label="Outcome"
+        value={of('outcome')}
+        any="Any outcome"
+        options={outcomes.map((one) => [one, one] as const)}
+      />
+      <RangeSelect value={of('range')} />
     </div>
   )
 }
@@ -184,23 +152,5 @@ function Nothing({ filtered }: { readonly filtered: boolean }) {
         Clear the filters
       </button>
     </Empty>
-  )
-}
-
-function Pages({ page, pages, total }: { readonly page: number; readonly pages: number; readonly total: number }) {
-  if (pages <= 1) return null
-  const to = (next: number) => setQuery({ page: next === 1 ? undefined : String(next), entry: undefined })
-  return (
-    <nav class="pages" aria-label="Pages of the audit log">
-      <button type="button" class="button" disabled={page <= 1} onClick={() => to(page - 1)}>
-        Newer
-      </button>
-      <span class="dim">
-        {exact((page - 1) * perPage + 1)} to {exact(Math.min(total, page * perPage))} of {exact(total)}
-      </span>
-      <button type="button" class="button" disabled={page >= pages} onClick={() => to(page + 1)}>
-        Older
-      </button>
-    </nav>
   )
 }

@@ -4,9 +4,11 @@ import type { ConsoleModule, ConsolePlace } from '../../../contract.js'
 import { grouped } from '../../../shared/group.js'
 import { useStream } from '../../data/stream.js'
 import { useData } from '../../data/use-data.js'
-import { exact, plural } from '../../format.js'
+import { plural } from '../../format.js'
 import { setQuery } from '../../router.js'
+import { FilterInput, FilterSelect, RangeSelect, useSince } from '../../ui/filters.js'
 import { Card, Page } from '../../ui/layout.js'
+import { Pages } from '../../ui/pages.js'
 import { Empty, Loaded } from '../../ui/states.js'
 import { Timeline } from './timeline.js'
 
@@ -17,7 +19,6 @@ export const decisionPages: ConsoleModule = () => ({
 })
 
 const kinds = ['alert', 'breaker', 'canary', 'failover', 'restart', 'scale']
-const ranges = { hour: 3_600_000, day: 86_400_000, week: 604_800_000 } as const
 const perPage = 50
 
 function DecisionsPage({ query }: ConsolePlace) {
@@ -60,7 +61,7 @@ function DecisionsPage({ query }: ConsolePlace) {
                   <Timeline decisions={ofDay} />
                 </Card>
               ))}
-              <Pages page={pagination.page} pages={pagination.totalPages} total={pagination.total} />
+              <Pages of="decisions" perPage={perPage} pagination={pagination} />
             </>
           )
         }
@@ -69,48 +70,13 @@ function DecisionsPage({ query }: ConsolePlace) {
   )
 }
 
-/** Fixed when the range is chosen, so that the address of the request stays the same. */
-function useSince(range: string): string {
-  const [since, set] = useState({ range, at: Date.now() })
-  if (since.range !== range) set({ range, at: Date.now() })
-  const length = ranges[range as keyof typeof ranges]
-  return length === undefined ? '' : String(since.at - length)
-}
-
 function Filters({ kind, range, subject }: { readonly kind: string; readonly subject: string; readonly range: string }) {
+  const offered = [...new Set([...kinds, ...(kind === '' ? [] : [kind])])]
   return (
     <div class="filters">
-      <label>
-        <span class="visually-hidden">Kind</span>
-        <select class="select" value={kind} onChange={(event) => setQuery({ kind: event.currentTarget.value, page: undefined })}>
-          <option value="">All kinds</option>
-          {[...new Set([...kinds, ...(kind === '' ? [] : [kind])])].map((one) => (
-            <option key={one} value={one}>
-              {one}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        <span class="visually-hidden">Range</span>
-        <select class="select" value={range} onChange={(event) => setQuery({ range: event.currentTarget.value, page: undefined })}>
-          <option value="">Any time</option>
-          <option value="hour">Last hour</option>
-          <option value="day">Last 24 hours</option>
-          <option value="week">Last 7 days</option>
-        </select>
-      </label>
-      <label class="grow">
-        <span class="visually-hidden">Subject</span>
-        <input
-          class="input"
-          type="search"
-          placeholder="Subject, such as worker:email-sender"
-          value={subject}
-          maxLength={200}
-          onChange={(event) => setQuery({ subject: event.currentTarget.value.trim(), page: undefined })}
-        />
-      </label>
+      <FilterSelect name="kind" label="Kind" value={kind} any="All kinds" options={offered.map((one) => [one, one] as const)} />
+      <RangeSelect value={range} />
+      <FilterInput name="subject" label="Subject" placeholder="Subject, such as worker:email-sender" value={subject} maxLength={200} />
     </div>
   )
 }
@@ -134,22 +100,4 @@ function byDay(decisions: readonly Decision[]): readonly (readonly [string, read
     new Date(at).toLocaleDateString('en-GB', { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' }),
   )
   return [...days]
-}
-
-function Pages({ page, pages, total }: { readonly page: number; readonly pages: number; readonly total: number }) {
-  if (pages <= 1) return null
-  const to = (next: number) => setQuery({ page: next === 1 ? undefined : String(next) })
-  return (
-    <nav class="pages" aria-label="Pages of decisions">
-      <button type="button" class="button" disabled={page <= 1} onClick={() => to(page - 1)}>
-        Newer
-      </button>
-      <span class="dim">
-        {exact((page - 1) * perPage + 1)} to {exact(Math.min(total, page * perPage))} of {exact(total)}
-      </span>
-      <button type="button" class="button" disabled={page >= pages} onClick={() => to(page + 1)}>
-        Older
-      </button>
-    </nav>
-  )
 }
