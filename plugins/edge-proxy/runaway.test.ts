@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
@@ -127,6 +127,19 @@ describe('the database process of the edge proxy in Node', () => {
     const { status, body } = await client.call('query', { sql, options: { timeoutMs: 30_000 } })
     assert.deepEqual([status, body.code, body.retryable, body.details], [503, 'DB_UNAVAILABLE', false, { outcome: 'cancelled' }])
     assert.equal(await countOf(client, 't'), 0)
+  })
+
+  it('is not available while it cannot be started, and is again afterwards', async (t) => {
+    const { client, file } = await app(t)
+    await rename(file, `${file}.aside`)
+    await mkdir(file)
+    assert.equal((await client.call('query', { sql: runaway, options: { timeoutMs: 100 } })).status, 504)
+    const { status, body } = await client.call('exec', { sql: 'INSERT INTO t (v) VALUES (1)', options: { timeoutMs: 1_000 } })
+    assert.deepEqual([status, body.code, body.retryable, body.details], [503, 'DB_UNAVAILABLE', true, { outcome: 'cancelled' }])
+    await rmdir(file)
+    await rename(`${file}.aside`, file)
+    assert.equal((await client.call('exec', { sql: 'INSERT INTO t (v) VALUES (2)', options: { timeoutMs: 30_000 } })).status, 200)
+    assert.deepEqual((await client.call('query', { sql: 'SELECT v FROM t' })).body.rows, [{ v: 2 }])
   })
 
   it('refuses to start an app whose file is no database, in the words of SQLite', async (t) => {

@@ -49,7 +49,7 @@ export class SqliteQueue {
 
   /**
    * Rejects with errors of the wire: QUERY_TIMEOUT when it took too long, and may have run; DB_UNAVAILABLE when the process ended by itself
-   * meanwhile; POOL_EXHAUSTED and SHUTTING_DOWN when it has not run; RESULT_TOO_LARGE. With others when SQLite refuses it.
+   * meanwhile, or does not start; POOL_EXHAUSTED and SHUTTING_DOWN when it has not run; RESULT_TOO_LARGE. With others when SQLite refuses it.
    */
   run(request: SqliteRequest, timeoutMs: number): Promise<readonly SqliteResult[]> {
     if (this.#closing.signal.aborted) return Promise.reject(shuttingDown())
@@ -87,7 +87,11 @@ export class SqliteQueue {
 
   #expire(waiting: Waiting, timeoutMs: number): void {
     if (this.#waiting.delete(waiting)) {
-      waiting.reject(new WireError('POOL_EXHAUSTED', `The database was busy for ${timeoutMs} ms, and the request has not run`))
+      waiting.reject(
+        this.#running === undefined
+          ? notOpen()
+          : new WireError('POOL_EXHAUSTED', `The database was busy for ${timeoutMs} ms, and the request has not run`),
+      )
     } else {
       waiting.reject(timedOut())
       setTimeout(() => waiting.end?.(), graceMs)
@@ -163,6 +167,13 @@ export class SqliteQueue {
     this.#lost++
     this.#options.onLost(why)
   }
+}
+
+/** Of a request that waited for a process that does not start. */
+function notOpen(): WireError {
+  return new WireError('DB_UNAVAILABLE', 'The database cannot be opened now, and the request has not run', {
+    details: { outcome: 'cancelled' },
+  })
 }
 
 function shuttingDown(details?: { readonly outcome: 'unknown' }): WireError {

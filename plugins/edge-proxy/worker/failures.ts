@@ -58,5 +58,6 @@ export function isUnsettled(error: unknown): boolean {
 
 /** Whether a statement had no chance to run. */
 export function isRefused(error: unknown): boolean {
-  return error instanceof WireError && (error.code === 'POOL_EXHAUSTED' || error.code === 'SHUTTING_DOWN') && !isUnsettled(error)
+  if (!(error instanceof WireError) || isUnsettled(error)) return false
+  return error.code === 'POOL_EXHAUSTED' || error.code === 'SHUTTING_DOWN' || error.details?.outcome === 'cancelled'
 }
