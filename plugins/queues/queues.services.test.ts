@@ -12,6 +12,7 @@ import { queuesContract } from './queues.contract.js'
 import { schedulesContract } from './schedules.contract.js'
 import { seamsContract } from './seams.contract.js'
 import { telemetryContract } from './telemetry.contract.js'
+import { done } from './testing/done.js'
 
 const REDIS_URL = process.env.TEST_REDIS_URL ?? 'TEST_REDIS_URL is not set'
 
@@ -85,20 +86,32 @@ describe('queues on Redis with custom settings', () => {
     assert.match(jobs[1]?.failedReason ?? '', /1025 bytes of JSON, and the limit is 1024/)
   })
 
-  it('keep at most 1000 completed jobs of a foreign producer', async () => {
+  it('keep the newest 1000 completed jobs, also of a foreign producer, and those that came since the last twentieth', async () => {
     const url = new URL(REDIS_URL)
     const connection = { host: url.hostname, port: Number(url.port), db: Number(url.pathname.slice(1)) }
     const bare = new Queue('bare', { connection, prefix: `{${APP_NAME}}` })
-    await bare.addBulk(Array.from({ length: 1003 }, (_, i) => ({ name: `job-${i}`, data: {} })))
+    await bare.addBulk(Array.from({ length: 525 }, (_, i) => ({ name: `job-${i}`, data: {} })))
     await bare.close()
-    const worker = service.worker('bare', async () => undefined, { concurrency: 50 })
-    await new Promise<void>((resolve) => {
-      let left = 1003
-      worker.on('completed', () => {
-        if (--left === 0) resolve()
-      })
-    })
-    assert.equal((await service.counts('bare')).completed, 1000)
+    await service.addBulk(
+      'bare',
+      Array.from({ length: 525 }, (_, i) => ({ name: `job-${525 + i}` })),
+    )
+    await done(
+      service.worker('bare', async () => undefined, { concurrency: 50 }),
+      1050,
+    )
+    // Removed with the first, the 21st, …, the 1041st.
+    assert.equal((await service.counts('bare')).completed, 1009)
+  })
+
+  it('keep as many completed jobs as a retention of their own says', async () => {
+    const options = { removeOnComplete: { count: 5 } }
+    await service.addBulk('few', Array(30).fill({ name: 'job', options }))
+    await done(
+      service.worker('few', async () => undefined),
+      30,
+    )
+    assert.equal((await service.counts('few')).completed, 5)
   })
 })
 

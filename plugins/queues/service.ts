@@ -15,7 +15,7 @@ import { type PayloadSlots, Payloads } from './payloads.js'
 import { purgeJobs } from './purge.js'
 import { quietErrors } from './quiet-errors.js'
 import { isRefusedOutcome } from './refused-outcome.js'
-import { defaultRetention, keepCompleted, keepFailed } from './retention.js'
+import { defaultRetention, keepCompleted, keepFailed, removeInTurns } from './retention.js'
 import { rewriteParts } from './rewrite.js'
 import { Search } from './search/service.js'
 import { closeWorker, within } from './shutdown.js'
@@ -149,6 +149,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
       })
       throughHooks(made)
       askBeforeSpans(made)
+      removeInTurns(made, keep)
       made.on('error', (error) => isRefusedOutcome(error) || onError({ queue: name, worker: made.name }, error))
       made.on('closed', () => workers.delete(made))
       workers.add(made)

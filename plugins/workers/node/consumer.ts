@@ -84,7 +84,6 @@ export class Consumer {
     // What it was fetching when it was paused still comes.
     const runUnlessPaused: Processor = (job, token) => (worker.isPaused() ? giveBack(job, token, running) : run(job, token))
     const worker: Worker = queues.worker(record.queueName, runUnlessPaused, {
-      name: record.name,
       concurrency: actingConcurrency(record),
       autorun: false,
       lockDuration: parts.jobLockMs,
