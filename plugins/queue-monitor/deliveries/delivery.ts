@@ -63,12 +63,18 @@ export function withTry(tries: readonly DeliveryTry[], one: DeliveryTry): readon
   return [...tries, one].slice(-mostTries)
 }
 
+/** What the job that delivers holds, out of its stored form. */
+export interface DeliveryContent {
+  readonly data: DeliveryData
+  /** The attempt that was accepted. */
+  readonly accepted: DeliveryTry | undefined
+}
+
 /** A job of the delivery queue as the log shows it; `state` as BullMQ names it. */
-export function deliveryOf(job: Job, data: DeliveryData, state: string): Delivery {
+export function deliveryOf(job: Job, { accepted, data }: DeliveryContent, state: string): Delivery {
   const { channel, endpoint, event, queue, tries } = data
   const delivered = state === 'completed'
-  const final = (job.returnvalue ?? undefined) as DeliveryTry | undefined
-  const all = delivered && final !== undefined ? withTry(tries, final) : tries
+  const all = accepted === undefined ? tries : withTry(tries, accepted)
   const last = tries.at(-1)
   const since = last === undefined ? job.timestamp : Date.parse(last.at) + last.ms
   return {

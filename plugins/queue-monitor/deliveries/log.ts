@@ -6,7 +6,7 @@ import { monitorErrors } from '../errors.js'
 import type { QueueMonitorHooks } from '../hooks.js'
 import { seesEndpoint } from '../webhooks/endpoint.js'
 import type { Endpoints } from '../webhooks/endpoints.js'
-import { type Delivery, type DeliveryData, type DeliveryState, deliveryOf } from './delivery.js'
+import { type Delivery, type DeliveryContent, type DeliveryData, type DeliveryState, type DeliveryTry, deliveryOf } from './delivery.js'
 import { type DeliveryLimits, deliveryLists, deliveryQueue, jobOptions } from './delivery-queue.js'
 
 export interface DeliveryLogOptions {
@@ -59,9 +59,9 @@ export class DeliveryLog {
         const jobs = await queues.list(deliveryQueue, one, { offset, limit: readAtOnce })
         read += jobs.length
         for (const job of jobs) {
-          const data = (await queues.restoredData(job)) as DeliveryData
-          const isMeant = endpoint === undefined || data.endpoint === endpoint
-          if (isMeant && this.#sees(scope, data) && found.length < limit) found.push(deliveryOf(job, data, one))
+          const content = await this.#content(job)
+          const isMeant = endpoint === undefined || content.data.endpoint === endpoint
+          if (isMeant && this.#sees(scope, content.data) && found.length < limit) found.push(deliveryOf(job, content, one))
         }
         if (jobs.length < readAtOnce) break
       }
@@ -72,8 +72,8 @@ export class DeliveryLog {
   /** A delivery with its body. 404 DELIVERY_NOT_FOUND. */
   async get(id: string, scope: Scope): Promise<Delivery & { readonly body: string }> {
     demand(scope, 'read')
-    const { data, job, state } = await this.#find(id, scope)
-    return { ...deliveryOf(job, data, state), body: data.body }
+    const { content, job, state } = await this.#find(id, scope)
+    return { ...deliveryOf(job, content, state), body: content.data.body }
   }
 
   /**
@@ -83,7 +83,8 @@ export class DeliveryLog {
   async resend(id: string, scope: Scope): Promise<{ readonly ok: true; readonly id: string; readonly resent: string }> {
     demand(scope, 'admin')
     const { clock, limits, manage, onResent, onWebhookChange, queues } = this.#options
-    const { data, job, state } = await this.#find(id, scope)
+    const { content, job, state } = await this.#find(id, scope)
+    const { data } = content
     if (state !== 'failed' && state !== 'completed') throw monitorErrors.DELIVERY_PENDING(id)
     const endpoint = this.#options.endpoints.find(data.endpoint)
     if (endpoint === undefined) throw monitorErrors.WEBHOOK_NOT_FOUND(data.endpoint)
@@ -98,13 +99,20 @@ export class DeliveryLog {
     return { ok: true, id, resent }
   }
 
-  async #find(id: string, scope: Scope): Promise<{ readonly job: Job; readonly state: string; readonly data: DeliveryData }> {
+  async #find(id: string, scope: Scope): Promise<{ readonly job: Job; readonly state: string; readonly content: DeliveryContent }> {
     const { endpoints, queues } = this.#options
     await endpoints.load()
     const found = await queues.job(deliveryQueue, id)
-    const data = found === undefined ? undefined : ((await queues.restoredData(found.job)) as DeliveryData)
-    if (found === undefined || data === undefined || !this.#sees(scope, data)) throw monitorErrors.DELIVERY_NOT_FOUND(id)
-    return { ...found, data }
+    const content = found && (await this.#content(found.job))
+    if (found === undefined || content === undefined || !this.#sees(scope, content.data)) throw monitorErrors.DELIVERY_NOT_FOUND(id)
+    return { ...found, content }
+  }
+
+  async #content(job: Job): Promise<DeliveryContent> {
+    const { queues } = this.#options
+    const data = (await queues.restoredData(job)) as DeliveryData
+    const accepted = job.returnvalue ? ((await queues.restoredResult(job)) as DeliveryTry) : undefined
+    return { data, accepted }
   }
 
   /** Of an endpoint that no longer exists, only who covers all queues sees deliveries. */

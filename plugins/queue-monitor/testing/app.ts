@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { cluster } from 'zin/plugins/cluster'
+import { compliance } from 'zin/plugins/compliance'
 import { database } from 'zin/plugins/database'
 import { decisions } from 'zin/plugins/decisions'
 import { kv } from 'zin/plugins/kv'
@@ -22,6 +23,8 @@ export const keys = {
   adminA: 'key-that-may-all-of-queue-a',
   readAll: 'key-that-reads-everything',
 } as const
+
+const search = { 'mails-a': ['to'], 'mails-b': ['customer.id', 'apiKey'], 'mails-c': ['customer.id'] }
 
 export const basic = { username: 'ann', password: 'a:password:with:colons' } as const
 
@@ -50,9 +53,10 @@ export async function monitoredApp(
       database(),
       kv(),
       cluster(),
-      queues({ search: { 'mails-a': ['to'], 'mails-b': ['customer.id', 'apiKey'], 'mails-c': ['customer.id'] } }),
+      queues({ search }),
       ops(),
       decisions(),
+      compliance({ clearFields: search }),
       workers({
         processors: {
           'mailer-a': (job: { readonly name: string; readonly data: unknown }) => {
@@ -73,7 +77,7 @@ export async function monitoredApp(
         ...options,
       }),
     ],
-    env: { WORKER_AUTO_START: 'true', QUEUE_FSYNC: 'off', ...env },
+    env: { APP_KEY: 'a key of 32 bytes for these tests.', WORKER_AUTO_START: 'true', QUEUE_FSYNC: 'off', ...env },
   })
   await host.service(workersService).create({ name: 'mailer-a', queueName: 'mails-a' })
   return {
